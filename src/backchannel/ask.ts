@@ -1,0 +1,39 @@
+/**
+ * What the backchannel needs from whoever runs the tool. The session implements
+ * it, one view for each branch; nothing here knows how a question travels.
+ */
+import type { Operation } from "effection";
+import type {
+  ClientInfo,
+  ElicitFormParams,
+  ElicitUrlParams,
+  Place,
+  Response,
+  SampleParams,
+} from "../events.ts";
+
+/** A question before it has an id and a place. */
+export type Question =
+  | {
+    readonly kind: "elicit";
+    readonly key: string;
+    readonly params: ElicitFormParams;
+    readonly sensitive?: readonly string[];
+  }
+  | { readonly kind: "elicit_url"; readonly key: string; readonly params: ElicitUrlParams }
+  | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams };
+
+/** What became of a question. */
+export type Reply =
+  | { readonly type: "answered"; readonly requestId: string; readonly response: Response }
+  | { readonly type: "timeout" };
+
+export interface Asker {
+  readonly client: ClientInfo;
+  now(): number;
+  /** Puts the question and waits. Leaving it early takes the question back. */
+  ask(question: Question, timeout?: number): Operation<Reply>;
+}
+
+/** A question together with where it is asked. */
+export type PlacedQuestion = Question & { readonly place: Place };

@@ -1,0 +1,164 @@
+/** Asking the person: a form, or a page to visit. */
+import type { Operation } from "effection";
+import type { JsonObject } from "../content.ts";
+import { CapabilityError, ElicitationError } from "../errors.ts";
+import type { ClientInfo, Response } from "../events.ts";
+import { describeIssues } from "../schema/issues.ts";
+import type { Schema } from "../schema/types.ts";
+import type { Asker } from "./ask.ts";
+import { elicitExchange } from "./exchange.ts";
+import type {
+  ElicitOptions,
+  ElicitResult,
+  ElicitTimeout,
+  ElicitUrlConfig,
+  ElicitUrlResult,
+} from "./types.ts";
+
+/** A form as the tool declared it. */
+export interface ElicitForm {
+  readonly key: string;
+  readonly response: Schema<unknown>;
+  readonly context: Schema<unknown> | undefined;
+  readonly sensitive: readonly string[];
+}
+
+/** How often a question is put again because its answer did not fit. */
+const MOST_REPEATS = 3;
+
+const WAY_OUT =
+  "use a client that supports it, or call the tool with everything it needs in its arguments";
+
+/** A client that says nothing of modes has forms. */
+export function canElicitForm({ capabilities: { elicitation } }: ClientInfo): boolean {
+  return elicitation !== undefined &&
+    (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boolean {
+  return elicitation?.url !== undefined;
+}
+
+/** Asks until the answer fits the form, the person says no, or time is up. */
+export function* elicit(
+  asker: Asker,
+  form: ElicitForm,
+  { message, ...context }: { message: string } & JsonObject,
+  { timeout }: ElicitOptions = {},
+): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
+  if (!canElicitForm(asker.client)) {
+    throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
+  }
+  checkCall(form, message, context);
+  const { key, sensitive } = form;
+  const requestedSchema = form.response.json;
+  const end = timeout === undefined ? undefined : asker.now() + timeout;
+  let asked = message;
+  let problem = "";
+  for (let repeats = 0; repeats <= MOST_REPEATS; repeats++) {
+    const reply = yield* asker.ask(
+      {
+        kind: "elicit",
+        key,
+        params: { mode: "form", message: asked, requestedSchema },
+        ...(sensitive.length > 0 && { sensitive }),
+      },
+      end === undefined ? undefined : Math.max(0, end - asker.now()),
+    );
+    if (reply.type === "timeout") return { action: "timeout" };
+    const action = actionOf(key, reply.response);
+    if (action === "decline" || action === "cancel") return { action };
+    if (action === "accept") {
+      const parsed = form.response.parse((reply.response as { content?: unknown }).content ?? {});
+      if (parsed.ok) {
+        return {
+          action,
+          content: parsed.value,
+          exchange: elicitExchange(form, reply.requestId, context, parsed.value),
+        };
+      }
+      problem = describeIssues(parsed.issues);
+    } else problem = `it says neither accept, decline nor cancel`;
+    asked = `${message}\n\nThe last answer could not be used: ${problem}.`;
+  }
+  throw new ElicitationError(
+    key,
+    `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
+    "call the tool again with other arguments, or check the client",
+  );
+}
+
+/** Sends the person to a page, and tells whether they agreed to go. */
+export function* elicitUrl(
+  asker: Asker,
+  config: ElicitUrlConfig,
+  { timeout }: ElicitOptions = {},
+): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })> {
+  if (!canElicitUrl(asker.client)) {
+    throw new CapabilityError("elicitation.url", asker.client.name, WAY_OUT);
+  }
+  const url = urlOf(config.url);
+  const elicitationId = config.elicitationId ?? crypto.randomUUID();
+  const reply = yield* asker.ask({
+    kind: "elicit_url",
+    key: "url",
+    params: { mode: "url", message: config.message, url, elicitationId },
+  }, timeout);
+  if (reply.type === "timeout") return { action: "timeout", elicitationId };
+  const action = actionOf("url", reply.response);
+  if (action === undefined) {
+    throw new ElicitationError(
+      "url",
+      "it says neither accept, decline nor cancel",
+      "check the client",
+    );
+  }
+  return { action, elicitationId };
+}
+
+function actionOf(key: string, response: Response): "accept" | "decline" | "cancel" | undefined {
+  if ("error" in response) {
+    throw new ElicitationError(
+      key,
+      `the client could not ask: ${response.error.message}`,
+      "try again, or use another client",
+    );
+  }
+  const { action } = response as { action?: unknown };
+  return action === "accept" || action === "decline" || action === "cancel" ? action : undefined;
+}
+
+/** Types say the same at compile time; this is for callers without types. */
+function checkCall(form: ElicitForm, message: unknown, context: JsonObject): void {
+  if (typeof message !== "string" || message === "") {
+    throw new TypeError(
+      `Cannot elicit "${form.key}": it has no message; pass { message: "…" }`,
+    );
+  }
+  if (form.context) {
+    const parsed = form.context.parse(context);
+    if (!parsed.ok) {
+      throw new TypeError(
+        `Cannot elicit "${form.key}": its context does not fit: ${
+          describeIssues(parsed.issues)
+        }; pass what .elicits() declares`,
+      );
+    }
+  } else if (Object.keys(context).length > 0) {
+    throw new TypeError(
+      `Cannot elicit "${form.key}": it declares no context, but got ${
+        Object.keys(context).join(", ")
+      }; declare it in .elicits() or leave it out`,
+    );
+  }
+}
+
+function urlOf(url: string | URL): string {
+  const parsed = URL.parse(String(url));
+  if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
+    throw new TypeError(
+      `Cannot send the person to "${url}": it is no http or https address; pass a full URL`,
+    );
+  }
+  return parsed.href;
+}

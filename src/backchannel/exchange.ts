@@ -1,0 +1,46 @@
+/**
+ * Answered questions as messages.
+ *
+ * An exchange shows the flow of data, not what went over the wire: it is always
+ * closed (every `tool_use` has its `tool_result`), so it can be appended to a
+ * conversation as it is.
+ */
+import { type JsonObject, type McpMessage, text } from "../content.ts";
+import type { ElicitForm } from "./elicit.ts";
+import { mask } from "./mask.ts";
+import type { ElicitExchange, ElicitRequestMessage, ElicitResponseMessage } from "./types.ts";
+
+/** The exchange of an accepted form. Sensitive fields are masked in it. */
+export function elicitExchange<TContext, TResponse>(
+  { key, sensitive }: ElicitForm,
+  id: string,
+  context: TContext,
+  content: TResponse,
+): ElicitExchange<TContext, TResponse> {
+  const shown = sensitive.length > 0 ? mask(content as JsonObject, sensitive) : content;
+  const response: ElicitResponseMessage = {
+    role: "user",
+    content: [{
+      type: "tool_result",
+      toolUseId: id,
+      content: [text(JSON.stringify(shown))],
+    }],
+  };
+  const request = (input: JsonObject): ElicitRequestMessage => ({
+    role: "assistant",
+    content: [{ type: "tool_use", id, name: key, input }],
+  });
+  const bare = request({});
+  return {
+    context,
+    request: bare,
+    response,
+    messages: [bare, response],
+    withArguments: (fn) => [request(fn(context)), response],
+  };
+}
+
+/** The last message of the user, which is the one that the model answers. */
+export function lastUserMessage(messages: readonly McpMessage[]): McpMessage | undefined {
+  return messages.findLast((message) => message.role === "user");
+}

@@ -1,0 +1,11 @@
+/** Hides what the author marked as sensitive. */
+import type { JsonObject } from "../content.ts";
+
+export const MASK = "••••••";
+
+/** A copy in which every sensitive field that is present reads as a mask. */
+export function mask(content: JsonObject, sensitive: readonly string[]): JsonObject {
+  const masked: JsonObject = { ...content };
+  for (const field of sensitive) if (field in masked) masked[field] = MASK;
+  return masked;
+}

@@ -1,0 +1,195 @@
+/**
+ * Every error that Parley throws on purpose. Tell them apart by `code` (or by
+ * class), never by message. Messages follow one grammar:
+ *
+ *     Cannot VERB THING "NAME": what is the case; what to do next
+ */
+
+/** The codes of all Parley errors. */
+export type ParleyErrorCode =
+  | "PARLEY_TOOL"
+  | "PARLEY_PROTOCOL"
+  | "PARLEY_DEFINITION"
+  | "PARLEY_CAPABILITY"
+  | "PARLEY_DEPTH"
+  | "PARLEY_TOKENS"
+  | "PARLEY_TIMEOUT"
+  | "PARLEY_ELICITATION"
+  | "PARLEY_SAMPLE"
+  | "PARLEY_SESSION_GONE"
+  | "PARLEY_SESSION_HALTED"
+  | "PARLEY_SESSION_LIMIT"
+  | "PARLEY_EVENTS_GONE"
+  | "PARLEY_STORE_CONFLICT"
+  | "PARLEY_CLOSED";
+
+/** The root of all Parley errors. */
+export abstract class ParleyError extends Error {
+  abstract readonly code: ParleyErrorCode;
+}
+
+/**
+ * Throw this from a tool to tell the model that the tool could not do what it
+ * was asked. The call ends with `isError: true` and this message.
+ */
+export class ToolError extends ParleyError {
+  override readonly name: string = "ToolError";
+  readonly code: ParleyErrorCode = "PARLEY_TOOL";
+}
+
+/** Throw this from a tool to answer the call with a JSON-RPC error. */
+export class ProtocolError extends ParleyError {
+  override readonly name = "ProtocolError";
+  readonly code = "PARLEY_PROTOCOL";
+  constructor(readonly rpcCode: number, message: string, readonly data?: unknown) {
+    super(message);
+  }
+}
+
+/** A tool, prompt or resource is defined in a way that cannot work. */
+export class DefinitionError extends ParleyError {
+  override readonly name = "DefinitionError";
+  readonly code = "PARLEY_DEFINITION";
+  /** `subject` is what is being defined, `field` the part that is wrong. */
+  constructor(readonly subject: string, readonly field: string, problem: string, wayOut: string) {
+    super(`Cannot define ${subject}: ${field} ${problem}; ${wayOut}`);
+  }
+}
+
+/**
+ * The client cannot do what the tool asks of it. Catch it to do without;
+ * uncaught, it tells the model which client that is and what to do instead.
+ */
+export class CapabilityError extends ToolError {
+  override readonly name = "CapabilityError";
+  override readonly code = "PARLEY_CAPABILITY";
+  constructor(
+    readonly capability: string,
+    readonly clientName: string | undefined,
+    wayOut: string,
+  ) {
+    super(
+      `Cannot ${WHAT_FAILS[capability] ?? `use ${capability}`}: ${
+        clientName ?? "this client"
+      } does not support ${capability}; ${wayOut}`,
+    );
+  }
+}
+
+const WHAT_FAILS: Record<string, string> = {
+  "elicitation": "ask the person",
+  "elicitation.url": "send the person to a web page",
+  "sampling": "ask the model",
+  "sampling.tools": "offer tools to the model",
+  "roots": "list the client's roots",
+};
+
+/** A branch was opened deeper than the tool's `maxDepth`. */
+export class McpToolDepthError extends ToolError {
+  override readonly name = "McpToolDepthError";
+  override readonly code = "PARLEY_DEPTH";
+  constructor(readonly depth: number, readonly maxDepth: number) {
+    super(
+      `Cannot open a branch at depth ${depth}: the limit is ${maxDepth}; flatten the branches or raise maxDepth`,
+    );
+  }
+}
+
+/** The tool has used up its `maxTokens`. */
+export class McpToolTokenError extends ToolError {
+  override readonly name = "McpToolTokenError";
+  override readonly code = "PARLEY_TOKENS";
+  constructor(readonly used: number, readonly maxTokens: number) {
+    super(
+      `Cannot ask the model again: ${used} of ${maxTokens} tokens are used; raise maxTokens or ask for less`,
+    );
+  }
+}
+
+/** A tool or a branch ran longer than its `timeout`. */
+export class McpToolTimeoutError extends ToolError {
+  override readonly name = "McpToolTimeoutError";
+  override readonly code = "PARLEY_TIMEOUT";
+  constructor(readonly what: string, readonly timeout: number) {
+    super(
+      `Cannot finish ${what}: it ran longer than ${timeout} ms; try again, or raise its timeout`,
+    );
+  }
+}
+
+/** The client's answers to a question were unusable, or it failed to ask it. */
+export class ElicitationError extends ToolError {
+  override readonly name = "ElicitationError";
+  override readonly code = "PARLEY_ELICITATION";
+  constructor(readonly key: string, problem: string, wayOut: string) {
+    super(`Cannot use the answer to "${key}": ${problem}; ${wayOut}`);
+  }
+}
+
+/** A sample could not be put together, or the client failed to answer it. */
+export class SampleError extends ToolError {
+  override readonly name = "SampleError";
+  override readonly code = "PARLEY_SAMPLE";
+}
+
+/** The session has expired, was cancelled, or never existed. */
+export class SessionGone extends ParleyError {
+  override readonly name = "SessionGone";
+  readonly code = "PARLEY_SESSION_GONE";
+  constructor(readonly sessionId: string) {
+    super(`Cannot find session "${sessionId}": it has ended or expired; call the tool again`);
+  }
+}
+
+/** The session is being halted: only cleaning up is possible now. */
+export class SessionHalted extends ParleyError {
+  override readonly name = "SessionHalted";
+  readonly code = "PARLEY_SESSION_HALTED";
+  constructor(readonly sessionId: string, verb: string) {
+    super(
+      `Cannot ${verb} in session "${sessionId}": it is being halted; free what the tool holds and return`,
+    );
+  }
+}
+
+/** There are as many live sessions as the registry allows. */
+export class SessionLimitError extends ParleyError {
+  override readonly name = "SessionLimitError";
+  readonly code = "PARLEY_SESSION_LIMIT";
+  constructor(readonly limit: number) {
+    super(
+      `Cannot start another call: ${limit} are alive, which is the limit; answer or cancel one, or try again later`,
+    );
+  }
+}
+
+/** A reader asked for events that the log no longer keeps. */
+export class EventsGone extends ParleyError {
+  override readonly name = "EventsGone";
+  readonly code = "PARLEY_EVENTS_GONE";
+  constructor(readonly sessionId: string, readonly afterLSN: number, readonly firstLSN: number) {
+    super(
+      `Cannot read session "${sessionId}" after event ${afterLSN}: the log now starts at event ${firstLSN}; read on from there`,
+    );
+  }
+}
+
+/** Somebody else has written to this session's log, or owns it now. */
+export class StoreConflict extends ParleyError {
+  override readonly name = "StoreConflict";
+  readonly code = "PARLEY_STORE_CONFLICT";
+  constructor(readonly sessionId: string, problem: string) {
+    super(
+      `Cannot append to session "${sessionId}": ${problem}; stop this run, another one has taken over`,
+    );
+  }
+}
+
+/** The registry has been closed. */
+export class RegistryClosed extends ParleyError {
+  override readonly name = "RegistryClosed";
+  readonly code = "PARLEY_CLOSED";
+  constructor() {
+    super(`Cannot start a call: the server is shutting down; try again when it is back`);
+  }
+}

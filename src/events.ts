@@ -1,0 +1,231 @@
+/**
+ * The vocabulary of a tool session's log. Every other view of a call (a stream,
+ * a resumption, a task, a replay) is a reading of these events.
+ */
+import type { ContentBlock, JsonObject, McpMessage, MessageContent } from "./content.ts";
+
+/** Where a tool session stands. The last three are final. */
+export type ToolSessionStatus =
+  | "initializing"
+  | "running"
+  | "awaiting_elicit"
+  | "awaiting_sample"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+/** Syslog severities, as MCP names them. */
+export type LogLevel =
+  | "debug"
+  | "info"
+  | "notice"
+  | "warning"
+  | "error"
+  | "critical"
+  | "alert"
+  | "emergency";
+
+/** The result of a tool call, as it goes over the wire. */
+export interface ToolResult {
+  content: ContentBlock[];
+  structuredContent?: JsonObject;
+  isError?: boolean;
+  _meta?: JsonObject;
+}
+
+/** A JSON-RPC error object. */
+export interface RpcError {
+  code: number;
+  message: string;
+  data?: unknown;
+}
+
+/** What the client told us about itself. */
+export interface ClientInfo {
+  readonly name?: string;
+  readonly version?: string;
+  readonly protocolVersion?: string;
+  readonly capabilities: ClientCapabilities;
+}
+
+/** The client capabilities that decide what a tool may ask. */
+export interface ClientCapabilities {
+  elicitation?: { form?: JsonObject; url?: JsonObject };
+  sampling?: { tools?: JsonObject; context?: JsonObject };
+  roots?: { listChanged?: boolean };
+  extensions?: { [name: string]: JsonObject };
+  [other: string]: unknown;
+}
+
+/** Which model a sample would like to be answered by. */
+export interface ModelPreferences {
+  hints?: { name?: string }[];
+  costPriority?: number;
+  speedPriority?: number;
+  intelligencePriority?: number;
+}
+
+/** A form for the person to fill in. */
+export interface ElicitFormParams {
+  mode: "form";
+  message: string;
+  requestedSchema: JsonObject;
+}
+
+/** A page for the person to visit. */
+export interface ElicitUrlParams {
+  mode: "url";
+  message: string;
+  url: string;
+  elicitationId: string;
+}
+
+/** The parameters of `sampling/createMessage`. */
+export interface SampleParams {
+  messages: McpMessage[];
+  maxTokens: number;
+  systemPrompt?: string;
+  temperature?: number;
+  stopSequences?: string[];
+  modelPreferences?: ModelPreferences;
+  tools?: { name: string; description?: string; inputSchema: JsonObject }[];
+  toolChoice?: { mode: "auto" | "required" | "none" };
+}
+
+/**
+ * Where in the tool a question was asked: the branch's path, what kind of
+ * question, its key, and how many of that key came before it in that branch.
+ * It stays the same when the tool is run again.
+ */
+export interface Place {
+  readonly branch: string;
+  readonly kind: "elicit" | "elicit_url" | "sample" | "roots";
+  readonly key: string;
+  readonly count: number;
+}
+
+interface RequestBase {
+  /** Unique, and the same on every replay. */
+  readonly id: string;
+  /** The name under which the request is put to a stateless client; never reused in a run. */
+  readonly name: string;
+  readonly place: Place;
+}
+
+/** A question to the person. */
+export interface ElicitRequest extends RequestBase {
+  readonly type: "elicit_request";
+  readonly params: ElicitFormParams | ElicitUrlParams;
+  /** Fields of the answer that must not be shown or kept in clear. */
+  readonly sensitive?: readonly string[];
+}
+
+/** A question to the model. */
+export interface SampleRequest extends RequestBase {
+  readonly type: "sample_request";
+  readonly params: SampleParams;
+}
+
+/** A question about the client's roots. */
+export interface RootsRequest extends RequestBase {
+  readonly type: "roots_request";
+}
+
+/** An event that waits for an answer. */
+export type ToolSessionRequest = ElicitRequest | SampleRequest | RootsRequest;
+
+/** The person's answer, as the client sent it. */
+export interface ElicitResponse {
+  action: "accept" | "decline" | "cancel";
+  content?: JsonObject;
+}
+
+/** The model's answer, as the client sent it. */
+export interface SampleResponse {
+  role: "user" | "assistant";
+  content: string | MessageContent | MessageContent[];
+  model: string;
+  stopReason?: string;
+  /** What the answer cost, where whoever answered counts it. */
+  usage?: { inputTokens?: number; outputTokens?: number };
+}
+
+/** A root that the client exposes. */
+export interface Root {
+  uri: string;
+  name?: string;
+}
+
+/** The client's roots. */
+export interface RootsResponse {
+  roots: Root[];
+}
+
+/** The client could not or would not answer at all. */
+export interface RequestFailure {
+  error: RpcError;
+}
+
+/** Anything that may come back for a request. */
+export type Response = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
+
+/** Why a question is no longer open although nobody answered it. */
+export type WithdrawalReason = "timeout" | "halted";
+
+/** What an event says, before the log has numbered it. */
+export type EventBody =
+  | {
+    readonly type: "progress";
+    readonly progress: number;
+    readonly total?: number;
+    readonly message?: string;
+  }
+  | {
+    readonly type: "log";
+    readonly level: LogLevel;
+    readonly data: unknown;
+    readonly logger?: string;
+  }
+  | ToolSessionRequest
+  | AnswerBody
+  | { readonly type: "withdrawn"; readonly requestId: string; readonly reason: WithdrawalReason }
+  | { readonly type: "result"; readonly result: ToolResult }
+  | { readonly type: "error"; readonly error: RpcError }
+  | { readonly type: "cancelled"; readonly reason: string };
+
+/** A recorded answer. Sensitive fields are masked; `sealed` holds them for a replay. */
+export interface AnswerBody {
+  readonly type: "answer";
+  readonly requestId: string;
+  readonly response: Response;
+  readonly sealed?: string;
+}
+
+/** An entry of a tool session's log. */
+export type ToolSessionEvent = EventBody & { readonly lsn: number };
+
+/** How a tool session ended. */
+export type ToolSessionOutcome =
+  | { readonly status: "completed"; readonly result: ToolResult }
+  | { readonly status: "failed"; readonly error: RpcError }
+  | { readonly status: "cancelled"; readonly reason: string };
+
+/** What became of an answer. Only `accepted` reached the tool. */
+export type AnswerOutcome =
+  /** Recorded, and on its way to the tool. */
+  | "accepted"
+  /** The same answer had been accepted before. */
+  | "repeated"
+  /** Another answer had been accepted before; this one is ignored. */
+  | "conflicting"
+  /** The question is closed: it timed out, or the part of the tool that asked is gone. */
+  | "withdrawn"
+  /** No such question was ever asked here. */
+  | "unknown"
+  /** The session has ended. */
+  | "ended";
+
+/** True for the event that ends a log. */
+export function isFinal(event: EventBody): boolean {
+  return event.type === "result" || event.type === "error" || event.type === "cancelled";
+}

@@ -1,0 +1,119 @@
+/** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
+export { createMcpTool } from "./tool/builder.ts";
+export type { McpToolBuilder } from "./tool/builder.ts";
+export type {
+  ElicitAnswer,
+  ElicitContext,
+  ElicitDefinition,
+  ElicitsMap,
+  FinalizedMcpTool,
+  FinalizedMcpToolWithElicits,
+  FullToolResult,
+  McpToolBranchOptions,
+  McpToolContext,
+  McpToolContextWithElicits,
+  McpToolHandoffConfig,
+  McpToolLimits,
+  McpToolRequirements,
+  McpToolServerContext,
+  ToolAnnotations,
+  ToolReturn,
+} from "./tool/types.ts";
+export type {
+  ElicitExchange,
+  ElicitOptions,
+  ElicitRequestMessage,
+  ElicitResponseMessage,
+  ElicitResult,
+  ElicitTimeout,
+  ElicitUrlConfig,
+  ElicitUrlResult,
+  McpToolSampleConfig,
+  SampleConfigBase,
+  SampleConfigPlain,
+  SampleExchange,
+  SampleInput,
+  SampleResult,
+  SampleResultBase,
+  SamplingToolCall,
+  SamplingToolChoice,
+  SamplingToolDefinition,
+} from "./backchannel/types.ts";
+export type {
+  AudioContent,
+  ContentAnnotations,
+  ContentBlock,
+  EmbeddedResource,
+  Icon,
+  ImageContent,
+  JsonObject,
+  McpMessage,
+  McpMessageInput,
+  MessageContent,
+  ResourceContents,
+  ResourceLink,
+  TextContent,
+  ToolResultContent,
+  ToolUseContent,
+} from "./content.ts";
+export type {
+  AnswerOutcome,
+  ClientCapabilities,
+  ClientInfo,
+  ElicitRequest,
+  ElicitResponse,
+  LogLevel,
+  ModelPreferences,
+  RequestFailure,
+  RpcError,
+  SampleRequest,
+  SampleResponse,
+  ToolResult,
+  ToolSessionEvent,
+  ToolSessionOutcome,
+  ToolSessionRequest,
+  ToolSessionStatus,
+} from "./events.ts";
+export {
+  CapabilityError,
+  DefinitionError,
+  ElicitationError,
+  EventsGone,
+  McpToolDepthError,
+  McpToolTimeoutError,
+  McpToolTokenError,
+  ParleyError,
+  ProtocolError,
+  RegistryClosed,
+  SampleError,
+  SessionGone,
+  SessionHalted,
+  SessionLimitError,
+  StoreConflict,
+  ToolError,
+} from "./errors.ts";
+export type { ParleyErrorCode } from "./errors.ts";
+export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
+export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./session/contexts.ts";
+export {
+  LiveToolSessionRegistry as InMemoryToolSessionRegistry,
+  useToolSessionRegistry,
+} from "./session/registry.ts";
+export type { RegistryOptions } from "./session/registry.ts";
+export { Sealer } from "./session/sealer.ts";
+export type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./session/types.ts";
+export type { Clock } from "./runtime/clock.ts";
+export type { Fault } from "./runtime/run-host.ts";
+export { InMemoryToolSessionStore } from "./store/memory.ts";
+export type { AppendCondition, ToolSessionEntry, ToolSessionStore } from "./store/types.ts";
+export { createManualClock } from "./testing/manual-clock.ts";
+export type { ManualClock } from "./testing/manual-clock.ts";
+export { testTool } from "./testing/test-tool.ts";
+export type {
+  Scripted,
+  ScriptedElicit,
+  ScriptedSample,
+  ScriptedTurn,
+  ToolScript,
+  ToolTestRun,
+} from "./testing/test-tool.ts";

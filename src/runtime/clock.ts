@@ -1,0 +1,18 @@
+/** The only place that asks what time it is, so that tests can move time by hand. */
+import { clearTimeout, setTimeout } from "node:timers";
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Calls `fire` once after `ms`; the function that comes back takes it back. */
+  after(ms: number, fire: () => void): () => void;
+}
+
+export const systemClock: Clock = {
+  now: Date.now,
+  after(ms, fire) {
+    // Longer delays than 2^31-1 ms fire at once; whoever asked looks at the clock again.
+    const timer = setTimeout(fire, Math.min(ms, 2 ** 31 - 1));
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,10 @@
+import { action, type Operation } from "effection";
+import type { Deadlines } from "./deadlines.ts";
+
+/** Waits until `ms` have passed on the clock that all deadlines share. */
+export function deadline(deadlines: Deadlines, ms: number): Operation<undefined> {
+  return action<undefined>((resolve) => {
+    const due = deadlines.add(ms, () => resolve(undefined));
+    return () => due.cancel();
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * Schemas of forms: flat, and only with fields that MCP knows. Zod's JSON is
+ * rewritten into the protocol's form; an author's own must be in it already.
+ * What a form cannot say (patterns, refinements) is left to parsing.
+ */
+import { deepCompareStrict } from "@cfworker/json-schema";
+import type { JsonObject } from "../content.ts";
+import { toFormField } from "./form-field.ts";
+import { isObject, resolve } from "./form-node.ts";
+import { SchemaProblem } from "./problem.ts";
+import { isZod, toObjectSchema } from "./schema.ts";
+import type { InferObject, Schema, SchemaInput } from "./types.ts";
+
+const ROOT_KEYWORDS = ["$schema", "type", "properties", "required"];
+
+/** A form's schema: `json` goes out as `requestedSchema`, `parse` reads the person's answer. */
+export function toElicitationSchema<S extends SchemaInput>(input: S): Schema<InferObject<S>> {
+  const schema = toObjectSchema(input, "input");
+  // As it will be on the wire, where a keyword that is undefined does not exist.
+  if (!isZod(input)) verify(JSON.parse(JSON.stringify(schema.json)));
+  return { ...schema, json: isZod(input) ? rewrite(schema.json) : schema.json };
+}
+
+function rewrite(json: JsonObject): JsonObject {
+  const { required, $defs } = json;
+  const defs = isObject($defs) ? $defs : {};
+  const fields = fieldsOf(json).map(([name, field]) =>
+    [name, toFormField(name, withoutZodBounds(resolve(name, field, defs)), defs)] as const
+  );
+  const optional = new Set(fields.filter(([, field]) => "default" in field).map(([name]) => name));
+  const asked = Array.isArray(required) ? required.filter((name) => !optional.has(name)) : [];
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields),
+    ...(asked.length > 0 && { required: asked }),
+  };
+}
+
+function verify(json: JsonObject): void {
+  const extra = Object.keys(json).find((key) => !ROOT_KEYWORDS.includes(key));
+  if (extra !== undefined) {
+    throw new SchemaProblem(
+      "",
+      `uses "${extra}", which the schema of a form may not have`,
+      "leave it out",
+    );
+  }
+  const fields = fieldsOf(json);
+  for (const [name, field] of fields) {
+    const written = toFormField(name, field, {});
+    if (deepCompareStrict(field, written)) continue;
+    const odd = Object.keys(field).find((key) => !(key in written));
+    const problem = odd === "default"
+      ? "has a default that it could not take"
+      : odd === undefined
+      ? "is not written the way a form needs it"
+      : `uses "${odd}", which a field like it may not have`;
+    throw new SchemaProblem(name, problem, `write it as ${JSON.stringify(written)}`);
+  }
+  const { required = [] } = json;
+  const names = new Set(fields.map(([name]) => name));
+  const unknown = Array.isArray(required) ? required.find((name) => !names.has(name)) : required;
+  if (unknown !== undefined) {
+    throw new SchemaProblem(
+      "",
+      `requires ${JSON.stringify(unknown)}, which is not among its fields`,
+      "add the field or leave it out of required",
+    );
+  }
+}
+
+function fieldsOf(
+  { properties, patternProperties }: JsonObject,
+): readonly (readonly [string, JsonObject])[] {
+  if (!isObject(properties) || patternProperties !== undefined) {
+    throw new SchemaProblem(
+      "",
+      "has no fixed fields",
+      "name each field, as in z.object({ name: z.string() })",
+    );
+  }
+  return Object.entries(properties).map(([name, field]) => [name, isObject(field) ? field : {}]);
+}
+
+/** Zod bounds every integer by what a double holds exactly, which tells the person nothing. */
+function withoutZodBounds(field: JsonObject): JsonObject {
+  const { minimum, maximum, ...rest } = field;
+  const isTelling = (bound: unknown): bound is number =>
+    typeof bound === "number" && Math.abs(bound) < Number.MAX_SAFE_INTEGER;
+  return {
+    ...rest,
+    ...(isTelling(minimum) && { minimum }),
+    ...(isTelling(maximum) && { maximum }),
+  };
+}

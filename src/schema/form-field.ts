@@ -1,0 +1,139 @@
+/**
+ * The fields that MCP allows in a form: text, numbers, yes or no, one of
+ * several, some of several. Turns the JSON Schema of a field into the one way
+ * in which the protocol writes it, and refuses what has none.
+ */
+import type { JsonObject } from "../content.ts";
+import { choicesOf, multiSelect, select } from "./form-choices.ts";
+import { isObject, isText, nullable, pick, resolve } from "./form-node.ts";
+import { SchemaProblem } from "./problem.ts";
+
+const FORMATS = ["email", "uri", "date", "date-time"];
+
+// Zod gives these as formats although they are checks; parsing still makes them.
+const CHECKS = ["starts_with", "ends_with", "includes", "lowercase", "uppercase"];
+
+/** The field as the protocol writes it. `defs` are the definitions it may refer to. */
+export function toFormField(name: string, field: JsonObject, defs: JsonObject): JsonObject {
+  const node = resolve(name, field, defs);
+  const { type, ...rest } = typed(name, node, defs);
+  const written = { type, ...pick(node, ["title", "description"], isText), ...rest };
+  return fits(node["default"], written) ? { ...written, default: node["default"] } : written;
+}
+
+function typed(name: string, node: JsonObject, defs: JsonObject): JsonObject {
+  const options = choicesOf(name, node, defs);
+  if (options) return select(name, node, options);
+  refuseMixed(name, node);
+  switch (node["type"]) {
+    case "string":
+      return text(name, node);
+    case "number":
+    case "integer":
+      return { type: node["type"], ...bounds(node) };
+    case "boolean":
+      return { type: "boolean" };
+    case "array":
+      return multiSelect(name, node, defs);
+    case "object":
+      throw nested(name, node);
+    default:
+      throw new SchemaProblem(
+        name,
+        "has no type that a form can ask for",
+        "make it text, a number, a boolean or a choice",
+      );
+  }
+}
+
+function text(name: string, node: JsonObject): JsonObject {
+  const { format } = node;
+  if (
+    node["contentEncoding"] !== undefined ||
+    (format !== undefined && ![...FORMATS, ...CHECKS].includes(format as string))
+  ) {
+    throw new SchemaProblem(
+      name,
+      `has the format "${format ?? node["contentEncoding"]}", which a form cannot ask for`,
+      `use one of ${
+        FORMATS.join(", ")
+      }, or plain text with .refine(…), which is checked when the answer comes`,
+    );
+  }
+  return {
+    type: "string",
+    ...pick(node, ["minLength", "maxLength"], Number.isInteger),
+    ...(FORMATS.includes(format as string) && { format }),
+  };
+}
+
+/** A form has no open bounds; the nearest closed ones serve as a hint, and parsing does the rest. */
+function bounds(
+  { type, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below }: JsonObject,
+): JsonObject {
+  const whole = type === "integer";
+  const least = typeof above === "number" ? (whole ? Math.floor(above) + 1 : above) : minimum;
+  const most = typeof below === "number" ? (whole ? Math.ceil(below) - 1 : below) : maximum;
+  return pick({ minimum: least, maximum: most }, ["minimum", "maximum"], Number.isFinite);
+}
+
+function refuseMixed(name: string, node: JsonObject): void {
+  const branches = [node["anyOf"] ?? node["oneOf"] ?? []].flat() as JsonObject[];
+  const types = [node["type"], ...branches.map((branch) => branch["type"])].flat();
+  if (types.includes("null")) throw nullable(name);
+  if (branches.length > 0 || Array.isArray(node["type"])) {
+    throw new SchemaProblem(
+      name,
+      "may be of more than one type",
+      "settle on one, or make a field for each and let the person leave some out",
+    );
+  }
+  const parts = [node["allOf"] ?? []].flat() as JsonObject[];
+  const areChecks = parts.every((part) =>
+    Object.keys(part).every((key) => key === "pattern" || key === "multipleOf")
+  );
+  if (!areChecks || node["not"] !== undefined) {
+    throw new SchemaProblem(
+      name,
+      "is put together from several schemas",
+      "write it as one text, number, boolean or choice",
+    );
+  }
+}
+
+function nested(name: string, node: JsonObject): SchemaProblem {
+  const inner = isObject(node["properties"]) ? Object.keys(node["properties"])[0] : undefined;
+  if (inner === undefined) {
+    return new SchemaProblem(
+      name,
+      "is an object, and a form has no fields within fields",
+      "ask for its parts as fields of the form",
+    );
+  }
+  const flat = `${name}${inner.charAt(0).toUpperCase()}${inner.slice(1)}`;
+  return new SchemaProblem(
+    name,
+    `is an object, and a form has no fields within fields such as "${name}.${inner}"`,
+    `ask for "${flat}" and the like instead`,
+  );
+}
+
+/** A default that the field could not take (Zod's may be of the output type) is not shown. */
+function fits(value: unknown, { type, enum: plain, oneOf, items }: JsonObject): boolean {
+  const options = plain ?? (oneOf as JsonObject[] | undefined)?.map((choice) => choice["const"]);
+  switch (type) {
+    case "string":
+      return isText(value) && (!Array.isArray(options) || options.includes(value));
+    case "integer":
+      return Number.isInteger(value);
+    case "number":
+      return Number.isFinite(value);
+    case "boolean":
+      return typeof value === "boolean";
+    default: {
+      const { enum: each, anyOf } = items as JsonObject;
+      return Array.isArray(value) &&
+        value.every((it) => fits(it, { type: "string", enum: each, oneOf: anyOf }));
+    }
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * Reads the validator's errors. They come as one flat list in which an error
+ * is followed by those that led to it: only the last ones say anything, and
+ * below `anyOf` and `oneOf` they have to be told apart by branch.
+ */
+import type { dereference, OutputUnit } from "@cfworker/json-schema";
+import type { JsonObject } from "../content.ts";
+import { type Finding, settle } from "./issues.ts";
+import { decodePart } from "./pointer.ts";
+import {
+  choices,
+  kindOf,
+  MANY_FORMS_FIT,
+  NOT_VALID,
+  outside,
+  REQUIRED,
+  UNKNOWN_FIELD,
+  wrongChoice,
+  wrongFormat,
+  wrongKind,
+  wrongPattern,
+} from "./wording.ts";
+
+/** Every subschema of a schema by its absolute URI. */
+export type Subschemas = ReturnType<typeof dereference>;
+
+const LED_TO_BY_OTHERS = new Set([
+  "$ref",
+  "$recursiveRef",
+  "additionalItems",
+  "additionalProperties",
+  "allOf",
+  "dependentSchemas",
+  "if",
+  "items",
+  "patternProperties",
+  "prefixItems",
+  "properties",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+]);
+
+/** What `errors` say about `value`. */
+export function findingsOf(
+  errors: readonly OutputUnit[],
+  schema: JsonObject,
+  subschemas: Subschemas,
+  value: unknown,
+): readonly Finding[] {
+  const missed = new Set<string>();
+
+  function read(list: readonly OutputUnit[]): readonly Finding[] {
+    const found: Finding[] = [];
+    for (let i = 0; i < list.length;) {
+      const error = list[i++]!;
+      if (LED_TO_BY_OTHERS.has(error.keyword)) continue;
+      const start = i;
+      if (["anyOf", "oneOf", "contains", "propertyNames"].includes(error.keyword)) {
+        while (i < list.length && isBelow(list[i]!, error)) {
+          i++;
+        }
+      }
+      found.push(...readOne(error, list.slice(start, i)));
+    }
+    return found;
+  }
+
+  function readOne(error: OutputUnit, below: readonly OutputUnit[]): readonly Finding[] {
+    const path = pathTo(error.instanceLocation, value);
+    const at = valueAt(value, path);
+    const wants = keywordAt(error.keywordLocation, schema, subschemas);
+    switch (error.keyword) {
+      case "anyOf":
+      case "oneOf": {
+        const branches = byBranch(error, below);
+        if (Array.isArray(wants) && branches.length < wants.length) {
+          return [{ path, message: MANY_FORMS_FIT }];
+        }
+        return settle(branches.map(read), path, kindOf(at));
+      }
+      case "required":
+        return missing(error, path, at, wants);
+      case "type": {
+        const kinds = [wants].flat().join(" or ");
+        return [{ path, message: wrongKind(kinds, kindOf(at)), wanted: kinds }];
+      }
+      case "const":
+      case "enum": {
+        const values = error.keyword === "enum" ? wants as unknown[] : [wants];
+        return [{ path, message: wrongChoice(values, kindOf(at)), wanted: choices(values) }];
+      }
+      case "propertyNames":
+        return [{
+          path: below[0] ? pathTo(below[0].instanceLocation, value) : path,
+          message: "is not an allowed name",
+        }];
+      case "false":
+        return [{
+          path,
+          message: typeof path.at(-1) === "number" ? "is one item too many" : UNKNOWN_FIELD,
+        }];
+      default:
+        return [{ path, message: wordingOf(error.keyword, wants) }];
+    }
+  }
+
+  /** There is one error for each missing field, but only its text says which. */
+  function missing(
+    error: OutputUnit,
+    path: readonly PropertyKey[],
+    at: unknown,
+    wants: unknown,
+  ): readonly Finding[] {
+    const place = `${error.instanceLocation} ${error.keywordLocation}`;
+    if (missed.has(place)) return [];
+    missed.add(place);
+    if (!Array.isArray(wants)) return [{ path, message: "lacks a required field" }];
+    return wants.filter((key) => !Object.hasOwn(at as JsonObject, key)).map((key) => ({
+      path: [...path, key],
+      message: REQUIRED,
+    }));
+  }
+
+  return read(errors);
+}
+
+function wordingOf(keyword: string, wants: unknown): string {
+  switch (keyword) {
+    case "minimum":
+      return outside("at least", wants, undefined);
+    case "maximum":
+      return outside("at most", wants, undefined);
+    case "exclusiveMinimum":
+      return outside("more than", wants, undefined);
+    case "exclusiveMaximum":
+      return outside("less than", wants, undefined);
+    case "minLength":
+      return outside("at least", wants, "character");
+    case "maxLength":
+      return outside("at most", wants, "character");
+    case "minItems":
+      return outside("at least", wants, "item");
+    case "maxItems":
+      return outside("at most", wants, "item");
+    case "minProperties":
+      return outside("at least", wants, "field");
+    case "maxProperties":
+      return outside("at most", wants, "field");
+    case "multipleOf":
+      return `expected a multiple of ${wants}`;
+    case "uniqueItems":
+      return "has the same item twice";
+    case "pattern":
+      return wrongPattern(`/${wants}/`);
+    case "format":
+      return wrongFormat(String(wants)) ?? `expected the format ${wants}`;
+    case "contains":
+    case "minContains":
+      return "lacks an item of the expected form";
+    case "maxContains":
+      return "has too many items of one form";
+    case "dependentRequired":
+      return "lacks a field that another field requires";
+    default:
+      return NOT_VALID;
+  }
+}
+
+/** The validator places the error of a `false` schema in the value instead of in the schema. */
+function isBelow(error: OutputUnit, parent: OutputUnit): boolean {
+  return error.keyword === "false" ||
+    error.keywordLocation.startsWith(`${parent.keywordLocation}/`);
+}
+
+function byBranch(
+  parent: OutputUnit,
+  below: readonly OutputUnit[],
+): readonly (readonly OutputUnit[])[] {
+  const branches = new Map<string, OutputUnit[]>();
+  let branch = "0";
+  for (const error of below) {
+    if (error.keyword !== "false") {
+      branch = error.keywordLocation.slice(parent.keywordLocation.length + 1).split("/", 1)[0]!;
+    }
+    const errors = branches.get(branch);
+    if (errors) errors.push(error);
+    else branches.set(branch, [error]);
+  }
+  return [...branches.values()];
+}
+
+function pathTo(instanceLocation: string, value: unknown): readonly PropertyKey[] {
+  const path: PropertyKey[] = [];
+  let at = value;
+  for (const part of instanceLocation.split("/").slice(1).map(decodePart)) {
+    path.push(Array.isArray(at) ? Number(part) : part);
+    at = (at as JsonObject | null | undefined)?.[part];
+  }
+  return path;
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const part of path) at = (at as Record<PropertyKey, unknown> | null | undefined)?.[part];
+  return at;
+}
+
+function keywordAt(keywordLocation: string, schema: JsonObject, subschemas: Subschemas): unknown {
+  let at: unknown = schema;
+  for (const part of keywordLocation.split("/").slice(1).map(decodePart)) {
+    if (typeof at !== "object" || at === null) return undefined;
+    const { $ref, __absolute_ref__: target } = at as { $ref?: unknown; __absolute_ref__?: string };
+    at = part === "$ref" && typeof $ref === "string"
+      ? subschemas[target ?? $ref]
+      : (at as JsonObject)[part];
+  }
+  return at;
+}

@@ -1,0 +1,134 @@
+/**
+ * Plain JSON Schema, shown to clients exactly as the author wrote it. What is
+ * validated is a copy, because the validator writes into the schema it is given.
+ */
+import { dereference, type OutputUnit, type SchemaDraft, validate } from "@cfworker/json-schema";
+import type { JsonObject } from "../content.ts";
+import { refused, unchecked } from "./issues.ts";
+import { findingsOf, type Subschemas } from "./json-schema-findings.ts";
+import { decodePart } from "./pointer.ts";
+import { fieldAt, SchemaProblem } from "./problem.ts";
+import type { ParseOutcome, Schema } from "./types.ts";
+import { kindOf, wrongKind } from "./wording.ts";
+
+// Beyond this many values only the first mistake is looked for, not all of them.
+const SMALL = 2_000;
+
+/** The schema of a plain JSON Schema object. */
+export function fromJsonSchema(json: JsonObject): Schema {
+  const copy = copyOf(json);
+  const subschemas = subschemasOf(copy);
+  const draft = draftOf(copy);
+  const errorsOf = (value: unknown, stopAtFirst: boolean): readonly OutputUnit[] =>
+    validate(value, copy, draft, subschemas, stopAtFirst).errors;
+
+  function check(value: unknown): ParseOutcome<unknown> {
+    const first = errorsOf(value, true);
+    if (first.length === 0) return { ok: true, value };
+    return refused(
+      findingsOf(isSmall(value) ? errorsOf(value, false) : first, copy, subschemas, value),
+    );
+  }
+
+  return {
+    json,
+    parse(value) {
+      try {
+        return check(value);
+      } catch (error) {
+        return error instanceof RangeError ? unchecked(error) : checkAsJson(value, check);
+      }
+    },
+  };
+}
+
+/** The validator throws on `undefined` and its like; JSON leaves them out, and so would the wire. */
+function checkAsJson(
+  value: unknown,
+  check: (value: unknown) => ParseOutcome<unknown>,
+): ParseOutcome<unknown> {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text === undefined) {
+      return refused([{ path: [], message: wrongKind("JSON", kindOf(value)) }]);
+    }
+    return check(JSON.parse(text));
+  } catch (error) {
+    return unchecked(error);
+  }
+}
+
+function copyOf(json: JsonObject): JsonObject {
+  try {
+    return JSON.parse(JSON.stringify(json));
+  } catch (error) {
+    throw new SchemaProblem("", "is not plain JSON", "write it with JSON values only", {
+      cause: error,
+    });
+  }
+}
+
+/** Finds now what the validator would only stumble over in the middle of a call. */
+function subschemasOf(schema: JsonObject): Subschemas {
+  let subschemas: Subschemas;
+  try {
+    subschemas = dereference(schema);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SchemaProblem(
+      "",
+      `is not a usable JSON Schema (${reason})`,
+      "correct its $id and $ref keywords",
+      { cause: error },
+    );
+  }
+  for (const [uri, subschema] of Object.entries(subschemas)) {
+    if (typeof subschema !== "object") continue;
+    const field = fieldAt((uri.split("#/")[1] ?? "").split("/").map(decodePart));
+    const { $ref, __absolute_ref__: target, pattern, patternProperties } = subschema;
+    if (typeof $ref === "string" && subschemas[target ?? $ref] === undefined) {
+      throw new SchemaProblem(
+        field,
+        `refers to "${$ref}", which is not there`,
+        "define it in $defs",
+      );
+    }
+    for (const each of [pattern, ...Object.keys(patternProperties ?? {})]) {
+      if (typeof each === "string" && !isPattern(each)) {
+        throw new SchemaProblem(
+          field,
+          `has the pattern "${each}", which is not a regular expression`,
+          "correct it (Unicode mode applies)",
+        );
+      }
+    }
+  }
+  return subschemas;
+}
+
+function isPattern(pattern: string): boolean {
+  try {
+    return new RegExp(pattern, "u") !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function draftOf({ $schema }: JsonObject): SchemaDraft {
+  if (typeof $schema !== "string") return "2020-12";
+  if ($schema.includes("draft-04")) return "4";
+  if ($schema.includes("draft-06") || $schema.includes("draft-07")) return "7";
+  return $schema.includes("2019-09") ? "2019-09" : "2020-12";
+}
+
+function isSmall(value: unknown): boolean {
+  const rest = [value];
+  for (let count = 0; rest.length > 0; count++) {
+    if (count + rest.length > SMALL) return false;
+    const next = rest.pop();
+    if (typeof next === "object" && next !== null) {
+      for (const key of Object.keys(next)) rest.push((next as JsonObject)[key]);
+    }
+  }
+  return true;
+}

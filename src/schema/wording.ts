@@ -1,0 +1,101 @@
+/**
+ * The words in which values are found wanting. The three validators speak
+ * different dialects; the model and the person hear only this one.
+ */
+
+export const REQUIRED = "is required";
+export const UNKNOWN_FIELD = "is not a known field";
+export const NOT_VALID = "is not valid";
+export const NO_FORM_FITS = "fits none of the allowed forms";
+export const MANY_FORMS_FIT = "fits more than one of the allowed forms";
+
+const KINDS: Record<string, string> = {
+  int: "integer",
+  record: "object",
+  tuple: "array",
+  nan: "NaN",
+};
+
+const FORMATS: Record<string, string> = {
+  email: "email address",
+  uri: "URL",
+  url: "URL",
+  date: "date (YYYY-MM-DD)",
+  "date-time": "date and time (ISO 8601)",
+  datetime: "date and time (ISO 8601)",
+};
+
+/** The name of an expected kind, as JSON Schema would say it. */
+export function kindName(kind: string): string {
+  return KINDS[kind] ?? kind;
+}
+
+/** The kind of a value. */
+export function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (value === undefined) return "nothing";
+  if (Array.isArray(value)) return "array";
+  return Number.isNaN(value) ? "NaN" : typeof value;
+}
+
+/** The value is of another kind than `kind`. */
+export function wrongKind(kind: string, received: string): string {
+  if (received === "nothing") return REQUIRED;
+  if (kind === "never") return "is not allowed";
+  return `expected ${kindName(kind)}, received ${received}`;
+}
+
+/** The choices as a noun: `"a"`, or `one of "a", "b"`. */
+export function choices(values: readonly unknown[]): string {
+  const shown = values.slice(0, 12).map((value) => JSON.stringify(value) ?? String(value));
+  if (shown.length === 1) return shown[0]!;
+  const more = values.length > shown.length ? ` and ${values.length - shown.length} others` : "";
+  return `one of ${shown.join(", ")}${more}`;
+}
+
+/** The value is none of the choices. */
+export function wrongChoice(values: readonly unknown[], received: string): string {
+  if (received === "nothing") return REQUIRED;
+  const sameKind = values.some((value) => kindOf(value) === received);
+  return `expected ${choices(values)}${sameKind ? "" : `, received ${received}`}`;
+}
+
+/** The text has not the format, or nothing where the format has no name here. */
+export function wrongFormat(format: string): string | undefined {
+  return FORMATS[format] && `expected a valid ${FORMATS[format]}`;
+}
+
+/** The text does not match the pattern. */
+export function wrongPattern(pattern: string): string {
+  return `expected text matching ${pattern}`;
+}
+
+/** What a limit counts. */
+export type Counted = "character" | "item" | "field" | undefined;
+
+/** The value is outside a limit: `expected at least 3 characters`. */
+export function outside(
+  bound: "at least" | "at most" | "more than" | "less than" | "exactly",
+  limit: unknown,
+  of: Counted,
+): string {
+  return `expected ${bound} ${limit}${of === undefined ? "" : ` ${of}${limit === 1 ? "" : "s"}`}`;
+}
+
+/** The bound of a limit as both Zods put it. */
+export function boundOf(
+  side: "min" | "max",
+  inclusive?: boolean,
+  exact?: boolean,
+): Parameters<typeof outside>[0] {
+  if (exact) return "exactly";
+  if (side === "min") return inclusive ? "at least" : "more than";
+  return inclusive ? "at most" : "less than";
+}
+
+/** What the size of an `origin` counts; `null` where a limit cannot be put into these words. */
+export function countedIn(origin: string): Counted | null {
+  if (origin === "string") return "character";
+  if (origin === "array" || origin === "set") return "item";
+  return origin === "number" || origin === "int" ? undefined : null;
+}

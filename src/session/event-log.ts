@@ -1,0 +1,168 @@
+/**
+ * The log of one session: numbered from 1 without gaps, read by anyone at their
+ * own pace.
+ *
+ * L1  An event is visible only once it is recorded; without a journal that is at once.
+ * L2  A reader sees events in order, each once, whenever it joined.
+ * L3  What is kept is bounded. A reader that is too far behind is told, not fed a gap.
+ * L4  Nothing follows the final event.
+ */
+import { EventsGone } from "../errors.ts";
+import { type EventBody, isFinal, type ToolSessionEvent } from "../events.ts";
+import type { Journal } from "./journal.ts";
+import { weigh } from "./weigh.ts";
+
+export interface LogLimits {
+  /** Events that are kept for readers that are behind. */
+  readonly maxEvents: number;
+  /** Bytes, roughly, that those events may take. */
+  readonly maxBytes: number;
+}
+
+export class EventLog {
+  readonly #sessionId: string;
+  readonly #limits: LogLimits;
+  #events: ToolSessionEvent[] = [];
+  /** How many of `#events`, from the front, are no longer kept. */
+  #dropped = 0;
+  #bytes = 0;
+  #last = 0;
+  #visible = 0;
+  #closed = false;
+  #journal: Journal | undefined;
+  #watchers: Set<() => void> | undefined;
+  #recorded: { lsn: number; then: () => void }[] | undefined;
+
+  constructor(sessionId: string, limits: LogLimits) {
+    this.#sessionId = sessionId;
+    this.#limits = limits;
+  }
+
+  /** From here on, events become visible when the journal says so. */
+  keepIn(journal: Journal): void {
+    this.#journal = journal;
+  }
+
+  /** Roughly how much memory the kept events take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The LSN of the last event that readers can see. */
+  get lastLSN(): number {
+    return this.#visible;
+  }
+
+  /** The LSN of the first event that is still kept. */
+  get firstLSN(): number {
+    return this.#last - (this.#events.length - this.#dropped) + 1;
+  }
+
+  /** True once the final event has been appended. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Numbers an event. `then` is called when it is recorded, before any reader wakes. */
+  append(body: EventBody, then?: () => void): void {
+    if (this.#closed) return;
+    const event = { ...body, lsn: ++this.#last } as ToolSessionEvent;
+    this.#closed = isFinal(body);
+    this.#events.push(event);
+    this.#bytes += weigh(event);
+    if (this.#journal) {
+      if (then) (this.#recorded ??= []).push({ lsn: event.lsn, then });
+      this.#journal.write(event);
+    } else {
+      this.#visible = event.lsn;
+      then?.();
+      this.#trim();
+      this.#wake();
+    }
+  }
+
+  /** For the journal: everything up to this LSN is recorded. */
+  recorded(lsn: number): void {
+    this.#visible = lsn;
+    const waiting = this.#recorded;
+    while (waiting && waiting.length > 0 && waiting[0]!.lsn <= lsn) waiting.shift()!.then();
+    this.#trim();
+    this.#wake();
+  }
+
+  /**
+   * The journal is lost. What it did not record has never happened, and whatever
+   * is appended from now on is told to those who listen, and kept nowhere.
+   */
+  abandonJournal(): void {
+    this.#journal = undefined;
+    this.#recorded = undefined;
+    this.#closed = false;
+    while (this.#last > this.#visible) {
+      this.#bytes -= weigh(this.#events.pop());
+      this.#last--;
+    }
+  }
+
+  /** The visible events after an LSN, in order. */
+  after(lsn: number): readonly ToolSessionEvent[] {
+    if (lsn >= this.#visible) return NONE;
+    const first = this.firstLSN;
+    if (lsn + 1 < first) throw new EventsGone(this.#sessionId, lsn, first);
+    const start = this.#dropped + (lsn + 1 - first);
+    return this.#events.slice(start, start + this.#visible - lsn);
+  }
+
+  /** The visible event after an LSN, if there is one. */
+  next(lsn: number): ToolSessionEvent | undefined {
+    if (lsn >= this.#visible) return undefined;
+    const first = this.firstLSN;
+    if (lsn + 1 < first) throw new EventsGone(this.#sessionId, lsn, first);
+    return this.#events[this.#dropped + (lsn + 1 - first)];
+  }
+
+  /** The newest visible event that is still kept and fits. */
+  findLast(fits: (event: ToolSessionEvent) => boolean): ToolSessionEvent | undefined {
+    for (let i = this.#events.length - 1; i >= this.#dropped; i--) {
+      const event = this.#events[i]!;
+      if (event.lsn <= this.#visible && fits(event)) return event;
+    }
+    return undefined;
+  }
+
+  /** Calls `wake` whenever there is something new, until the function that comes back is called. */
+  watch(wake: () => void): () => void {
+    const watchers = this.#watchers ??= new Set();
+    // A set of its own for each watch: the same function may watch twice.
+    const watcher = () => wake();
+    watchers.add(watcher);
+    return () => {
+      watchers.delete(watcher);
+    };
+  }
+
+  #wake(): void {
+    if (!this.#watchers) return;
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  #trim(): void {
+    const { maxEvents, maxBytes } = this.#limits;
+    let kept = this.#events.length - this.#dropped;
+    // The last event always stays: it may be the result.
+    while (kept > 1 && (kept > maxEvents || this.#bytes > maxBytes)) {
+      const event = this.#events[this.#dropped]!;
+      if (event.lsn >= this.#visible) break;
+      this.#bytes -= weigh(event);
+      this.#dropped++;
+      kept--;
+    }
+    // Moving the array at every drop would make a long stream quadratic.
+    if (this.#dropped > 64 && this.#dropped > kept) {
+      this.#events = this.#events.slice(this.#dropped);
+      this.#dropped = 0;
+    }
+  }
+}
+
+const NONE: readonly ToolSessionEvent[] = [];

@@ -1,0 +1,71 @@
+/** The questions of one session: which are open, and under which names they went out. */
+import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
+import type { ToolSessionRequest } from "../events.ts";
+import type { Deadline } from "../runtime/deadlines.ts";
+
+export interface OpenRequest {
+  readonly request: ToolSessionRequest;
+  readonly resolve: (reply: Reply) => void;
+  deadline?: Deadline;
+  /** Its answer is being recorded; a second one comes too late. */
+  answered?: boolean;
+}
+
+export class Pending {
+  readonly open = new Map<string, OpenRequest>();
+  #asked = 0;
+  #names: Set<string> | undefined;
+  #firstName: string | undefined;
+
+  /** Gives a question its id and its name. */
+  number(sessionId: string, question: PlacedQuestion): ToolSessionRequest {
+    const { kind, key, place } = question;
+    const seq = ++this.#asked;
+    const name = this.#name(key);
+    switch (kind) {
+      case "elicit":
+        return {
+          type: "elicit_request",
+          id: `elicit_${sessionId}_${seq}`,
+          name,
+          place,
+          params: question.params,
+          ...(question.sensitive && { sensitive: question.sensitive }),
+        };
+      case "elicit_url":
+        return {
+          type: "elicit_request",
+          id: `elicit_${sessionId}_${seq}`,
+          name,
+          place,
+          params: question.params,
+        };
+      case "sample":
+        return {
+          type: "sample_request",
+          id: `sample_${sessionId}_${seq}`,
+          name,
+          place,
+          params: question.params,
+        };
+    }
+  }
+
+  /** Whether a question with this id was ever put. */
+  wasAsked(sessionId: string, requestId: string): boolean {
+    const [, seq] = requestId.match(/^(?:elicit|sample|roots)_.*_([1-9]\d*)$/) ?? [];
+    return seq !== undefined && Number(seq) <= this.#asked &&
+      requestId.slice(requestId.indexOf("_") + 1) === `${sessionId}_${seq}`;
+  }
+
+  /** The key itself the first time, numbered after that; never the same twice. */
+  #name(key: string): string {
+    // Most runs ask once, and need no set for that.
+    if (this.#firstName === undefined) return this.#firstName = key;
+    const names = this.#names ??= new Set([this.#firstName]);
+    let name = key;
+    for (let n = 2; names.has(name); n++) name = `${key}_${n}`;
+    names.add(name);
+    return name;
+  }
+}

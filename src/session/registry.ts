@@ -1,0 +1,268 @@
+/**
+ * All live sessions, and the finished ones that somebody may still want to read.
+ *
+ * R1  A session that nobody holds goes away: a finished one after its grace time,
+ *     one that waits for answers after its time to live.
+ * R2  Nothing here walks all sessions, except closing.
+ * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
+ */
+import { createScope, type Operation, resource, type Scope, until, useScope } from "effection";
+import { RegistryClosed, SessionGone, SessionLimitError } from "../errors.ts";
+import type { ClientInfo } from "../events.ts";
+import { type Clock, systemClock } from "../runtime/clock.ts";
+import { Deadlines } from "../runtime/deadlines.ts";
+import type { Fault } from "../runtime/run-host.ts";
+import { Strand } from "../runtime/strand.ts";
+import type { ToolSessionStore } from "../store/types.ts";
+import type { FinalizedMcpTool } from "../tool/types.ts";
+import type { LogLimits } from "./event-log.ts";
+import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.ts";
+import { Journal } from "./journal.ts";
+import { Sealer } from "./sealer.ts";
+import { LiveToolSession, type SessionHome } from "./tool-session.ts";
+import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
+
+export interface RegistryOptions {
+  /** How many calls may be alive at once; 10,000 unless told. */
+  readonly maxSessions?: number;
+  /** How many finished calls are kept at most; as many as may be alive, unless told. */
+  readonly maxFinished?: number;
+  /** Bytes, roughly, that the finished calls may take together; 64 MiB. */
+  readonly maxFinishedBytes?: number;
+  /** Milliseconds that a finished call is kept for those who lost its result; one minute. */
+  readonly graceTime?: number;
+  /** Milliseconds that an unanswered question may wait with nobody there; one hour. */
+  readonly timeToLive?: number;
+  /** Events kept for each call; 1,000. */
+  readonly maxEvents?: number;
+  /** Bytes of events kept for each call, roughly; 4 MiB. */
+  readonly maxBytes?: number;
+  /** Where events are kept besides memory; nowhere unless told. */
+  readonly store?: ToolSessionStore;
+  /** Seals sensitive answers in the store; with a key of its own unless told. */
+  readonly sealer?: Sealer;
+  readonly clock?: Clock;
+  /** Hears of tools that break; prints to the error output unless told. */
+  readonly report?: (fault: Fault) => void;
+}
+
+/** A caller who says nothing about itself is part of this program, and can answer anything. */
+const IN_PROCESS: ClientInfo = {
+  capabilities: {
+    elicitation: { form: {}, url: {} },
+    sampling: { tools: {} },
+    roots: {},
+  },
+};
+
+export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
+  readonly scope: Scope;
+  readonly deadlines: Deadlines;
+  readonly logLimits: LogLimits;
+  readonly sealer?: Sealer;
+  readonly report: (fault: Fault) => void;
+  readonly #destroyScope: () => Promise<void>;
+  readonly #options: RegistryOptions;
+  readonly #maxSessions: number;
+  readonly #maxFinished: number;
+  readonly #maxFinishedBytes: number;
+  readonly #live = new Map<string, LiveToolSession>();
+  /** In the order in which they finished. */
+  readonly #finished = new Map<string, LiveToolSession>();
+  #finishedBytes = 0;
+  #closed = false;
+  #emptied: (() => void) | undefined;
+
+  constructor(options: RegistryOptions = {}, parent?: Scope) {
+    const [scope, destroy] = parent ? createScope(parent) : createScope();
+    this.scope = scope;
+    this.#destroyScope = destroy;
+    this.#options = options;
+    this.deadlines = new Deadlines(options.clock ?? systemClock);
+    this.logLimits = {
+      maxEvents: options.maxEvents ?? 1_000,
+      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
+    };
+    this.#maxSessions = options.maxSessions ?? 10_000;
+    this.#maxFinished = options.maxFinished ?? this.#maxSessions;
+    this.#maxFinishedBytes = options.maxFinishedBytes ?? 64 * 1024 * 1024;
+    if (options.store) this.sealer = options.sealer ?? new Sealer();
+    this.report = options.report ?? printFault;
+  }
+
+  /** How many calls are alive, and how many finished ones are kept. */
+  get counts(): { live: number; finished: number; deadlines: number } {
+    return {
+      live: this.#live.size,
+      finished: this.#finished.size,
+      deadlines: this.deadlines.size,
+    };
+  }
+
+  *create(
+    tool: FinalizedMcpTool,
+    params: unknown,
+    options: ToolSessionOptions = {},
+  ): Operation<ToolSession> {
+    return this.open(tool, params, options);
+  }
+
+  /** `create`, for callers that are no operations. */
+  open(
+    tool: FinalizedMcpTool,
+    params: unknown,
+    { client = IN_PROCESS }: ToolSessionOptions = {},
+  ): LiveToolSession {
+    if (this.#closed) throw new RegistryClosed();
+    if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
+    const session = new LiveToolSession(this, crypto.randomUUID(), tool, client);
+    this.#live.set(session.id, session);
+    const { store } = this.#options;
+    if (store) session.log.keepIn(this.#journal(store, session, params));
+    session.start(params);
+    return session;
+  }
+
+  find(id: string): LiveToolSession | undefined {
+    return this.#live.get(id) ?? this.#finished.get(id);
+  }
+
+  *get(id: string): Operation<ToolSession | null> {
+    return this.find(id) ?? null;
+  }
+
+  *acquire(id: string): Operation<ToolSession> {
+    const session = this.find(id);
+    if (!session) throw new SessionGone(id);
+    this.hold(session);
+    return session;
+  }
+
+  *release(id: string): Operation<void> {
+    const session = this.find(id);
+    if (session) this.letGo(session);
+  }
+
+  hold(session: LiveToolSession): void {
+    session.holders++;
+    this.#reschedule(session);
+  }
+
+  letGo(session: LiveToolSession): void {
+    if (session.holders === 0) return;
+    session.holders--;
+    this.#reschedule(session);
+  }
+
+  /** For sessions: one began or ceased to wait, or ended. */
+  changed(session: LiveToolSession): void {
+    if (session.outcome && this.#live.delete(session.id)) {
+      this.#finished.set(session.id, session);
+      this.#finishedBytes += session.log.bytes;
+      if (this.#finished.size > this.#maxFinished || this.#finishedBytes > this.#maxFinishedBytes) {
+        this.#evict();
+      }
+      if (this.#live.size === 0) this.#emptied?.();
+    }
+    this.#reschedule(session);
+  }
+
+  /** Halts every call, waits until all have cleaned up, and starts none any more. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#live.size > 0) {
+      const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
+      for (const session of [...this.#live.values()]) session.halt("the server is shutting down");
+      await emptied;
+    }
+    this.#finished.clear();
+    this.deadlines.clear();
+    await this.#destroyScope();
+  }
+
+  #reschedule(session: LiveToolSession): void {
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    if (session.holders > 0 || this.#closed) return;
+    if (session.outcome) {
+      if (!this.#finished.has(session.id)) return;
+      this.#expire(session, this.#options.graceTime ?? 60_000, () => this.#remove(session));
+    } else if (session.waiting) {
+      this.#expire(
+        session,
+        this.#options.timeToLive ?? 3_600_000,
+        () => session.halt("nobody answered in time"),
+      );
+    }
+  }
+
+  #expire(session: LiveToolSession, ms: number, expire: () => void): void {
+    session.expiry = this.deadlines.add(ms, () => {
+      session.expiry = undefined;
+      expire();
+    });
+  }
+
+  #evict(): void {
+    for (const session of this.#finished.values()) {
+      const { size } = this.#finished;
+      if (size <= this.#maxFinished && this.#finishedBytes <= this.#maxFinishedBytes) return;
+      // A held one is being read; the next in line goes instead.
+      if (session.holders === 0) this.#remove(session);
+    }
+  }
+
+  #remove(session: LiveToolSession): void {
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    if (this.#finished.delete(session.id)) this.#finishedBytes -= session.log.bytes;
+    const { store } = this.#options;
+    if (!store) return;
+    new Strand<void>(this.scope, () => store.delete(session.id), (outcome) => {
+      if (outcome.type !== "threw") return;
+      const { id: sessionId, toolName } = session;
+      this.report({ what: "it could not be deleted", toolName, sessionId, error: outcome.error });
+    }).start();
+  }
+
+  #journal(store: ToolSessionStore, session: LiveToolSession, params: unknown): Journal {
+    const entry = {
+      id: session.id,
+      toolName: session.toolName,
+      params,
+      createdAt: this.deadlines.now(),
+      epoch: 1,
+    };
+    return new Journal(this.scope, store, entry, {
+      recorded: (lsn) => session.log.recorded(lsn),
+      failed: (error) => session.storeFailed(error),
+    });
+  }
+}
+
+/**
+ * A registry for as long as the surrounding scope lives, and the one that
+ * `ToolSessionRegistryContext` names there. Tools see the contexts of that scope.
+ */
+export function* useToolSessionRegistry(
+  options: RegistryOptions = {},
+): Operation<LiveToolSessionRegistry> {
+  const store = options.store ?? (yield* ToolSessionStoreContext.get());
+  const registry = yield* registryResource({ ...options, ...(store && { store }) });
+  return yield* ToolSessionRegistryContext.set(registry) as Operation<LiveToolSessionRegistry>;
+}
+
+function registryResource(options: RegistryOptions): Operation<LiveToolSessionRegistry> {
+  return resource(function* (provide) {
+    const registry = new LiveToolSessionRegistry(options, yield* useScope());
+    try {
+      yield* provide(registry);
+    } finally {
+      yield* until(registry.close());
+    }
+  });
+}
+
+function printFault({ what, toolName, sessionId, error }: Fault): void {
+  console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
+}

@@ -1,0 +1,58 @@
+/** A run of a tool, and the registry that knows all of them. */
+import type { Operation, Stream } from "effection";
+import type {
+  AnswerOutcome,
+  ClientInfo,
+  ElicitResponse,
+  RequestFailure,
+  SampleResponse,
+  ToolSessionEvent,
+  ToolSessionOutcome,
+  ToolSessionStatus,
+} from "../events.ts";
+import type { FinalizedMcpTool } from "../tool/types.ts";
+
+/** One run of a tool, from its call to its result. */
+export interface ToolSession {
+  readonly id: string;
+  readonly toolName: string;
+  status(): Operation<ToolSessionStatus>;
+  /**
+   * The events after an LSN: first those that were, then those that come. The
+   * stream closes with how the session ended. Each reader goes at its own pace;
+   * one that asks for events that are no longer kept gets `EventsGone`.
+   */
+  getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome>;
+  /** Answers a question. The first answer counts; what comes back says whether this was it. */
+  respondToElicit(
+    elicitId: string,
+    response: ElicitResponse | RequestFailure,
+  ): Operation<AnswerOutcome>;
+  respondToSample(
+    sampleId: string,
+    response: SampleResponse | RequestFailure,
+  ): Operation<AnswerOutcome>;
+  /** Halts the tool and waits until it has cleaned up. */
+  cancel(reason?: string): Operation<void>;
+}
+
+/** Who calls, and on whose behalf. */
+export interface ToolSessionOptions {
+  /** What the client can do. Without it, the caller is taken to be able to answer everything. */
+  readonly client?: ClientInfo;
+}
+
+/** All live sessions, and the finished ones that somebody may still want to read. */
+export interface ToolSessionRegistry {
+  /** Starts a tool. It runs up to its first wait before this returns. */
+  create<TInput>(
+    tool: FinalizedMcpTool<string, TInput>,
+    params: TInput,
+    options?: ToolSessionOptions,
+  ): Operation<ToolSession>;
+  get(id: string): Operation<ToolSession | null>;
+  /** Gets a session and holds it, so that it does not expire. Throws `SessionGone`. */
+  acquire(id: string): Operation<ToolSession>;
+  /** Lets go of a session that was acquired. */
+  release(id: string): Operation<void>;
+}

@@ -1,0 +1,49 @@
+/**
+ * Where tool sessions live when they must outlast the process that runs them.
+ *
+ * The one essential operation is the conditional append: these events, after
+ * this LSN, under this owner's epoch. Whoever takes a session over writes it
+ * back with a higher epoch, and from then on the former owner cannot append.
+ */
+import type { Operation } from "effection";
+import type { JsonObject } from "../content.ts";
+import type { ToolSessionEvent } from "../events.ts";
+
+/** What is known of a session besides its events. */
+export interface ToolSessionEntry {
+  readonly id: string;
+  readonly toolName: string;
+  readonly params: unknown;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** Grows with every owner. */
+  readonly epoch: number;
+  /** What the layers above want to find again. */
+  readonly meta?: JsonObject;
+}
+
+/** Under which conditions an append may happen. */
+export interface AppendCondition {
+  /** The LSN of the last event in the log; 0 for an empty one. */
+  readonly afterLSN: number;
+  readonly epoch: number;
+}
+
+export interface ToolSessionStore {
+  get(id: string): Operation<ToolSessionEntry | null>;
+  /** Writes an entry; the events of a session that is there already stay. */
+  set(id: string, entry: ToolSessionEntry): Operation<void>;
+  /** Removes a session and its events; nothing happens if there is none. */
+  delete(id: string): Operation<void>;
+  /**
+   * Appends all of the events or none. Throws `StoreConflict` where the condition
+   * does not hold. When it returns, the events are kept as safely as this store can.
+   */
+  append(
+    id: string,
+    events: readonly ToolSessionEvent[],
+    condition: AppendCondition,
+  ): Operation<void>;
+  /** The events after an LSN, in order; none for a session that is not there. */
+  read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
+}

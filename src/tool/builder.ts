@@ -1,0 +1,153 @@
+/**
+ * `createMcpTool`: how a tool is written.
+ *
+ * Every call returns a new builder, so a half-built tool can be shared. What is
+ * wrong with a definition is said when it is built, not when it is called.
+ */
+import type { Operation } from "effection";
+import type { ElicitForm } from "../backchannel/elicit.ts";
+import type { Icon } from "../content.ts";
+import type { Infer, InferInput, SchemaInput } from "../schema/types.ts";
+import { checkedDefinition, type RawDefinition } from "./check.ts";
+import type {
+  ElicitsMap,
+  FinalizedMcpTool,
+  FinalizedMcpToolWithElicits,
+  FullToolResult,
+  McpToolContext,
+  McpToolContextWithElicits,
+  McpToolHandoffConfig,
+  McpToolLimits,
+  McpToolRequirements,
+  ToolAnnotations,
+  ToolBody,
+  ToolReturn,
+} from "./types.ts";
+
+/** What the types know of a tool that is being built. */
+export interface Draft {
+  name: string;
+  /** What the body gets, and what a caller passes. */
+  params: unknown;
+  input: unknown;
+  /** The structured result, in and out of its schema. */
+  output: unknown;
+  returns: unknown;
+  elicits: ElicitsMap;
+  /** The methods that have been called. */
+  set: string;
+}
+
+interface FreshDraft<TName extends string> {
+  name: TName;
+  params: Record<string, never>;
+  input: Record<string, never>;
+  output: unknown;
+  returns: ToolReturn;
+  // deno-lint-ignore ban-types
+  elicits: {};
+  set: never;
+}
+
+/** The draft after method `M` was called, with what that taught us. */
+type After<D extends Draft, M extends string, Learnt = unknown> =
+  & Omit<D, keyof Learnt | "set">
+  & Learnt
+  & { set: D["set"] | M };
+
+/** `Value`, unless the method was called before. */
+type Once<D extends Draft, M extends string, Value> = M extends D["set"] ? `${M}() is already set`
+  : Value;
+
+/** `Value`, unless the description is missing. */
+type Described<D extends Draft, Value> = "description" extends D["set"] ? Value
+  : "description() is missing: the model chooses tools by it";
+
+type Context<D extends Draft> = keyof D["elicits"] extends never ? McpToolContext
+  : McpToolContextWithElicits<D["elicits"]>;
+
+type Finalized<D extends Draft> = keyof D["elicits"] extends never
+  ? FinalizedMcpTool<D["name"], D["input"], D["output"]>
+  : FinalizedMcpToolWithElicits<D["name"], D["input"], D["output"], D["elicits"]>;
+
+/** A tool that is being built. */
+export interface McpToolBuilder<D extends Draft> {
+  /** What the tool does. The model chooses tools by it. */
+  description(
+    text: Once<D, "description", string>,
+  ): McpToolBuilder<After<D, "description">>;
+  /** A name for people. */
+  title(text: string): McpToolBuilder<D>;
+  /** Hints about what the tool does. */
+  annotations(hints: ToolAnnotations): McpToolBuilder<D>;
+  icons(icons: readonly Icon[]): McpToolBuilder<D>;
+  /** What the tool is called with: an object schema. */
+  parameters<S extends SchemaInput>(
+    schema: Once<D, "parameters", S>,
+  ): McpToolBuilder<After<D, "parameters", { params: Infer<S>; input: InferInput<S> }>>;
+  /** What the tool returns, as data: an object schema. */
+  output<S extends SchemaInput>(
+    schema: Once<D, "output", S>,
+  ): McpToolBuilder<
+    After<D, "output", {
+      output: Infer<S>;
+      returns: InferInput<S> | FullToolResult<InferInput<S>>;
+    }>
+  >;
+  /** The questions that the tool may put to the person. */
+  elicits<E extends ElicitsMap>(
+    questions: Once<D, "elicits", E>,
+  ): McpToolBuilder<After<D, "elicits", { elicits: E }>>;
+  /** Refuse the call before it runs where the client cannot do this. */
+  requires(requirements: McpToolRequirements): McpToolBuilder<D>;
+  limits(limits: McpToolLimits): McpToolBuilder<D>;
+  /** The tool in one piece. */
+  execute(
+    body: Described<D, (params: D["params"], ctx: Context<D>) => Operation<D["returns"]>>,
+  ): Finalized<D>;
+  /** The tool in three parts: `before` and `after` run once each, `client` talks. */
+  handoff<THandoff, TClient>(
+    phases: Described<
+      D,
+      McpToolHandoffConfig<D["params"], THandoff, TClient, D["returns"], Context<D>>
+    >,
+  ): Finalized<D>;
+}
+
+/** Starts a tool. Its name must be unique on the server that serves it. */
+export function createMcpTool<TName extends string>(
+  name: TName,
+): McpToolBuilder<FreshDraft<TName>> {
+  return new Builder({ name }) as unknown as McpToolBuilder<FreshDraft<TName>>;
+}
+
+class Builder {
+  constructor(readonly raw: RawDefinition) {}
+
+  #with(part: Partial<RawDefinition>): Builder {
+    return new Builder({ ...this.raw, ...part });
+  }
+
+  description = (description: string) => this.#with({ description });
+  title = (title: string) => this.#with({ title });
+  annotations = (annotations: ToolAnnotations) => this.#with({ annotations });
+  icons = (icons: readonly Icon[]) => this.#with({ icons });
+  parameters = (parameters: SchemaInput) => this.#with({ parameters });
+  output = (output: SchemaInput) => this.#with({ output });
+  elicits = (elicits: ElicitsMap) => this.#with({ elicits });
+  requires = (requires: McpToolRequirements) => this.#with({ requires });
+  limits = (limits: McpToolLimits) => this.#with({ limits });
+
+  execute = (execute: (params: unknown, ctx: unknown) => Operation<unknown>) =>
+    this.#finish({ type: "execute", execute });
+
+  handoff = (
+    phases: McpToolHandoffConfig<unknown, unknown, unknown, unknown, unknown>,
+  ) => this.#finish({ type: "handoff", phases });
+
+  #finish(body: ToolBody): FinalizedMcpTool {
+    return checkedDefinition(this.raw, body);
+  }
+}
+
+export type { ElicitForm };

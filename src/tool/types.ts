@@ -1,0 +1,192 @@
+/** What authors write, and what they are given. */
+import type { Operation } from "effection";
+import type {
+  ElicitOptions,
+  ElicitResult,
+  ElicitTimeout,
+  ElicitUrlConfig,
+  ElicitUrlResult,
+  McpToolSampleConfig,
+  SampleResult,
+} from "../backchannel/types.ts";
+import type { ElicitForm } from "../backchannel/elicit.ts";
+import type { ContentBlock, Icon, JsonObject, McpMessage } from "../content.ts";
+import type { ClientInfo, LogLevel, ToolResult } from "../events.ts";
+import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
+
+/** Hints about what a tool does; a client may use them to decide what to confirm. */
+export interface ToolAnnotations {
+  title?: string;
+  readOnlyHint?: boolean;
+  destructiveHint?: boolean;
+  idempotentHint?: boolean;
+  openWorldHint?: boolean;
+}
+
+/** What a client must be able to do before the tool is run at all. */
+export interface McpToolRequirements {
+  elicitation?: boolean | "form" | "url";
+  sampling?: boolean | "tools";
+  roots?: boolean;
+}
+
+/** How far a tool, or a branch of it, may go. */
+export interface McpToolLimits {
+  /** Branches within branches; 10 unless told. */
+  maxDepth?: number;
+  /** Tokens that all answers of models together may take. */
+  maxTokens?: number;
+  /** Milliseconds from the call to its result, waiting included. */
+  timeout?: number;
+}
+
+/** How a branch differs from the branch that opens it. */
+export interface McpToolBranchOptions extends McpToolLimits {
+  /** Start with a copy of the conversation so far (the default), or with an empty one. */
+  inheritMessages?: boolean;
+  /** Start with these messages, after the inherited ones if there are any. */
+  messages?: readonly McpMessage[];
+}
+
+/** A question that a tool may put to the person. */
+export interface ElicitDefinition {
+  /** The form: a flat object of primitives and enums. */
+  readonly response: SchemaInput;
+  /** What the tool knows when it asks; kept beside the answer, not shown to the person. */
+  readonly context?: SchemaInput;
+  /** Fields of the answer that must not be shown or kept in clear. */
+  readonly sensitive?: readonly string[];
+}
+
+/** The questions of a tool, by key. */
+export type ElicitsMap = { readonly [key: string]: ElicitDefinition };
+
+/** What a question's answer holds. */
+export type ElicitAnswer<E extends ElicitDefinition> = Infer<E["response"]>;
+
+/** What a question's context holds. */
+export type ElicitContext<E extends ElicitDefinition> = E extends
+  { context: infer C extends SchemaInput } ? InferInput<C>
+  : Record<never, never>;
+
+/** What the phases `before` and `after` can do: everything but ask. */
+export interface McpToolServerContext {
+  readonly sessionId: string;
+  readonly client: ClientInfo;
+  /** Tells the client something. What it shows depends on the level it asked for. */
+  log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
+  /** Tells how far the tool has come. Without a number, each call counts one. */
+  notify(message: string, progress?: number, total?: number): Operation<void>;
+}
+
+/** What a tool can do. */
+export interface McpToolContext extends McpToolServerContext {
+  /** The conversation of this branch. Samples with a `prompt` continue it. */
+  readonly messages: readonly McpMessage[];
+  /** The conversation of the branch that opened this one, as it was then. */
+  readonly parentMessages: readonly McpMessage[];
+  /** 0 in the tool itself, one more in each branch. */
+  readonly depth: number;
+  /** Sends the person to a page. The answer tells whether they agreed, not what they did there. */
+  elicitUrl(config: ElicitUrlConfig): Operation<ElicitUrlResult>;
+  elicitUrl(
+    config: ElicitUrlConfig,
+    options: ElicitOptions,
+  ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
+  /** Asks the model. */
+  sample(config: McpToolSampleConfig): Operation<SampleResult>;
+  /** Runs part of the tool with a conversation and limits of its own. */
+  branch<T>(
+    body: (ctx: this) => Operation<T>,
+    options?: McpToolBranchOptions,
+  ): Operation<T>;
+}
+
+/** What a tool that declared questions can do. */
+export interface McpToolContextWithElicits<E extends ElicitsMap> extends McpToolContext {
+  /** Asks the person. */
+  elicit<K extends keyof E & string>(
+    key: K,
+    ask: { message: string } & ElicitContext<E[K]>,
+  ): Operation<ElicitResult<ElicitContext<E[K]>, ElicitAnswer<E[K]>>>;
+  elicit<K extends keyof E & string>(
+    key: K,
+    ask: { message: string } & ElicitContext<E[K]>,
+    options: ElicitOptions,
+  ): Operation<ElicitResult<ElicitContext<E[K]>, ElicitAnswer<E[K]>> | ElicitTimeout>;
+}
+
+/** A result written out in full. */
+export interface FullToolResult<TStructured = JsonObject> {
+  content: ContentBlock[];
+  structuredContent?: TStructured;
+  isError?: boolean;
+  _meta?: JsonObject;
+}
+
+/** What a tool without `output` may return. */
+export type ToolReturn =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | void
+  | readonly ContentBlock[]
+  | FullToolResult
+  | object;
+
+/** A tool in three parts: prepare, talk, conclude. */
+export interface McpToolHandoffConfig<TParams, THandoff, TClient, TReturn, TContext> {
+  /** Runs once; what it returns is kept and given to the other two. */
+  before(params: TParams, ctx: McpToolServerContext): Operation<THandoff>;
+  /** The part that talks. */
+  client(handoff: THandoff, ctx: TContext): Operation<TClient>;
+  /** Runs once, and makes the result. */
+  after(handoff: THandoff, client: TClient, ctx: McpToolServerContext): Operation<TReturn>;
+}
+
+/** How a finished tool is run. */
+export type ToolBody =
+  | { readonly type: "execute"; execute(params: unknown, ctx: unknown): Operation<unknown> }
+  | {
+    readonly type: "handoff";
+    readonly phases: McpToolHandoffConfig<unknown, unknown, unknown, unknown, unknown>;
+  };
+
+/** A tool, ready to be served. `TInput` is what a caller passes, `TResult` its structured result. */
+export interface FinalizedMcpTool<
+  TName extends string = string,
+  // deno-lint-ignore no-explicit-any
+  TInput = any,
+  TResult = unknown,
+> {
+  readonly kind: "tool";
+  readonly name: TName;
+  readonly description: string;
+  readonly title?: string;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly parameters: Schema<unknown>;
+  readonly output?: Schema<unknown>;
+  readonly elicits: ReadonlyMap<string, ElicitForm>;
+  readonly requires: McpToolRequirements;
+  readonly limits: McpToolLimits;
+  readonly body: ToolBody;
+  /** Carries types; there is nothing here at run time. */
+  readonly types?: { readonly input: TInput; readonly result: TResult };
+}
+
+/** A tool that declared questions; the test kit knows their answers by it. */
+export interface FinalizedMcpToolWithElicits<
+  TName extends string = string,
+  // deno-lint-ignore no-explicit-any
+  TInput = any,
+  TResult = unknown,
+  TElicits extends ElicitsMap = ElicitsMap,
+> extends FinalizedMcpTool<TName, TInput, TResult> {
+  /** Carries types; there is nothing here at run time. */
+  readonly elicitTypes?: TElicits;
+}
+
+export type { ToolResult };

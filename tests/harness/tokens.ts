@@ -1,0 +1,116 @@
+/**
+ * Splits TypeScript into words, strings and punctuation: enough to find imports
+ * and names in code, and never in a comment or inside a string. Throws on what it
+ * cannot read, so that no rule passes because a file was misread.
+ */
+
+export interface Token {
+  kind: "word" | "string" | "mark";
+  /** A string without its quotes. */
+  text: string;
+}
+
+const pieces = {
+  space: /\s+|\/\/.*|\/\*[\s\S]*?\*\//y,
+  word: /[\p{ID_Start}$_#@][\p{ID_Continue}$]*|\d[\w.]*/yu,
+  string: /"((?:[^"\\\n]|\\[\s\S])*)"|'((?:[^'\\\n]|\\[\s\S])*)'/y,
+  /** Text of a template, up to its end or to an expression in it. */
+  template: /((?:[^`\\$]|\\[\s\S]|\$(?!\{))*)(`|\$\{)/y,
+  regex: /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y,
+  mark: /[^\s"'`\w]/y,
+};
+
+/** After these a slash opens a regular expression; after any other word it divides. */
+const beforeValue = /^(?:return|typeof|case|in|of|void|delete|throw|new|do|else|yield|await)$/;
+
+export function tokens(source: string): Token[] {
+  const found: Token[] = [];
+  /** For each open template, how many braces are open within its expression. */
+  const braces: number[] = [];
+  let at = 0;
+
+  const take = (pattern: RegExp): RegExpExecArray | null => {
+    pattern.lastIndex = at;
+    const match = pattern.exec(source);
+    if (match) at = pattern.lastIndex;
+    return match;
+  };
+  const add = (kind: Token["kind"], text: string) => found.push({ kind, text });
+  const template = () => {
+    const match = take(pieces.template);
+    if (!match) throw unreadable(source, at);
+    add("string", match[1] ?? "");
+    if (match[2] === "${") braces.push(0);
+  };
+  const valueMayFollow = () => {
+    const last = found.at(-1);
+    if (!last) return true;
+    if (last.kind === "word") return beforeValue.test(last.text);
+    return last.kind === "mark" && !/[)\]}]/.test(last.text);
+  };
+
+  while (at < source.length) {
+    if (take(pieces.space)) continue;
+    const open = braces.at(-1);
+    if (open === 0 && source[at] === "}") {
+      braces.pop();
+      at++;
+      template();
+      continue;
+    }
+    if (source[at] === "`") {
+      at++;
+      template();
+      continue;
+    }
+    const string = take(pieces.string);
+    if (string) {
+      add("string", string[1] ?? string[2] ?? "");
+      continue;
+    }
+    if (source[at] === "/" && valueMayFollow() && take(pieces.regex)) {
+      add("string", "");
+      continue;
+    }
+    const word = take(pieces.word);
+    if (word) {
+      add("word", word[0]);
+      continue;
+    }
+    const mark = take(pieces.mark);
+    if (!mark) throw unreadable(source, at);
+    add("mark", mark[0]);
+    if (open !== undefined && mark[0] === "{") braces.push(braces.pop()! + 1);
+    if (open !== undefined && mark[0] === "}") braces.push(braces.pop()! - 1);
+  }
+  return found;
+}
+
+/** The specifiers a module imports or re-exports, types and dynamic imports included. */
+export function importsOf(source: string): string[] {
+  const all = tokens(source);
+  return all.flatMap((token, index) => {
+    if (token.kind !== "string") return [];
+    const [before, last] = [all[index - 2], all[index - 1]];
+    const called = last?.text === "(" && before?.kind === "word" && before.text === "import";
+    const named = last?.kind === "word" && /^(?:from|import)$/.test(last.text);
+    return called || named ? [token.text] : [];
+  });
+}
+
+/** Whether code touches a global of that name: bare, on `globalThis`, or asked for with `in`. */
+export function usesGlobal(source: string, name: string): boolean {
+  const all = tokens(source);
+  return all.some((token, index) => {
+    if (token.text !== name) return false;
+    if (token.kind === "string") {
+      return all[index + 1]?.text === "in" || all[index - 2]?.text === "globalThis";
+    }
+    return all[index - 1]?.text !== "." || all[index - 2]?.text === "globalThis";
+  });
+}
+
+function unreadable(source: string, at: number): Error {
+  const line = source.slice(0, at).split("\n").length;
+  return new Error(`Cannot read line ${line}: unknown token at "${source.slice(at, at + 20)}"`);
+}

@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+import { listFiles, readText } from "./harness/files.ts";
+import { readBunLock, readDenoLock } from "./harness/locks.ts";
+import { importsOf } from "./harness/tokens.ts";
+import { describe, it } from "./suite.ts";
+
+interface Manifest {
+  scripts: Record<string, string>;
+  dependencies: Record<string, string>;
+  devDependencies: Record<string, string>;
+  devEngines: { runtime: { name: string; version: string; onFail: string }[] };
+}
+const manifest: Manifest = JSON.parse(readText("package.json"));
+const config: { tasks: Record<string, string>; imports?: unknown } = JSON.parse(
+  readText("deno.json"),
+);
+const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies });
+const locks = ["deno.lock", "bun.lock"];
+
+describe("the tasks", () => {
+  it("have the same names for Deno and for Bun", () => {
+    const names = ["bench", "check", "compile", "dev", "start", "test"];
+    assert.deepEqual(Object.keys(config.tasks).sort(), names);
+    assert.deepEqual(Object.keys(manifest.scripts).sort(), names);
+  });
+
+  it("run the same thing, each with its own runtime", () => {
+    for (const [name, task] of Object.entries(config.tasks)) {
+      const withoutDeno = task.replace(/^deno run -A /, "");
+      const withoutBun = manifest.scripts[name]?.replace(/^bun /, "");
+      assert.notEqual(withoutDeno, task, name);
+      assert.equal(withoutDeno, withoutBun, name);
+    }
+  });
+});
+
+describe("the versions", () => {
+  it("of Deno and Bun are stated, and bind no user of the package", () => {
+    const { runtime } = manifest.devEngines;
+    assert.deepEqual(runtime.map(({ name }) => name).sort(), ["bun", "deno"]);
+    for (const { version, onFail } of runtime) {
+      assert.match(version, /^\d+\.\d+\.\d+$/);
+      assert.equal(onFail, "ignore");
+    }
+  });
+
+  it("of packages are exact, and stated in package.json alone", () => {
+    for (const [name, version] of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
+    assert.equal(config.imports, undefined);
+    for (const file of ["src", "tools", "tests", "bench"].flatMap((at) => listFiles(at, ".ts"))) {
+      const stated = importsOf(readText(file)).filter((name) => /^(?:npm|jsr|https?):/.test(name));
+      assert.deepEqual(stated, [], file);
+    }
+  });
+
+  it("and contents of all packages are the same in both lock files", () => {
+    const [deno, bun] = [readDenoLock(readText("deno.lock")), readBunLock(readText("bun.lock"))];
+    assert.ok(deno.size >= direct.length);
+    assert.deepEqual([...bun], [...deno]);
+    for (const [name, version] of direct) assert.ok(deno.has(`${name}@${version}`), name);
+  });
+
+  it("are the ones installed", () => {
+    for (const [name, version] of direct) {
+      const installed = JSON.parse(readText(`node_modules/${name}/package.json`));
+      assert.equal(installed.version, version, `${name}: remove node_modules and install again`);
+    }
+  });
+});
+
+describe("the lock files", () => {
+  it("name no server", () => {
+    for (const lock of locks) assert.doesNotMatch(readText(lock), /:\/\//, lock);
+  });
+});
+
+describe("readDenoLock() and readBunLock()", () => {
+  it("agree on a package with peers, and see a difference", () => {
+    const deno = (version: string) =>
+      `{ "npm": { "@a/b@${version}_zod@4.0.0_@c+d@1.0.0": { "integrity": "sha512-x" } } }`;
+    const bun = `{ "packages": { "@a/b": ["@a/b@1.2.3", "", { "bin": "b", }, "sha512-x"], }, }`;
+    assert.deepEqual([...readDenoLock(deno("1.2.3"))], [["@a/b@1.2.3", "sha512-x"]]);
+    assert.deepEqual([...readBunLock(bun)], [...readDenoLock(deno("1.2.3"))]);
+    assert.notDeepEqual([...readBunLock(bun)], [...readDenoLock(deno("1.2.4"))]);
+  });
+});

@@ -1,0 +1,78 @@
+/**
+ * The suite: every test file on Deno and on Bun, and one closing line that
+ * counts both. Uses `node:` only, since either runtime may be the one that runs it.
+ *
+ *     deno task test [--deno | --bun] [part of a file's path …]
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import process from "node:process";
+import { runChild } from "./harness/child.ts";
+import { listFiles } from "./harness/files.ts";
+import { closingLine, sight, type Sightings, type Tally, tally } from "./harness/report.ts";
+import { installDependencies, type RuntimeName, useRuntime } from "./harness/toolchain.ts";
+
+const runtimes: readonly RuntimeName[] = ["deno", "bun"];
+const words = process.argv.slice(2);
+const parts = words.filter((word) => !word.startsWith("--"));
+const chosen = runtimes.filter((name) => words.includes(`--${name}`));
+const strange = words.find((word) => word.startsWith("--") && !/^--(deno|bun)$/.test(word));
+if (strange) throw new Error(`Cannot use "${strange}": --deno and --bun are the only flags`);
+
+const files = listFiles("tests", ".test.ts")
+  .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
+
+const reports = mkdtempSync(join(tmpdir(), "parley-tests-"));
+process.on("exit", () => rmSync(reports, { recursive: true, force: true }));
+
+const tallies: Tally[] = [];
+if (files.length === 0) {
+  console.log(`No test file has ${parts.map((part) => `"${part}"`).join(" or ")} in its path.`);
+} else {
+  installDependencies();
+  // Before the first test, so that no download falls into the time of one.
+  runtimes.forEach(useRuntime);
+  for (const name of chosen.length > 0 ? chosen : runtimes) tallies.push(await runSuite(name));
+}
+
+const good = tallies.length > 0 && tallies.every((one) => one.failed === 0 && ran(one));
+console.log(`\n${closingLine(tallies)}`);
+// Not exit(): what was printed must reach a slow reader first.
+process.exitCode = good ? 0 : 1;
+
+async function runSuite(name: RuntimeName): Promise<Tally> {
+  const { version, path } = useRuntime(name);
+  console.log(`\n== ${name} ${version}`);
+  const reportPath = join(reports, `${name}.xml`);
+  const sightings: Sightings = { files: new Set(), strays: [] };
+  const code = await runChild(path, testCommand(name, reportPath), {
+    onLine: (line) => sight(name, line, sightings),
+  });
+  const report = existsSync(reportPath) ? readFileSync(reportPath, "utf8") : undefined;
+  const result = tally(name, { files, report, code, sightings });
+  for (const test of result.skipped) console.log(`SKIPPED on ${name}: ${test}`);
+  for (const complaint of result.complaints) console.log(`FAILED on ${name}: ${complaint}`);
+  console.log(`\n== ${name} ${version}: ${closingLine([result])}`);
+  if (!ran(result)) console.log(`FAILED on ${name}: not a single test passed`);
+  return result;
+}
+
+/** A suite that runs nothing must not look green; one file, asked for by name, may skip a runtime. */
+function ran(result: Tally): boolean {
+  return result.passed > 0 || (parts.length > 0 && result.skipped.length > 0);
+}
+
+function testCommand(name: RuntimeName, reportPath: string): string[] {
+  const paths = files.map((file) => `./${file}`);
+  // Types are the business of `check`, and of tests/types.
+  if (name === "deno") return ["test", "-A", "--no-check", `--junit-path=${reportPath}`, ...paths];
+  return [
+    "test",
+    "--reporter=junit",
+    `--reporter-outfile=${reportPath}`,
+    // Bun gives up after 5 s by default; Deno never does. The deadline is suite.ts's, on both.
+    "--timeout=600000",
+    ...paths,
+  ];
+}

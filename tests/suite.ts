@@ -1,0 +1,84 @@
+/**
+ * The words tests are written with, on Deno and on Bun alike:
+ *
+ *     describe("openState()", () => {
+ *       it("refuses another principal's state", function* () { … });
+ *     });
+ *
+ * Every test gets an Effection scope of its own, destroyed at its end, and fails
+ *  1. with whatever its body or its teardown throws;
+ *  2. if it has not ended, teardown included, within its deadline;
+ *  3. if a scope or task that it made elsewhere (`run()`, `createScope()`) is still alive.
+ */
+import { createContext, createScope, global, type Operation, type Scope, until } from "effection";
+import { it as nodeIt } from "node:test";
+
+export { describe } from "node:test";
+
+/** A generator, or an ordinary function, async or not. */
+export type TestBody = () => Operation<unknown> | Promise<unknown> | void;
+
+export interface TestOptions {
+  /** Milliseconds until a test that hangs is failed. A guard, not a wait: 30 s unless told. */
+  within?: number;
+}
+
+export function it(name: string, body: TestBody, options: TestOptions = {}): void {
+  nodeIt(name, () => runTest(body, options));
+}
+
+/** Counted and printed as skipped; say in the name why. */
+it.skip = (name: string, _body?: TestBody, _options?: TestOptions): void => {
+  nodeIt.skip(name, () => {});
+};
+
+/** A test for one runtime only: skipped, and counted so, unless `condition` holds. */
+it.when = (condition: boolean): typeof it.skip | typeof it => condition ? it : it.skip;
+
+/** What `it` does, for the tests of this file. */
+export async function runTest(
+  body: TestBody,
+  { within = 30_000 }: TestOptions = {},
+): Promise<void> {
+  const before = new Set(liveScopes());
+  const [scope, destroy] = createScope();
+  const deadline = createDeadline(within);
+  const errors = new Set<unknown>();
+  const settle = (promise: PromiseLike<unknown>) =>
+    Promise.race([promise, deadline.passed]).then(undefined, (error) => errors.add(error));
+
+  await settle(scope.run(() => enter(body)));
+  await settle(destroy());
+  deadline.clear();
+  const left = liveScopes().filter((one) => !before.has(one)).length;
+  if (left > 0) errors.add(new Error(`Left ${left} scopes or tasks alive outside of its own`));
+
+  const [first, ...more] = errors;
+  if (more.length > 0) throw new AggregateError(errors, [...errors].map(String).join("; "));
+  if (errors.size > 0) throw first;
+}
+
+function* enter(body: TestBody): Operation<void> {
+  const outcome = body();
+  if (outcome === undefined) return;
+  if (Symbol.iterator in outcome) yield* outcome;
+  else yield* until(outcome);
+}
+
+function createDeadline(within: number): { passed: Promise<never>; clear(): void } {
+  const { promise, reject } = Promise.withResolvers<never>();
+  // Unobserved until raced against: that alone must not fail the run.
+  promise.catch(() => {});
+  const timer = setTimeout(
+    () => reject(new Error(`Did not end within ${within} ms`)),
+    within,
+  );
+  return { passed: promise, clear: () => clearTimeout(timer) };
+}
+
+/** Effection keeps them under this name; the version is pinned, and a test notices a change. */
+const Children = createContext<Set<Scope>>("@effection/scope.children");
+
+function liveScopes(): Scope[] {
+  return [...global.expect(Children)];
+}
