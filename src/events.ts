@@ -2,7 +2,13 @@
  * The vocabulary of a tool session's log. Every other view of a call (a stream,
  * a resumption, a task, a replay) is a reading of these events.
  */
-import type { ContentBlock, JsonObject, McpMessage, MessageContent } from "./content.ts";
+import type {
+  ContentBlock,
+  JsonObject,
+  McpMessage,
+  MessageContent,
+  ResourceContents,
+} from "./content.ts";
 
 /** Where a tool session stands. The last three are final. */
 export type ToolSessionStatus =
@@ -32,6 +38,28 @@ export interface ToolResult {
   isError?: boolean;
   _meta?: JsonObject;
 }
+
+/** The result of getting a prompt. */
+export interface PromptResult {
+  description?: string;
+  messages: PromptMessage[];
+  _meta?: JsonObject;
+}
+
+/** A message of a prompt. */
+export interface PromptMessage {
+  role: "user" | "assistant";
+  content: ContentBlock;
+}
+
+/** The result of reading a resource. */
+export interface ResourceResult {
+  contents: ResourceContents[];
+  _meta?: JsonObject;
+}
+
+/** What a run ends with: tools, prompts and resources are all run the same way. */
+export type CallResult = ToolResult | PromptResult | ResourceResult;
 
 /** A JSON-RPC error object. */
 export interface RpcError {
@@ -169,6 +197,11 @@ export interface RequestFailure {
 /** Anything that may come back for a request. */
 export type Response = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
 
+/** What is told to everyone who listens, and concerns no call. */
+export type ServerChange =
+  | { readonly type: "list_changed"; readonly list: "tools" | "prompts" | "resources" }
+  | { readonly type: "resource_updated"; readonly uri: string };
+
 /** Why a question is no longer open although nobody answered it. */
 export type WithdrawalReason = "timeout" | "halted";
 
@@ -189,9 +222,10 @@ export type EventBody =
   | ToolSessionRequest
   | AnswerBody
   | { readonly type: "withdrawn"; readonly requestId: string; readonly reason: WithdrawalReason }
-  | { readonly type: "result"; readonly result: ToolResult }
+  | { readonly type: "result"; readonly result: CallResult }
   | { readonly type: "error"; readonly error: RpcError }
-  | { readonly type: "cancelled"; readonly reason: string };
+  | { readonly type: "elicit_complete"; readonly elicitationId: string }
+  | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
 
 /** A recorded answer. Sensitive fields are masked; `sealed` holds them for a replay. */
 export interface AnswerBody {
@@ -206,7 +240,7 @@ export type ToolSessionEvent = EventBody & { readonly lsn: number };
 
 /** How a tool session ended. */
 export type ToolSessionOutcome =
-  | { readonly status: "completed"; readonly result: ToolResult }
+  | { readonly status: "completed"; readonly result: CallResult }
   | { readonly status: "failed"; readonly error: RpcError }
   | { readonly status: "cancelled"; readonly reason: string };
 

@@ -1,4 +1,12 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
+export { createMcpHandler, createParley } from "./handler/parley.ts";
+export type { Parley, ParleyOptions } from "./handler/parley.ts";
+export type { HandlerLimits, ServerInfo } from "./handler/core.ts";
+export type { McpHandler, PrincipalOf } from "./handler/handler.ts";
+export { createMcpPrompt } from "./tool/prompt.ts";
+export type { McpPromptBuilder } from "./tool/prompt.ts";
+export { createMcpResource } from "./tool/resource.ts";
+export type { McpResourceBuilder } from "./tool/resource.ts";
 export { createMcpTool } from "./tool/builder.ts";
 export type { McpToolBuilder } from "./tool/builder.ts";
 export type {
@@ -16,6 +24,7 @@ export type {
   McpToolLimits,
   McpToolRequirements,
   McpToolServerContext,
+  OutputReturn,
   ToolAnnotations,
   ToolReturn,
 } from "./tool/types.ts";
@@ -109,11 +118,11 @@ export type { AppendCondition, ToolSessionEntry, ToolSessionStore } from "./stor
 export { createManualClock } from "./testing/manual-clock.ts";
 export type { ManualClock } from "./testing/manual-clock.ts";
 export { testTool } from "./testing/test-tool.ts";
+export type { ToolTestRun } from "./testing/test-tool.ts";
 export type {
   Scripted,
   ScriptedElicit,
   ScriptedSample,
   ScriptedTurn,
   ToolScript,
-  ToolTestRun,
-} from "./testing/test-tool.ts";
+} from "./testing/script.ts";

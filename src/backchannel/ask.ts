@@ -8,6 +8,7 @@ import type {
   ElicitFormParams,
   ElicitUrlParams,
   Place,
+  RequestFailure,
   Response,
   SampleParams,
 } from "../events.ts";
@@ -21,7 +22,8 @@ export type Question =
     readonly sensitive?: readonly string[];
   }
   | { readonly kind: "elicit_url"; readonly key: string; readonly params: ElicitUrlParams }
-  | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams };
+  | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams }
+  | { readonly kind: "roots"; readonly key: string };
 
 /** What became of a question. */
 export type Reply =
@@ -33,6 +35,11 @@ export interface Asker {
   now(): number;
   /** Puts the question and waits. Leaving it early takes the question back. */
   ask(question: Question, timeout?: number): Operation<Reply>;
+}
+
+/** Whether the client could not answer at all. What came back may be anything. */
+export function isFailure(response: Response): response is RequestFailure {
+  return typeof response === "object" && response !== null && "error" in response;
 }
 
 /** A question together with where it is asked. */

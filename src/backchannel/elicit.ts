@@ -5,8 +5,9 @@ import { CapabilityError, ElicitationError } from "../errors.ts";
 import type { ClientInfo, Response } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import type { Schema } from "../schema/types.ts";
-import type { Asker } from "./ask.ts";
+import { type Asker, isFailure } from "./ask.ts";
 import { elicitExchange } from "./exchange.ts";
+import { checkLimit } from "./limit.ts";
 import type {
   ElicitOptions,
   ElicitResult,
@@ -43,13 +44,15 @@ export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boo
 export function* elicit(
   asker: Asker,
   form: ElicitForm,
-  { message, ...context }: { message: string } & JsonObject,
+  ask: { message: string } & JsonObject,
   { timeout }: ElicitOptions = {},
 ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
   if (!canElicitForm(asker.client)) {
     throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
   }
+  const { message, ...context } = ask ?? {};
   checkCall(form, message, context);
+  checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
   const requestedSchema = form.response.json;
   const end = timeout === undefined ? undefined : asker.now() + timeout;
@@ -77,6 +80,8 @@ export function* elicit(
           exchange: elicitExchange(form, reply.requestId, context, parsed.value),
         };
       }
+      // The person cannot mend a schema that is broken; asking again would be no use.
+      if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
       problem = describeIssues(parsed.issues);
     } else problem = `it says neither accept, decline nor cancel`;
     asked = `${message}\n\nThe last answer could not be used: ${problem}.`;
@@ -93,16 +98,17 @@ export function* elicitUrl(
   asker: Asker,
   config: ElicitUrlConfig,
   { timeout }: ElicitOptions = {},
-): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })> {
+): Operation<{ action: ElicitUrlResult["action"] | "timeout"; elicitationId: string }> {
   if (!canElicitUrl(asker.client)) {
     throw new CapabilityError("elicitation.url", asker.client.name, WAY_OUT);
   }
-  const url = urlOf(config.url);
+  const { message, url } = checkedPage(config);
+  checkLimit("a timeout", timeout);
   const elicitationId = config.elicitationId ?? crypto.randomUUID();
   const reply = yield* asker.ask({
     kind: "elicit_url",
     key: "url",
-    params: { mode: "url", message: config.message, url, elicitationId },
+    params: { mode: "url", message, url, elicitationId },
   }, timeout);
   if (reply.type === "timeout") return { action: "timeout", elicitationId };
   const action = actionOf("url", reply.response);
@@ -117,14 +123,14 @@ export function* elicitUrl(
 }
 
 function actionOf(key: string, response: Response): "accept" | "decline" | "cancel" | undefined {
-  if ("error" in response) {
+  if (isFailure(response)) {
     throw new ElicitationError(
       key,
       `the client could not ask: ${response.error.message}`,
       "try again, or use another client",
     );
   }
-  const { action } = response as { action?: unknown };
+  const { action } = (response ?? {}) as { action?: unknown };
   return action === "accept" || action === "decline" || action === "cancel" ? action : undefined;
 }
 
@@ -153,12 +159,17 @@ function checkCall(form: ElicitForm, message: unknown, context: JsonObject): voi
   }
 }
 
-function urlOf(url: string | URL): string {
+function checkedPage({ message, url }: ElicitUrlConfig): { message: string; url: string } {
   const parsed = URL.parse(String(url));
   if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
     throw new TypeError(
       `Cannot send the person to "${url}": it is no http or https address; pass a full URL`,
     );
   }
-  return parsed.href;
+  if (typeof message !== "string" || message === "") {
+    throw new TypeError(
+      `Cannot send the person to "${url}": there is no message; say in { message } why they should go`,
+    );
+  }
+  return { message, url: parsed.href };
 }

@@ -3,9 +3,10 @@ import type { Operation } from "effection";
 import { type McpMessage, normalizeMessage, text, textOf } from "../content.ts";
 import { CapabilityError, SampleError } from "../errors.ts";
 import type { Response, SampleParams, SampleResponse } from "../events.ts";
-import type { Asker } from "./ask.ts";
+import { type Asker, isFailure } from "./ask.ts";
 import { estimateTokens, type TokenBudget } from "./budget.ts";
 import { lastUserMessage } from "./exchange.ts";
+import { checkLimit } from "./limit.ts";
 import type { McpToolSampleConfig, SampleResult } from "./types.ts";
 
 const DEFAULT_MAX_TOKENS = 4096;
@@ -23,6 +24,7 @@ export function* sample(
   config: McpToolSampleConfig,
 ): Operation<SampleResult> {
   const messages = messagesOf(conversation, config);
+  checkLimit("maxTokens", config.maxTokens);
   if (!asker.client.capabilities.sampling) {
     throw new CapabilityError(
       "sampling",
@@ -46,7 +48,7 @@ export function* sample(
   const answer = answerOf(reply.response);
   const response = normalizeMessage({ role: "assistant", content: answer.content });
   const said = textOf(response);
-  conversation.budget.charge(answer.usage?.outputTokens ?? estimateTokens(said));
+  conversation.budget.charge(tokensOf(answer) ?? estimateTokens(said));
   const request = lastUserMessage(messages)!;
   if (config.prompt !== undefined) conversation.messages.push(request, response);
   return {
@@ -58,7 +60,7 @@ export function* sample(
 }
 
 function messagesOf(conversation: Conversation, config: McpToolSampleConfig): McpMessage[] {
-  const { prompt, messages } = config as { prompt?: unknown; messages?: unknown };
+  const { prompt, messages } = (config ?? {}) as { prompt?: unknown; messages?: unknown };
   if ((prompt === undefined) === (messages === undefined)) {
     throw new TypeError(
       "Cannot sample: it takes either a prompt or messages; pass one of the two",
@@ -75,16 +77,32 @@ function messagesOf(conversation: Conversation, config: McpToolSampleConfig): Mc
 }
 
 function answerOf(response: Response): SampleResponse {
-  if ("error" in response) {
+  if (isFailure(response)) {
     throw new SampleError(
       `Cannot ask the model: the client refused or failed: ${response.error.message}; try again, or do without`,
     );
   }
-  const { content, model } = response as Partial<SampleResponse>;
-  if (content === undefined || content === null || typeof model !== "string") {
+  const { content, model } = (response ?? {}) as Partial<SampleResponse>;
+  if (!isContent(content) || typeof model !== "string") {
     throw new SampleError(
       "Cannot use the model's answer: it has no content or names no model; check the client",
     );
   }
   return response as SampleResponse;
+}
+
+function isContent(content: unknown): boolean {
+  if (typeof content === "string") return true;
+  return Array.isArray(content) ? content.every(isBlock) : isBlock(content);
+}
+
+function isBlock(block: unknown): boolean {
+  if (typeof block !== "object" || block === null || !("type" in block)) return false;
+  return block.type !== "text" || "text" in block && typeof block.text === "string";
+}
+
+/** What the answer cost. It comes from the client, and must not give tokens back. */
+function tokensOf({ usage }: SampleResponse): number | undefined {
+  const tokens = usage?.outputTokens;
+  return Number.isFinite(tokens) && tokens! >= 0 ? tokens : undefined;
 }

@@ -6,6 +6,7 @@ import type {
   ToolResultContent,
   ToolUseContent,
 } from "../content.ts";
+import type { Operation } from "effection";
 import type { ModelPreferences } from "../events.ts";
 import type { SchemaInput } from "../schema/types.ts";
 
@@ -59,6 +60,8 @@ export interface ElicitUrlResult {
   readonly action: "accept" | "decline" | "cancel";
   /** Names this elicitation, also when the page reports that it is done. */
   readonly elicitationId: string;
+  /** Tells the client that what the page was for has been done. */
+  complete(): Operation<void>;
 }
 
 /** How long to wait for a person. */

@@ -8,6 +8,8 @@ import { type Operation, race } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
 import { TokenBudget } from "../backchannel/budget.ts";
 import { elicit, elicitUrl } from "../backchannel/elicit.ts";
+import { checkLimit } from "../backchannel/limit.ts";
+import { listRoots } from "../backchannel/roots.ts";
 import { type Conversation, sample } from "../backchannel/sample.ts";
 import type {
   ElicitOptions,
@@ -18,12 +20,12 @@ import type {
   McpToolSampleConfig,
   SampleResult,
 } from "../backchannel/types.ts";
-import type { JsonObject, McpMessage } from "../content.ts";
+import { type JsonObject, type McpMessage, normalizeMessage } from "../content.ts";
 import { McpToolDepthError, McpToolTimeoutError } from "../errors.ts";
-import type { ClientInfo, LogLevel, Place } from "../events.ts";
+import type { ClientInfo, LogLevel, Place, Root } from "../events.ts";
 import type {
+  Definition,
   ElicitsMap,
-  FinalizedMcpTool,
   McpToolBranchOptions,
   McpToolContextWithElicits,
   McpToolServerContext,
@@ -47,12 +49,29 @@ export class ServerContext implements McpToolServerContext {
 
   log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
     return doing(() =>
-      this.host.emit({ type: "log", level, data, ...(logger !== undefined && { logger }) })
+      this.host.emit({
+        type: "log",
+        level,
+        data: snapshot(data),
+        ...(logger !== undefined && { logger }),
+      })
     );
   }
 
   notify(message: string, progress?: number, total?: number): Operation<void> {
     return doing(() => this.host.notify(message, progress, total));
+  }
+
+  hangUp(): Operation<void> {
+    return doing(() => this.host.hangUp());
+  }
+
+  listChanged(list: "tools" | "prompts" | "resources"): Operation<void> {
+    return doing(() => this.host.announce({ type: "list_changed", list }));
+  }
+
+  resourceUpdated(uri: string): Operation<void> {
+    return doing(() => this.host.announce({ type: "resource_updated", uri }));
   }
 }
 
@@ -83,6 +102,9 @@ class Branch implements Conversation {
 
   open(options: McpToolBranchOptions): Branch {
     const depth = this.depth + 1;
+    checkLimit("a branch's maxDepth", options.maxDepth);
+    checkLimit("a branch's maxTokens", options.maxTokens);
+    checkLimit("a branch's timeout", options.timeout);
     if (depth > this.maxDepth) throw new McpToolDepthError(depth, this.maxDepth);
     return new Branch(
       `${this.path}/${this.count("branch", "")}`,
@@ -90,7 +112,7 @@ class Branch implements Conversation {
       Math.min(this.maxDepth, depth + (options.maxDepth ?? Infinity)),
       [
         ...(options.inheritMessages === false ? [] : this.messages),
-        ...(options.messages ?? []),
+        ...(options.messages ?? []).map(normalizeMessage),
       ],
       this.messages.slice(),
       new TokenBudget(options.maxTokens, this.budget),
@@ -101,10 +123,10 @@ class Branch implements Conversation {
 /** What `execute` and `client` get. */
 export class ToolContext extends ServerContext
   implements McpToolContextWithElicits<ElicitsMap>, Asker {
-  readonly #tool: FinalizedMcpTool;
+  readonly #tool: Definition;
   readonly #branch: Branch;
 
-  constructor(host: RunHost, tool: FinalizedMcpTool, branch: Branch = rootBranch(tool)) {
+  constructor(host: RunHost, tool: Definition, branch: Branch = rootBranch(tool)) {
     super(host);
     this.#tool = tool;
     this.#branch = branch;
@@ -140,7 +162,7 @@ export class ToolContext extends ServerContext
     if (!form) {
       const known = [...this.#tool.elicits.keys()];
       throw new TypeError(
-        `Cannot elicit "${key}": tool "${this.#tool.name}" declares ${
+        `Cannot elicit "${key}": ${this.#tool.kind} "${this.#tool.name}" declares ${
           known.length > 0 ? `only ${known.join(", ")}` : "no questions"
         }; add it to .elicits()`,
       );
@@ -150,7 +172,20 @@ export class ToolContext extends ServerContext
 
   // deno-lint-ignore no-explicit-any
   elicitUrl(config: ElicitUrlConfig, options?: ElicitOptions): Operation<any> {
-    return operation<ElicitUrlResult | ElicitTimeout>(() => elicitUrl(this, config, options));
+    return operation<ElicitUrlResult | ElicitTimeout>(() => this.#elicitUrl(config, options));
+  }
+
+  *#elicitUrl(config: ElicitUrlConfig, options?: ElicitOptions) {
+    const result = yield* elicitUrl(this, config, options);
+    const { elicitationId } = result;
+    return {
+      ...result,
+      complete: () => doing(() => this.host.emit({ type: "elicit_complete", elicitationId })),
+    };
+  }
+
+  roots(): Operation<readonly Root[]> {
+    return operation(() => listRoots(this));
   }
 
   sample(config: McpToolSampleConfig): Operation<SampleResult> {
@@ -189,7 +224,7 @@ export class ToolContext extends ServerContext
   }
 }
 
-function rootBranch({ limits }: FinalizedMcpTool): Branch {
+function rootBranch({ limits }: Definition): Branch {
   const budget = new TokenBudget(limits.maxTokens);
   return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
 }
@@ -197,6 +232,24 @@ function rootBranch({ limits }: FinalizedMcpTool): Branch {
 /** An operation that can be evaluated more than once, unlike a generator object. */
 function operation<T>(body: () => Operation<T>): Operation<T> {
   return { [Symbol.iterator]: () => body()[Symbol.iterator]() };
+}
+
+/**
+ * The value as JSON keeps it. The log must not change when the tool's own objects
+ * do, and telling something must never be what breaks a tool.
+ */
+function snapshot(data: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(data, readable) ?? "null");
+  } catch (error) {
+    return `Cannot show this: ${(error as Error).message}`;
+  }
+}
+
+/** Says what JSON would drop or refuse. */
+function readable(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  return typeof value === "bigint" ? String(value) : value;
 }
 
 /** An operation that does one thing, and never waits. */

@@ -1,7 +1,7 @@
 /** What the runtime needs from the session that it runs a tool for. */
 import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import type { ClientInfo, EventBody } from "../events.ts";
+import type { ClientInfo, EventBody, ServerChange } from "../events.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 /** Something went wrong that the operator should hear of, and nobody else. */
@@ -24,6 +24,10 @@ export interface RunHost {
   halting: boolean;
   /** Records an event. While the run is being halted it records nothing. */
   emit(body: EventBody): void;
+  /** Lets the client go; it will come back for the rest. */
+  hangUp(): void;
+  /** Tells everyone who listens to the server, not only this caller. */
+  announce(change: ServerChange): void;
   /** Records how far the tool has come; counts by itself where it is not told. */
   notify(message: string, progress?: number, total?: number): void;
   /** Puts a question and waits; refuses while the run is being halted. */

@@ -1,20 +1,24 @@
 /**
- * Runs a tool. Total: whatever the arguments are and whatever the tool does,
- * the run ends in exactly one outcome, and nothing is thrown at the caller.
+ * Runs a tool, a prompt or a resource. Total: whatever the arguments are and
+ * whatever the author's code does, the run ends in exactly one outcome, and
+ * nothing is thrown at the caller.
  */
 import type { Operation, Scope } from "effection";
 import { McpToolTimeoutError, ProtocolError, ToolError } from "../errors.ts";
-import type { RpcError, ToolResult } from "../events.ts";
+import type { CallResult, RpcError } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
-import { errorResult, toToolResult } from "../tool/result.ts";
-import type { FinalizedMcpTool, ToolBody } from "../tool/types.ts";
+import { refusal, toResult } from "../tool/result.ts";
+import type { Definition, ToolBody } from "../tool/types.ts";
 import { ServerContext, ToolContext } from "./context.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { RunHost } from "./run-host.ts";
 import { Strand, type StrandOutcome } from "./strand.ts";
 
+/** JSON-RPC's code for it; where there is no `isError`, the caller is told so. */
+const INVALID_PARAMS = -32602;
+
 export type RunOutcome =
-  | { readonly type: "result"; readonly result: ToolResult }
+  | { readonly type: "result"; readonly result: CallResult }
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
@@ -25,7 +29,7 @@ export interface Run {
 
 /** Starts the tool, in the same turn, and reports its outcome, perhaps in the same turn. */
 export function runTool(
-  tool: FinalizedMcpTool,
+  tool: Definition,
   args: unknown,
   host: RunHost,
   home: Scope,
@@ -33,11 +37,15 @@ export function runTool(
 ): Run {
   const params = tool.parameters.parse(args ?? {});
   if (!params.ok) {
+    if (params.cause !== undefined) {
+      host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
+    }
+    const problem = describeIssues(params.issues);
     ended(
-      failed(
-        `Cannot call tool "${tool.name}": ${
-          describeIssues(params.issues)
-        }; call it again with arguments that fit`,
+      refusal(
+        tool,
+        `Cannot call ${tool.kind} "${tool.name}": ${problem}; call it again with arguments that fit`,
+        INVALID_PARAMS,
       ),
     );
     return NOTHING_TO_HALT;
@@ -75,62 +83,70 @@ function bodyOf(
   body: ToolBody,
   params: unknown,
   host: RunHost,
-  tool: FinalizedMcpTool,
+  tool: Definition,
 ): Operation<unknown> {
   return body.type === "execute"
-    ? body.execute(params, new ToolContext(host, tool))
+    ? operationOf("execute", body.execute(params, new ToolContext(host, tool)))
     : handoff(body.phases, params, host, tool);
 }
 
+/** A plain function is allowed too, as long as it returns an operation. */
+function operationOf(part: string, value: unknown): Operation<unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    if (Symbol.iterator in value) return value as Operation<unknown>;
+  }
+  throw new TypeError(
+    `Cannot run ${part}: it returned no operation; make it a generator, with function* or *${part}`,
+  );
+}
+
 function* handoff(
-  { before, client, after }: Extract<ToolBody, { type: "handoff" }>["phases"],
+  phases: Extract<ToolBody, { type: "handoff" }>["phases"],
   params: unknown,
   host: RunHost,
-  tool: FinalizedMcpTool,
+  tool: Definition,
 ): Operation<unknown> {
   const server = new ServerContext(host);
-  const prepared = yield* before(params, server);
+  const prepared = yield* operationOf("before", phases.before(params, server));
   if (host.halting) return;
-  const talked = yield* client(prepared, new ToolContext(host, tool));
+  const context = new ToolContext(host, tool);
+  const talked = yield* operationOf("client", phases.client(prepared, context));
   if (host.halting) return;
-  return yield* after(prepared, talked, server);
+  return yield* operationOf("after", phases.after(prepared, talked, server));
 }
 
 function outcomeOf(
-  tool: FinalizedMcpTool,
+  tool: Definition,
   host: RunHost,
   outcome: StrandOutcome<unknown>,
 ): RunOutcome {
   if (outcome.type === "halted") return outcome;
   if (outcome.type === "threw") return thrown(tool, host, outcome.error);
   try {
-    return { type: "result", result: toToolResult(tool, outcome.value) };
+    return { type: "result", result: toResult(tool, outcome.value) };
   } catch (error) {
     return thrown(tool, host, error);
   }
 }
 
 /** Who hears of an error, and how much of it. */
-function thrown(tool: FinalizedMcpTool, host: RunHost, error: unknown): RunOutcome {
-  if (error instanceof ToolError) return failed(error.message);
+function thrown(tool: Definition, host: RunHost, error: unknown): RunOutcome {
+  if (error instanceof ToolError) return refusal(tool, error.message);
   if (error instanceof ProtocolError) {
     const { rpcCode: code, message, data } = error;
     return { type: "error", error: { code, message, ...(data !== undefined && { data }) } };
   }
   host.report(faultOf("it threw", tool, host, error));
-  return failed(
-    `Tool "${tool.name}" failed for a reason of its own (session ${host.id}); the server's log has the details`,
+  return refusal(
+    tool,
+    `Cannot finish ${tool.kind} "${tool.name}": it failed for a reason of its own (session ${host.id}); the server's log has the details`,
   );
 }
 
-function failed(message: string): RunOutcome {
-  return { type: "result", result: errorResult(message) };
+function tooLate(tool: Definition, timeout: number): RunOutcome {
+  return refusal(tool, new McpToolTimeoutError(`${tool.kind} "${tool.name}"`, timeout).message);
 }
 
-function tooLate(tool: FinalizedMcpTool, timeout: number): RunOutcome {
-  return failed(new McpToolTimeoutError(`tool "${tool.name}"`, timeout).message);
-}
-
-function faultOf(what: string, tool: FinalizedMcpTool, host: RunHost, error: unknown) {
+function faultOf(what: string, tool: Definition, host: RunHost, error: unknown) {
   return { what, toolName: tool.name, sessionId: host.id, error };
 }

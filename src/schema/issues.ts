@@ -4,7 +4,7 @@
  * that a union reads the same in all three.
  */
 import type { ParseOutcome, SchemaIssue } from "./types.ts";
-import { NO_FORM_FITS, REQUIRED } from "./wording.ts";
+import { NO_FORM_FITS, REQUIRED, wrongKind } from "./wording.ts";
 
 /** Something found wrong, still with its path in parts. */
 export interface Finding {
@@ -12,12 +12,14 @@ export interface Finding {
   readonly message: string;
   /** What would have fitted, as a noun, where the value is the wrong thing altogether. */
   readonly wanted?: string;
+  /** True where it had to be one of certain values, as the tag of a union has to be. */
+  readonly isChoice?: boolean;
 }
 
 type Refusal = Extract<ParseOutcome<never>, { ok: false }>;
 
-// A hostile list of a million wrong items must not become a million strings.
-const MOST_ISSUES = 100;
+/** A hostile list of a million wrong items must not become a million strings. */
+export const MOST_ISSUES = 100;
 const MOST_TOLD = 5;
 const LONGEST_PATH = 120;
 
@@ -57,28 +59,22 @@ export function settle(
   received: string,
 ): readonly Finding[] {
   const depth = path.length;
-  const near = branches.filter((branch) =>
-    !branch.some((it) => it.wanted !== undefined && it.path.length === depth)
-  );
-  if (near.length === 1) return near[0]!;
-  if (near.length > 1) {
-    // In a tagged union only the branch that was meant has no quarrel with the tag.
+  const mismatch = (branch: readonly Finding[]) =>
+    branch.find((it) => it.wanted !== undefined && it.path.length === depth);
+  const near = branches.filter((branch) => !mismatch(branch));
+  if (near.length > 0 || branches.length === 0) {
+    // Only the branch that was meant has no quarrel with the tag.
     const meant = near.filter((branch) =>
-      !branch.some((it) => it.wanted !== undefined && it.path.length === depth + 1)
+      !branch.some((it) => it.isChoice && it.path.length === depth + 1)
     );
-    return meant.length === 1 ? meant[0]! : [{ path, message: NO_FORM_FITS }];
+    const [found, ...more] = near.length === 1 ? near : meant;
+    return found && more.length === 0 ? found : [{ path, message: NO_FORM_FITS }];
   }
-  const wanted = new Set(
-    branches.flatMap((branch) =>
-      branch.find((it) => it.wanted !== undefined && it.path.length === depth)?.wanted ?? []
-    ),
-  );
-  if (wanted.size === 0) return [{ path, message: NO_FORM_FITS }];
-  if (received === "nothing") {
-    return [{ path, message: REQUIRED, wanted: [...wanted].join(" or ") }];
-  }
-  const all = [...wanted].join(" or ");
-  return [{ path, message: `expected ${all}, received ${received}`, wanted: all }];
+  const wanted = [...new Set(branches.map((branch) => mismatch(branch)?.wanted))].join(" or ");
+  // Of a choice the kind is seldom what is wrong.
+  const isChoice = received !== "nothing" && branches.every((branch) => mismatch(branch)?.isChoice);
+  const message = isChoice ? `expected ${wanted}` : wrongKind(wanted, received);
+  return [{ path, message, wanted, isChoice }];
 }
 
 /** One sentence for the model that names each field and what is wrong with it. */

@@ -15,6 +15,7 @@ import {
   outside,
   REQUIRED,
   UNKNOWN_FIELD,
+  WRONG_NAME,
   wrongChoice,
   wrongFormat,
   wrongKind,
@@ -53,7 +54,7 @@ export function findingsOf(
     const found: Finding[] = [];
     for (let i = 0; i < list.length;) {
       const error = list[i++]!;
-      if (LED_TO_BY_OTHERS.has(error.keyword)) continue;
+      if (LED_TO_BY_OTHERS.has(error.keyword) || isCovered(error, list[i])) continue;
       const start = i;
       if (["anyOf", "oneOf", "contains", "propertyNames"].includes(error.keyword)) {
         while (i < list.length && isBelow(list[i]!, error)) {
@@ -87,12 +88,17 @@ export function findingsOf(
       case "const":
       case "enum": {
         const values = error.keyword === "enum" ? wants as unknown[] : [wants];
-        return [{ path, message: wrongChoice(values, kindOf(at)), wanted: choices(values) }];
+        return [{
+          path,
+          message: wrongChoice(values, kindOf(at)),
+          wanted: choices(values),
+          isChoice: true,
+        }];
       }
       case "propertyNames":
         return [{
           path: below[0] ? pathTo(below[0].instanceLocation, value) : path,
-          message: "is not an allowed name",
+          message: WRONG_NAME,
         }];
       case "false":
         return [{
@@ -164,6 +170,13 @@ function wordingOf(keyword: string, wants: unknown): string {
     default:
       return NOT_VALID;
   }
+}
+
+/** Where certain values are wanted, their type goes without saying. */
+function isCovered(error: OutputUnit, next: OutputUnit | undefined): boolean {
+  return error.keyword === "type" && (next?.keyword === "const" || next?.keyword === "enum") &&
+    error.instanceLocation === next.instanceLocation &&
+    error.keywordLocation.replace(/type$/, next.keyword) === next.keywordLocation;
 }
 
 /** The validator places the error of a `false` schema in the value instead of in the schema. */

@@ -6,11 +6,13 @@
 export const REQUIRED = "is required";
 export const UNKNOWN_FIELD = "is not a known field";
 export const NOT_VALID = "is not valid";
+export const WRONG_NAME = "is not an allowed name";
 export const NO_FORM_FITS = "fits none of the allowed forms";
 export const MANY_FORMS_FIT = "fits more than one of the allowed forms";
 
 const KINDS: Record<string, string> = {
   int: "integer",
+  float: "number",
   record: "object",
   tuple: "array",
   nan: "NaN",

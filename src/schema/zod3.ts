@@ -5,7 +5,7 @@
 import { defaultErrorMap, type ZodIssue, type ZodTypeAny, type ZodTypeDef } from "zod/v3";
 import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
 import type { JsonObject } from "../content.ts";
-import { type Finding, refused, settle, unchecked } from "./issues.ts";
+import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";
 import type { Schema, SchemaSide } from "./types.ts";
 import {
@@ -57,7 +57,9 @@ export function fromZod3(schema: ZodTypeAny, side: SchemaSide): Schema {
       try {
         const result = schema.safeParse(value);
         if (result.success) return { ok: true, value: result.data };
-        return refused(result.error.issues.flatMap((issue) => findings(issue, value)));
+        return refused(
+          result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, value)),
+        );
       } catch (error) {
         // Zod 3 has no class of its own for an asynchronous check in a synchronous parse.
         return unchecked(
@@ -142,9 +144,9 @@ function findings(issue: ZodIssue, root: unknown): readonly Finding[] {
     case "invalid_type":
       return [{ path, message, wanted: kindName(issue.expected) }];
     case "invalid_literal":
-      return [{ path, message, wanted: choices([issue.expected]) }];
+      return [{ path, message, wanted: choices([issue.expected]), isChoice: true }];
     case "invalid_enum_value":
-      return [{ path, message, wanted: choices(issue.options) }];
+      return [{ path, message, wanted: choices(issue.options), isChoice: true }];
     case "unrecognized_keys":
       return isOwn
         ? [{ path, message }]

@@ -12,7 +12,7 @@ import {
   toJSONSchema,
 } from "zod/v4/core";
 import type { JsonObject } from "../content.ts";
-import { type Finding, refused, settle, unchecked } from "./issues.ts";
+import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { definitionName } from "./pointer.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";
 import type { Schema, SchemaSide } from "./types.ts";
@@ -27,6 +27,7 @@ import {
   NOT_VALID,
   outside,
   UNKNOWN_FIELD,
+  WRONG_NAME,
   wrongChoice,
   wrongFormat,
   wrongKind,
@@ -52,7 +53,9 @@ export function fromZod4<T>(schema: $ZodType<T>, side: SchemaSide): Schema<T> {
       try {
         const result = safeParse(schema, value, CONTEXT);
         if (result.success) return { ok: true, value: result.data };
-        return refused(result.error.issues.flatMap((issue) => findings(issue, [])));
+        return refused(
+          result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, [])),
+        );
       } catch (error) {
         return unchecked(error, error instanceof $ZodAsyncError ? ASYNC : undefined);
       }
@@ -147,13 +150,20 @@ function wordingOf(issue: $ZodRawIssue): string | undefined {
     case "unrecognized_keys":
       return UNKNOWN_FIELD;
     case "invalid_union":
-      if (issue.options) return `expected ${choices(issue.options as unknown[])}`;
+      if (issue.options) return wrongChoice(issue.options as unknown[], kindOf(tagOf(issue)));
       return issue.inclusive === false ? MANY_FORMS_FIT : NO_FORM_FITS;
+    case "invalid_key":
+      return WRONG_NAME;
     case "custom":
       return NOT_VALID;
     default:
       return undefined;
   }
+}
+
+/** What stands where a tagged union has its tag. */
+function tagOf({ input, discriminator }: $ZodRawIssue): unknown {
+  return (input as JsonObject | null | undefined)?.[discriminator as string];
 }
 
 function findings(issue: $ZodIssue, base: readonly PropertyKey[]): readonly Finding[] {
@@ -163,7 +173,7 @@ function findings(issue: $ZodIssue, base: readonly PropertyKey[]): readonly Find
     case "invalid_type":
       return [{ path, message, wanted: kindName(issue.expected) }];
     case "invalid_value":
-      return [{ path, message, wanted: choices(issue.values) }];
+      return [{ path, message, wanted: choices(issue.values), isChoice: true }];
     case "unrecognized_keys":
       return message === UNKNOWN_FIELD
         ? issue.keys.map((key) => ({ path: [...path, key], message }))

@@ -48,6 +48,8 @@ export class Pending {
           place,
           params: question.params,
         };
+      case "roots":
+        return { type: "roots_request", id: `roots_${sessionId}_${seq}`, name, place };
     }
   }
 

@@ -8,18 +8,18 @@
  */
 import { createScope, type Operation, resource, type Scope, until, useScope } from "effection";
 import { RegistryClosed, SessionGone, SessionLimitError } from "../errors.ts";
-import type { ClientInfo } from "../events.ts";
+import type { ClientInfo, ServerChange } from "../events.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import type { FinalizedMcpTool } from "../tool/types.ts";
+import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.ts";
 import { Journal } from "./journal.ts";
 import { Sealer } from "./sealer.ts";
-import { LiveToolSession, type SessionHome } from "./tool-session.ts";
+import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 export interface RegistryOptions {
@@ -44,6 +44,8 @@ export interface RegistryOptions {
   readonly clock?: Clock;
   /** Hears of tools that break; prints to the error output unless told. */
   readonly report?: (fault: Fault) => void;
+  /** Hears of what tools announce to every client. */
+  readonly announce?: (change: ServerChange) => void;
 }
 
 /** A caller who says nothing about itself is part of this program, and can answer anything. */
@@ -61,6 +63,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly logLimits: LogLimits;
   readonly sealer?: Sealer;
   readonly report: (fault: Fault) => void;
+  readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #options: RegistryOptions;
   readonly #maxSessions: number;
@@ -88,6 +91,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#maxFinishedBytes = options.maxFinishedBytes ?? 64 * 1024 * 1024;
     if (options.store) this.sealer = options.sealer ?? new Sealer();
     this.report = options.report ?? printFault;
+    this.announce = options.announce ?? (() => {});
   }
 
   /** How many calls are alive, and how many finished ones are kept. */
@@ -100,7 +104,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   *create(
-    tool: FinalizedMcpTool,
+    tool: Definition,
     params: unknown,
     options: ToolSessionOptions = {},
   ): Operation<ToolSession> {
@@ -109,13 +113,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** `create`, for callers that are no operations. */
   open(
-    tool: FinalizedMcpTool,
+    tool: Definition,
     params: unknown,
     { client = IN_PROCESS }: ToolSessionOptions = {},
+    owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed) throw new RegistryClosed();
     if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client);
+    session.owner = owner;
     this.#live.set(session.id, session);
     const { store } = this.#options;
     if (store) session.log.keepIn(this.#journal(store, session, params));
@@ -152,6 +158,11 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.holders === 0) return;
     session.holders--;
     this.#reschedule(session);
+  }
+
+  /** Forgets a session that has ended and that nobody will come back to. */
+  forget(session: LiveToolSession): void {
+    if (session.outcome && session.holders === 0) this.#remove(session);
   }
 
   /** For sessions: one began or ceased to wait, or ended. */
@@ -216,6 +227,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry?.cancel();
     session.expiry = undefined;
     if (this.#finished.delete(session.id)) this.#finishedBytes -= session.log.bytes;
+    session.owner?.gone?.(session);
     const { store } = this.#options;
     if (!store) return;
     new Strand<void>(this.scope, () => store.delete(session.id), (outcome) => {

@@ -22,6 +22,7 @@ import type {
   RequestFailure,
   Response,
   SampleResponse,
+  ServerChange,
   ToolSessionEvent,
   ToolSessionOutcome,
   ToolSessionRequest,
@@ -31,7 +32,7 @@ import type {
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
-import type { FinalizedMcpTool } from "../tool/types.ts";
+import type { Definition } from "../tool/types.ts";
 import { sameAnswer } from "./answers.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import { type OpenRequest, Pending } from "./pending.ts";
@@ -46,20 +47,32 @@ export interface SessionHome {
   readonly logLimits: LogLimits;
   /** Seals what is sensitive for a store; absent where nothing is stored. */
   readonly sealer?: Sealer;
+  announce(change: ServerChange): void;
   report(fault: Fault): void;
   /** It began or ceased to wait for answers, or ended. */
   changed(session: LiveToolSession): void;
 }
 
+/** Who opened a session, where that is more than a caller. */
+export interface SessionOwner {
+  /** It has ended, and that is recorded. */
+  ended?(session: LiveToolSession): void;
+  /** The registry has forgotten it. */
+  gone?(session: LiveToolSession): void;
+  /** The tool asks to let the client go and come back for the rest. */
+  hangUp?(session: LiveToolSession): void;
+}
+
 export class LiveToolSession implements ToolSession, RunHost {
   readonly id: string;
-  readonly tool: FinalizedMcpTool;
+  readonly tool: Definition;
   readonly client: ClientInfo;
   readonly log: EventLog;
   /** How many streams and requests look at this session; the registry counts. */
   holders = 0;
   /** When the registry lets go of it, if nothing happens before. */
   expiry: Deadline | undefined;
+  owner: SessionOwner | undefined;
   halting = false;
   readonly #home: SessionHome;
   #pending: Pending | undefined;
@@ -72,9 +85,9 @@ export class LiveToolSession implements ToolSession, RunHost {
   #lost = false;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason = "";
+  #reason: { reason: string; by: "caller" | "server" } = { reason: "", by: "server" };
 
-  constructor(home: SessionHome, id: string, tool: FinalizedMcpTool, client: ClientInfo) {
+  constructor(home: SessionHome, id: string, tool: Definition, client: ClientInfo) {
     this.#home = home;
     this.id = id;
     this.tool = tool;
@@ -224,6 +237,14 @@ export class LiveToolSession implements ToolSession, RunHost {
     });
   }
 
+  hangUp(): void {
+    this.owner?.hangUp?.(this);
+  }
+
+  announce(change: ServerChange): void {
+    if (!this.halting) this.#home.announce(change);
+  }
+
   report(fault: Fault): void {
     this.#home.report(fault);
   }
@@ -241,15 +262,15 @@ export class LiveToolSession implements ToolSession, RunHost {
   // --------------------------------------------------------------------- ends
 
   *cancel(reason = "cancelled by the caller"): Operation<void> {
-    this.halt(reason);
+    this.halt(reason, "caller");
     while (!this.#outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }
 
   /** Begins to halt the tool; the log closes when it has cleaned up. */
-  halt(reason: string): void {
+  halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
     this.halting = true;
-    this.#reason = reason;
+    this.#reason = { reason, by };
     this.#run?.halt();
   }
 
@@ -275,6 +296,7 @@ export class LiveToolSession implements ToolSession, RunHost {
     this.log.append(ending.event, () => {
       this.#outcome = ending.outcome;
       this.#home.changed(this);
+      this.owner?.ended?.(this);
     });
   }
 
@@ -293,8 +315,11 @@ export class LiveToolSession implements ToolSession, RunHost {
         return { event: { type: "error", error }, outcome: { status: "failed", error } };
       }
       case "halted": {
-        const reason = this.#reason;
-        return { event: { type: "cancelled", reason }, outcome: { status: "cancelled", reason } };
+        const { reason, by } = this.#reason;
+        return {
+          event: { type: "cancelled", reason, by },
+          outcome: { status: "cancelled", reason },
+        };
       }
     }
   }

@@ -2,70 +2,22 @@
  * Runs a tool without a host: you say what the person and the model answer, and
  * look at what the tool asked and returned.
  */
-import type { ContentBlock, JsonObject } from "../content.ts";
-import { textOf } from "../content.ts";
-import type {
-  ClientInfo,
-  ElicitRequest,
-  ElicitResponse,
-  Response,
-  SampleRequest,
-  SampleResponse,
-  ToolResult,
-  ToolSessionEvent,
-  ToolSessionOutcome,
-  ToolSessionRequest,
-} from "../events.ts";
-import type { InferInput } from "../schema/types.ts";
+import { setImmediate } from "node:timers";
+import type { ContentBlock } from "../content.ts";
+import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../events.ts";
 import { LiveToolSessionRegistry } from "../session/registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "../tool/types.ts";
-import { createManualClock, type ManualClock } from "./manual-clock.ts";
-
-/** What a person does with a form: fill it in, refuse, close it, or never answer at all. */
-export type ScriptedElicit<TContent = JsonObject> =
-  | { action: "accept"; content: TContent }
-  | "decline"
-  | "cancel"
-  | "timeout";
-
-/** What a model says: some text, or a whole answer. */
-export type ScriptedSample = string | SampleResponse;
-
-/** One answer for every time, one after the other, or worked out from the question. */
-export type Scripted<TAnswer, TRequest> =
-  | TAnswer
-  | readonly TAnswer[]
-  | ((request: TRequest, nth: number) => TAnswer | Promise<TAnswer>);
-
-/** Who answers what. */
-export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
-  /** The person's answers, by the key of the question. */
-  elicit?: {
-    readonly [K in keyof E]?: Scripted<ScriptedElicit<InferInput<E[K]["response"]>>, ElicitRequest>;
-  };
-  /** Whether the person agrees to visit a page. */
-  elicitUrl?: Scripted<"accept" | "decline" | "cancel" | "timeout", ElicitRequest>;
-  /** The model's answers. */
-  sample?: Scripted<ScriptedSample, SampleRequest>;
-  /** What the client can do; everything unless told. */
-  client?: ClientInfo;
-  clock?: ManualClock;
-}
-
-/** A question and what came back. */
-export interface ScriptedTurn {
-  readonly kind: "elicit" | "elicitUrl" | "sample";
-  readonly key: string;
-  /** What the person or the model was asked, as text. */
-  readonly asked: string;
-  readonly answered: Response | "timeout";
-}
+import { createManualClock } from "./manual-clock.ts";
+import { answered, isRequest, leftover, type ScriptedTurn, type ToolScript } from "./script.ts";
 
 /** What happened. */
 export interface ToolTestRun<TResult = unknown> {
   readonly outcome: ToolSessionOutcome;
-  /** The result of the call. Reading it fails the test if the call did not end with one. */
+  /**
+   * The result of the call. Reading it fails the test if the call ended without
+   * one, or if the tool broke; `outcome` is what the caller was told then.
+   */
   readonly result: ToolResult;
   /** The text of the result. */
   readonly text: string;
@@ -74,40 +26,59 @@ export interface ToolTestRun<TResult = unknown> {
   readonly events: readonly ToolSessionEvent[];
   /** The questions, in order, with their answers. */
   readonly conversation: readonly ScriptedTurn[];
+  /** Listed answers that the tool never asked for, as `elicit.key[1]` or `sample[0]`. */
+  readonly leftover: readonly string[];
   /** What the tool threw by mistake; the caller was told only that it failed. */
   readonly faults: readonly unknown[];
 }
 
 /** Runs a tool to its end, answering its questions from the script. */
-export async function testTool<TInput, TResult, E extends ElicitsMap = ElicitsMap>(
+// deno-lint-ignore ban-types
+export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
   tool:
     | FinalizedMcpToolWithElicits<string, TInput, TResult, E>
     | FinalizedMcpTool<string, TInput, TResult>,
   params: NoInfer<TInput>,
-  script: ToolScript<E> = {},
+  script: ToolScript<NoInfer<E>> = {},
 ): Promise<ToolTestRun<TResult>> {
   const clock = script.clock ?? createManualClock();
   const faults: unknown[] = [];
   const registry = new LiveToolSessionRegistry({
     clock,
+    maxEvents: Infinity,
+    maxBytes: Infinity,
     report: ({ error }) => faults.push(error),
   });
   try {
     const { client } = script;
     const session = registry.open(tool, params, client ? { client } : {});
-    const conversation: ScriptedTurn[] = [];
+    // Held, it has no time to live, so that only the tool's own deadlines can end it.
+    registry.hold(session);
     const events: ToolSessionEvent[] = [];
-    for await (const event of eventsOf(session)) {
+    const turns: ScriptedTurn[] = [];
+    const ignored = new Set<string>();
+    for (let lsn = 0; !isOver(session, lsn); lsn = events.length) {
+      const event = session.log.next(lsn);
+      if (!event) {
+        await (ignored.size > 0 ? passTime(session, lsn, clock, tool.name) : change(session));
+        continue;
+      }
       events.push(event);
-      const kind = kindOf(event);
-      if (!kind) continue;
-      const request = event as ToolSessionRequest;
-      const answered = await answerFor(kind, request, script as ToolScript, conversation);
-      conversation.push({ kind, key: request.place.key, asked: asked(request), answered });
-      if (answered !== "timeout") session.respond(request.id, answered);
-      else if (!clock.advanceToNext()) throw neverEnds(tool.name, request.place.key);
+      if (event.type === "withdrawn") ignored.delete(event.requestId);
+      if (!isRequest(event)) continue;
+      const turn = await answered(event, script as ToolScript, turns);
+      turns.push(turn);
+      if (turn.answered === "timeout") ignored.add(event.id);
+      else session.respond(event.id, turn.answered);
     }
-    return new FinishedRun<TResult>(tool.name, session.outcome!, events, conversation, faults);
+    return new FinishedRun<TResult>(
+      tool.name,
+      session.outcome!,
+      events,
+      turns,
+      leftover(script as ToolScript, turns),
+      faults,
+    );
   } finally {
     await registry.close();
   }
@@ -119,15 +90,16 @@ class FinishedRun<TResult> implements ToolTestRun<TResult> {
     readonly outcome: ToolSessionOutcome,
     readonly events: readonly ToolSessionEvent[],
     readonly conversation: readonly ScriptedTurn[],
+    readonly leftover: readonly string[],
     readonly faults: readonly unknown[],
   ) {}
 
   get result(): ToolResult {
-    if (this.outcome.status === "completed") return this.outcome.result;
+    const [fault] = this.faults;
+    if (fault !== undefined) throw this.#noResult(`broke: ${fault}`, "look at .faults", fault);
+    if (this.outcome.status === "completed") return this.outcome.result as ToolResult;
     const why = this.outcome.status === "failed" ? this.outcome.error.message : this.outcome.reason;
-    throw new Error(
-      `Cannot read the result of tool "${this.toolName}": it ${this.outcome.status}: ${why}; look at .outcome`,
-    );
+    throw this.#noResult(`${this.outcome.status}: ${why}`, "look at .outcome");
   }
 
   get text(): string {
@@ -138,88 +110,39 @@ class FinishedRun<TResult> implements ToolTestRun<TResult> {
   get structured(): TResult {
     return this.result.structuredContent as TResult;
   }
-}
 
-async function* eventsOf(session: LiveToolSession): AsyncGenerator<ToolSessionEvent> {
-  let cursor = 0;
-  for (;;) {
-    const event = session.log.next(cursor);
-    if (event) {
-      cursor = event.lsn;
-      yield event;
-    } else if (session.outcome) return;
-    else {
-      await new Promise<void>((resolve) => {
-        const unwatch = session.log.watch(() => {
-          unwatch();
-          resolve();
-        });
-      });
-    }
+  #noResult(what: string, wayOut: string, cause?: unknown): Error {
+    return new Error(`Cannot read the result of tool "${this.toolName}": it ${what}; ${wayOut}`, {
+      cause,
+    });
   }
 }
 
-function kindOf(event: ToolSessionEvent): ScriptedTurn["kind"] | undefined {
-  if (event.type === "sample_request") return "sample";
-  if (event.type === "elicit_request") return event.params.mode === "url" ? "elicitUrl" : "elicit";
-  return undefined;
+function isOver(session: LiveToolSession, lsn: number): boolean {
+  return session.outcome !== undefined && session.log.lastLSN === lsn;
 }
 
-function asked(request: ToolSessionRequest): string {
-  switch (request.type) {
-    case "elicit_request":
-      return request.params.message;
-    case "sample_request":
-      return textOf(request.params.messages.at(-1)!);
-    case "roots_request":
-      return "";
-  }
+/** Waits until the session has something to tell. */
+function change(session: LiveToolSession): Promise<void> {
+  return new Promise((resolve) => {
+    const unwatch = session.log.watch(() => {
+      unwatch();
+      resolve();
+    });
+  });
 }
 
-async function answerFor(
-  kind: ScriptedTurn["kind"],
-  request: ToolSessionRequest,
-  script: ToolScript,
-  before: readonly ScriptedTurn[],
-): Promise<Response | "timeout"> {
-  const { key } = request.place;
-  const nth = before.filter((turn) => turn.kind === kind && turn.key === key).length;
-  const scripted = (kind === "elicit" ? script.elicit?.[key] : script[kind]) as
-    | Scripted<unknown, ToolSessionRequest>
-    | undefined;
-  const answer = typeof scripted === "function"
-    ? await scripted(request, nth)
-    : Array.isArray(scripted)
-    ? scripted[nth]
-    : scripted;
-  if (answer === undefined) throw unanswered(kind, key, nth, asked(request));
-  if (answer === "timeout") return answer;
-  if (kind !== "sample") {
-    return typeof answer === "string"
-      ? { action: answer as "accept" | "decline" | "cancel" }
-      : answer as ElicitResponse;
-  }
-  return typeof answer === "string"
-    ? {
-      role: "assistant",
-      content: { type: "text", text: answer },
-      model: "scripted",
-      stopReason: "endTurn",
-    }
-    : answer as SampleResponse;
-}
-
-function unanswered(kind: string, key: string, nth: number, question: string): Error {
-  const where = kind === "elicit" ? `elicit: { ${key}: … }` : `${kind}: …`;
-  return new Error(
-    `Cannot answer ${kind === "elicit" ? `"${key}"` : kind} for the ${
-      nth + 1
-    }. time ("${question}"): the script has no answer; add it as { ${where} }`,
-  );
-}
-
-function neverEnds(tool: string, key: string): Error {
-  return new Error(
-    `Cannot let "${key}" time out: tool "${tool}" set no deadline; pass { timeout } to ctx.elicit`,
+/** Lets the next deadline fall due, once the tool has nothing else left to do. */
+async function passTime(
+  session: LiveToolSession,
+  lsn: number,
+  clock: { advanceToNext(): boolean },
+  toolName: string,
+): Promise<void> {
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  if (session.log.lastLSN > lsn || session.outcome || clock.advanceToNext()) return;
+  const keys = session.openRequests().map((request) => `"${request.place.key}"`).join(", ");
+  throw new Error(
+    `Cannot let ${keys} time out: tool "${toolName}" set no deadline; pass { timeout } to ctx.elicit, or set one around it`,
   );
 }

@@ -13,12 +13,12 @@ import type {
   ElicitsMap,
   FinalizedMcpTool,
   FinalizedMcpToolWithElicits,
-  FullToolResult,
   McpToolContext,
   McpToolContextWithElicits,
   McpToolHandoffConfig,
   McpToolLimits,
   McpToolRequirements,
+  OutputReturn,
   ToolAnnotations,
   ToolBody,
   ToolReturn,
@@ -91,7 +91,7 @@ export interface McpToolBuilder<D extends Draft> {
   ): McpToolBuilder<
     After<D, "output", {
       output: Infer<S>;
-      returns: InferInput<S> | FullToolResult<InferInput<S>>;
+      returns: OutputReturn<InferInput<S>>;
     }>
   >;
   /** The questions that the tool may put to the person. */

@@ -7,6 +7,8 @@ import { SchemaProblem } from "../schema/problem.ts";
 import { toObjectSchema } from "../schema/schema.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import type {
+  Completer,
+  Definition,
   ElicitsMap,
   FinalizedMcpTool,
   McpToolLimits,
@@ -39,41 +41,49 @@ const NO_PARAMETERS: SchemaInput = {
 };
 
 export function checkedDefinition(raw: RawDefinition, body: ToolBody): FinalizedMcpTool {
-  const { name, description } = raw;
-  const subject = `tool "${name}"`;
-  if (typeof name !== "string" || !NAME.test(name)) {
+  const subject = `tool "${String(raw.name)}"`;
+  return {
+    ...checkedCore("tool", raw, body),
+    description: refuseUndescribed(subject, raw.description),
+    ...(raw.title !== undefined && { title: raw.title }),
+    ...(raw.annotations && { annotations: raw.annotations }),
+    ...(raw.icons && { icons: raw.icons }),
+    ...("output" in raw && {
+      output: named(subject, "output", () => toObjectSchema(raw.output!, "output")),
+    }),
+  };
+}
+
+/** What tools, prompts and resources have in common. */
+export function checkedCore<K extends Definition["kind"]>(
+  kind: K,
+  raw: Pick<RawDefinition, "name" | "parameters" | "elicits" | "requires" | "limits">,
+  body: ToolBody,
+): Definition & { kind: K } {
+  const { name } = raw;
+  const subject = `${kind} "${String(name)}"`;
+  // Only tool names have rules; the others are for people too.
+  if (typeof name !== "string" || !(kind === "tool" ? NAME.test(name) : name.trim())) {
     throw new DefinitionError(
       subject,
       "its name",
-      "is outside MCP's rules",
-      "use 1 to 128 letters, digits, underscores, hyphens and dots",
-    );
-  }
-  if (typeof description !== "string" || description.trim() === "") {
-    throw new DefinitionError(
-      subject,
-      "its description",
-      "is missing",
-      "say in .description() what it does, because the model chooses tools by it",
+      kind === "tool" ? "is outside MCP's rules" : "is empty",
+      kind === "tool"
+        ? "use 1 to 128 letters, digits, underscores, hyphens and dots"
+        : "give it one",
     );
   }
   checkBody(subject, body);
   checkLimits(subject, raw.limits);
   return {
-    kind: "tool",
+    kind,
     name,
-    description,
-    ...(raw.title !== undefined && { title: raw.title }),
-    ...(raw.annotations && { annotations: raw.annotations }),
-    ...(raw.icons && { icons: raw.icons }),
+    // A schema that is undefined (two files that import each other) is not one that was left out.
     parameters: named(
       subject,
       "parameters",
-      () => toObjectSchema(raw.parameters ?? NO_PARAMETERS, "input"),
+      () => toObjectSchema("parameters" in raw ? raw.parameters! : NO_PARAMETERS, "input"),
     ),
-    ...(raw.output && {
-      output: named(subject, "output", () => toObjectSchema(raw.output!, "output")),
-    }),
     elicits: new Map(
       Object.entries(raw.elicits ?? {}).map(([key, question]) => [
         key,
@@ -86,8 +96,44 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   };
 }
 
+export function refuseUndescribed(subject: string, description: unknown): string {
+  if (typeof description === "string" && description.trim() !== "") return description;
+  throw new DefinitionError(
+    subject,
+    "its description",
+    "is missing",
+    "say in .description() what it does, because that is what it is chosen by",
+  );
+}
+
+/** Completers must be for something that exists. */
+export function checkedCompleters(
+  subject: string,
+  completers: { readonly [name: string]: Completer } = {},
+  known: readonly string[],
+): ReadonlyMap<string, Completer> {
+  for (const name of Object.keys(completers)) {
+    if (known.includes(name)) continue;
+    throw new DefinitionError(
+      subject,
+      `completes.${name}`,
+      "completes nothing that it has",
+      known.length > 0 ? `name one of ${known.join(", ")}` : "leave it out",
+    );
+  }
+  return new Map(Object.entries(completers));
+}
+
 function checkedForm(subject: string, key: string, question: ElicitsMap[string]): ElicitForm {
   const where = `elicits.${key}`;
+  if (typeof question !== "object" || question === null || !("response" in question)) {
+    throw new DefinitionError(
+      subject,
+      where,
+      "has no response",
+      "give the form's schema as { response: z.object({ … }) }",
+    );
+  }
   const response = named(
     subject,
     `${where}.response`,
@@ -106,10 +152,25 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
   return {
     key,
     response,
-    context: question.context &&
-      named(subject, `${where}.context`, () => toObjectSchema(question.context!, "input")),
+    context: "context" in question
+      ? checkedContext(subject, `${where}.context`, question.context!)
+      : undefined,
     sensitive: question.sensitive ?? [],
   };
+}
+
+function checkedContext(subject: string, where: string, input: SchemaInput): Schema {
+  const context = named(subject, where, () => toObjectSchema(input, "input"));
+  const { properties } = context.json;
+  if (typeof properties !== "object" || properties === null || !("message" in properties)) {
+    return context;
+  }
+  throw new DefinitionError(
+    subject,
+    `${where}.message`,
+    "is the question itself, which ctx.elicit takes beside the context",
+    "give the field another name",
+  );
 }
 
 /** Puts the tool's name and the field in front of what a schema complains about. */
@@ -132,14 +193,35 @@ function checkBody(subject: string, body: ToolBody): void {
     ? [["execute", body.execute]]
     : (["before", "client", "after"] as const).map((part) => [part, body.phases?.[part]]);
   for (const [part, fn] of parts) {
+    const wayOut = part === "execute"
+      ? "write execute(function* (params, ctx) {…})"
+      : `write *${part}(…) {…}`;
     if (typeof fn !== "function") {
-      throw new DefinitionError(subject, part, "is no function", `write *${part}(…) {…}`);
+      throw new DefinitionError(subject, part, "is no function", wayOut);
+    }
+    if (/Async/.test(Object.prototype.toString.call(fn))) {
+      throw new DefinitionError(
+        subject,
+        part,
+        "is an async function, which cannot be stopped in the middle",
+        `${wayOut}, with yield* until(promise) for await`,
+      );
     }
   }
 }
 
+const LIMITS: readonly string[] = ["maxDepth", "maxTokens", "timeout"];
+
 function checkLimits(subject: string, limits: McpToolLimits = {}): void {
   for (const [key, value] of Object.entries(limits)) {
+    if (!LIMITS.includes(key)) {
+      throw new DefinitionError(
+        subject,
+        `limits.${key}`,
+        "is no limit",
+        `use ${LIMITS.join(", ")}`,
+      );
+    }
     if (typeof value === "number" && value >= 0) continue;
     throw new DefinitionError(
       subject,

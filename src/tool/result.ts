@@ -1,8 +1,10 @@
-/** Turns whatever a tool returned into the result of a call. */
+/** Turns whatever an author's code returned into the result of a call. */
 import { type ContentBlock, type JsonObject, text } from "../content.ts";
-import type { ToolResult } from "../events.ts";
+import type { CallResult, ResourceResult, RpcError, ToolResult } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
-import type { FinalizedMcpTool } from "./types.ts";
+import { checkJson } from "./json.ts";
+import { toPromptResult } from "./prompt-result.ts";
+import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 
 /** The tool returned something that its `output` refuses. That is the author's mistake. */
 export class OutputMismatch extends Error {
@@ -10,6 +12,39 @@ export class OutputMismatch extends Error {
 }
 
 const BLOCK_TYPES = new Set(["text", "image", "audio", "resource", "resource_link"]);
+
+/** Throws where the author's code returned something that cannot be sent. */
+export function toResult(definition: Definition, value: unknown): CallResult {
+  const result = shaped(definition, value);
+  checkJson(result);
+  return result;
+}
+
+function shaped(definition: Definition, value: unknown): CallResult {
+  switch (definition.kind) {
+    case "tool":
+      return toToolResult(definition as FinalizedMcpTool, value);
+    case "prompt":
+      return toPromptResult(definition as FinalizedMcpPrompt, value);
+    case "resource":
+      // Its own body has made it one, knowing the address.
+      return value as ResourceResult;
+  }
+}
+
+/**
+ * How a call is told that it could not be done. A tool tells the model; prompts
+ * and resources have no way to, so there the client gets an error.
+ */
+export function refusal(
+  { kind }: Definition,
+  message: string,
+  code = -32603,
+): { type: "result"; result: ToolResult } | { type: "error"; error: RpcError } {
+  return kind === "tool"
+    ? { type: "result", result: errorResult(message) }
+    : { type: "error", error: { code, message } };
+}
 
 export function toToolResult(tool: FinalizedMcpTool, value: unknown): ToolResult {
   if (isFullResult(value, tool)) {
@@ -27,7 +62,9 @@ export function toToolResult(tool: FinalizedMcpTool, value: unknown): ToolResult
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return { content: [text(value)] };
   if (isContent(value)) return { content: value };
-  return { content: [text(typeof value === "object" ? JSON.stringify(value) : String(value))] };
+  // An object whose toJSON() gives nothing has no JSON.
+  const json = typeof value === "object" ? JSON.stringify(value) : undefined;
+  return { content: [text(json ?? String(value))] };
 }
 
 /** The result of a call that did not do what it was asked. */

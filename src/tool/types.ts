@@ -10,9 +10,25 @@ import type {
   SampleResult,
 } from "../backchannel/types.ts";
 import type { ElicitForm } from "../backchannel/elicit.ts";
-import type { ContentBlock, Icon, JsonObject, McpMessage } from "../content.ts";
-import type { ClientInfo, LogLevel, ToolResult } from "../events.ts";
+import type {
+  ContentAnnotations,
+  ContentBlock,
+  Icon,
+  JsonObject,
+  McpMessage,
+  McpMessageInput,
+  ResourceContents,
+} from "../content.ts";
+import type {
+  ClientInfo,
+  LogLevel,
+  PromptMessage,
+  PromptResult,
+  ResourceResult,
+  Root,
+} from "../events.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
+import type { UriPattern } from "./uri-pattern.ts";
 
 /** Hints about what a tool does; a client may use them to decide what to confirm. */
 export interface ToolAnnotations {
@@ -45,7 +61,7 @@ export interface McpToolBranchOptions extends McpToolLimits {
   /** Start with a copy of the conversation so far (the default), or with an empty one. */
   inheritMessages?: boolean;
   /** Start with these messages, after the inherited ones if there are any. */
-  messages?: readonly McpMessage[];
+  messages?: readonly McpMessageInput[];
 }
 
 /** A question that a tool may put to the person. */
@@ -77,6 +93,15 @@ export interface McpToolServerContext {
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
   /** Tells how far the tool has come. Without a number, each call counts one. */
   notify(message: string, progress?: number, total?: number): Operation<void>;
+  /**
+   * Closes the connection that carries this call, where the client knows how to
+   * come back for the rest. Worth it before a wait of minutes.
+   */
+  hangUp(): Operation<void>;
+  /** Tells every client that the list of tools, prompts or resources is another one now. */
+  listChanged(list: "tools" | "prompts" | "resources"): Operation<void>;
+  /** Tells every client that subscribed to it that a resource has changed. */
+  resourceUpdated(uri: string): Operation<void>;
 }
 
 /** What a tool can do. */
@@ -93,6 +118,8 @@ export interface McpToolContext extends McpToolServerContext {
     config: ElicitUrlConfig,
     options: ElicitOptions,
   ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
+  /** The directories and files that the client has opened to servers. */
+  roots(): Operation<readonly Root[]>;
   /** Asks the model. */
   sample(config: McpToolSampleConfig): Operation<SampleResult>;
   /** Runs part of the tool with a conversation and limits of its own. */
@@ -136,6 +163,12 @@ export type ToolReturn =
   | FullToolResult
   | object;
 
+/** What a tool with `output` may return: the data, a full result that holds it, or a failure. */
+export type OutputReturn<TStructured> =
+  | TStructured
+  | FullToolResult<TStructured> & { structuredContent: TStructured }
+  | FullToolResult<TStructured> & { isError: true };
+
 /** A tool in three parts: prepare, talk, conclude. */
 export interface McpToolHandoffConfig<TParams, THandoff, TClient, TReturn, TContext> {
   /** Runs once; what it returns is kept and given to the other two. */
@@ -154,25 +187,31 @@ export type ToolBody =
     readonly phases: McpToolHandoffConfig<unknown, unknown, unknown, unknown, unknown>;
   };
 
+/** What tools, prompts and resources have in common: they can be run, and can ask. */
+export interface Definition {
+  readonly kind: "tool" | "prompt" | "resource";
+  readonly name: string;
+  readonly parameters: Schema<unknown>;
+  readonly elicits: ReadonlyMap<string, ElicitForm>;
+  readonly requires: McpToolRequirements;
+  readonly limits: McpToolLimits;
+  readonly body: ToolBody;
+}
+
 /** A tool, ready to be served. `TInput` is what a caller passes, `TResult` its structured result. */
 export interface FinalizedMcpTool<
   TName extends string = string,
   // deno-lint-ignore no-explicit-any
   TInput = any,
   TResult = unknown,
-> {
+> extends Definition {
   readonly kind: "tool";
   readonly name: TName;
   readonly description: string;
   readonly title?: string;
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
-  readonly parameters: Schema<unknown>;
   readonly output?: Schema<unknown>;
-  readonly elicits: ReadonlyMap<string, ElicitForm>;
-  readonly requires: McpToolRequirements;
-  readonly limits: McpToolLimits;
-  readonly body: ToolBody;
   /** Carries types; there is nothing here at run time. */
   readonly types?: { readonly input: TInput; readonly result: TResult };
 }
@@ -189,4 +228,65 @@ export interface FinalizedMcpToolWithElicits<
   readonly elicitTypes?: TElicits;
 }
 
-export type { ToolResult };
+/** Suggests values for an argument that the person is typing. */
+export type Completer = (
+  value: string,
+  others: { readonly [argument: string]: string },
+) => Operation<readonly string[]>;
+
+/** An argument of a prompt, as clients list it. */
+export interface PromptArgument {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly required: boolean;
+}
+
+/** What a prompt may return: a text for the user, messages, or a full result. */
+export type PromptReturn = string | readonly PromptMessage[] | PromptResult;
+
+/** A prompt, ready to be served. */
+export interface FinalizedMcpPrompt extends Definition {
+  readonly kind: "prompt";
+  readonly title?: string;
+  readonly description: string;
+  readonly icons?: readonly Icon[];
+  readonly arguments: readonly PromptArgument[];
+  readonly completers: ReadonlyMap<string, Completer>;
+}
+
+/** A resource as clients list it. */
+export interface ListedResource {
+  readonly uri: string;
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly annotations?: ContentAnnotations;
+  readonly icons?: readonly Icon[];
+}
+
+/** What a resource may return: text, bytes, one or several contents, or a full result. */
+export type ResourceReturn =
+  | string
+  | Uint8Array
+  | ResourceContents
+  | readonly ResourceContents[]
+  | ResourceResult;
+
+/** A resource, or a family of resources, ready to be served. */
+export interface FinalizedMcpResource extends Definition {
+  readonly kind: "resource";
+  /** The address, or the template that all addresses of the family fit. */
+  readonly uri: UriPattern;
+  readonly title?: string;
+  readonly description?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly annotations?: ContentAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly completers: ReadonlyMap<string, Completer>;
+  /** Names the members of a family that are worth listing. */
+  readonly list?: () => Operation<readonly ListedResource[]>;
+}

@@ -5,6 +5,9 @@
 import assert from "node:assert/strict";
 import { ElicitRequestFormParamsSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import { toElicitationSchema } from "../../src/schema/elicitation.ts";
+import { SchemaProblem } from "../../src/schema/problem.ts";
+import type { SchemaInput } from "../../src/schema/types.ts";
 
 const common = { title: z.string().optional(), description: z.string().optional() };
 const text = { ...common, type: z.literal("string"), default: z.string().optional() };
@@ -53,4 +56,16 @@ export function assertForm(json: unknown): void {
   assert.ok(strict.success, `${JSON.stringify(json)}: ${strict.error}`);
   const official = ElicitRequestFormParamsSchema.safeParse({ message: "?", requestedSchema: json });
   assert.ok(official.success, `${JSON.stringify(json)}: ${official.error}`);
+}
+
+/** The problem with a schema that must not be taken for a form. */
+export function refusal(schema: SchemaInput): SchemaProblem {
+  try {
+    toElicitationSchema(schema);
+  } catch (error) {
+    assert.ok(error instanceof SchemaProblem, String(error));
+    assert.ok(error.problem !== "" && error.wayOut !== "");
+    return error;
+  }
+  assert.fail("was not refused");
 }

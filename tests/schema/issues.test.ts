@@ -144,6 +144,31 @@ describe("describeIssues()", () => {
     );
   });
 
+  it("names the tag of a tagged union", () => {
+    const four = z.discriminatedUnion("kind", [
+      z.object({ kind: z.literal("dot") }),
+      z.object({ kind: z.literal("line"), to: z.number() }),
+    ]);
+    const three = z3.discriminatedUnion("kind", [
+      z3.object({ kind: z3.literal("dot") }),
+      z3.object({ kind: z3.literal("line"), to: z3.number() }),
+    ]);
+    sayTheSame([["Zod 4", four], ["Zod 3", three]], [
+      [{ kind: "ring" }, `"kind": expected one of "dot", "line"`],
+      [{ kind: 1 }, `"kind": expected one of "dot", "line", received number`],
+      [{}, `"kind": is required`],
+      [{ kind: "line" }, `"to": is required`],
+      [1, "expected object, received number"],
+    ]);
+  });
+
+  it("names a wrong name", () => {
+    const schema = z.record(z.string().regex(/^a/), z.string());
+    sayTheSame([["Zod 4", schema], ["JSON Schema", { ...toSchema(schema, "input").json }]], [
+      [{ a: "", b: "" }, `"b": is not an allowed name`],
+    ]);
+  });
+
   it("names an unknown field in every dialect", () => {
     sayTheSame(
       dialects(z.strictObject({ a: z.string() }), z3.object({ a: z3.string() }).strict()),

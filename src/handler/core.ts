@@ -1,0 +1,102 @@
+/** What both eras share: what is offered, what is running, and the server's own rules. */
+import type { Icon } from "../content.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
+import { LiveToolSessionRegistry, type RegistryOptions } from "../session/registry.ts";
+import { Catalog } from "../tool/catalog.ts";
+import type { Definition } from "../tool/types.ts";
+import { Changes } from "./changes.ts";
+
+/** Who the server says it is. */
+export interface ServerInfo {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly Icon[];
+}
+
+/** How much the server takes on, and how long it waits. Times are milliseconds. */
+export interface HandlerLimits {
+  /** Bytes of a request's body; 4 MiB. */
+  readonly maxBody: number;
+  /** Until a body must have arrived; 30 s. */
+  readonly bodyTime: number;
+  /** Entries on a page of a list; 100. */
+  readonly pageSize: number;
+  /** Client sessions of the legacy era; 10,000. */
+  readonly maxClientSessions: number;
+  /** Calls under way in one client session; 200. */
+  readonly maxCallsPerClient: number;
+  /** Streams open at once; 10,000. */
+  readonly maxStreams: number;
+  /** Until a client session that nobody uses is forgotten; one hour. */
+  readonly idleTime: number;
+  /** How long a call may take before its answer becomes a stream; 100 ms. */
+  readonly decideTime: number;
+  /** Between signs of life on a silent stream; 8 s. */
+  readonly keepAlive: number;
+  /** Between signs of life as progress, for callers that asked for progress; 20 s. */
+  readonly heartbeat: number;
+  /** How long data may lie ready for a reader that does not take it; 30 s. */
+  readonly stallTime: number;
+  /** What clients are told to wait before they come back; 1 s. */
+  readonly retry: number;
+}
+
+export const DEFAULT_LIMITS: HandlerLimits = {
+  maxBody: 4 * 1024 * 1024,
+  bodyTime: 30_000,
+  pageSize: 100,
+  maxClientSessions: 10_000,
+  maxCallsPerClient: 200,
+  maxStreams: 10_000,
+  idleTime: 3_600_000,
+  decideTime: 100,
+  keepAlive: 8_000,
+  heartbeat: 20_000,
+  stallTime: 30_000,
+  retry: 1_000,
+};
+
+export interface CoreOptions extends Omit<RegistryOptions, "announce"> {
+  /** Tools, prompts and resources. */
+  readonly serve?: Iterable<Definition>;
+  readonly name?: string;
+  readonly version?: string;
+  readonly info?: Omit<ServerInfo, "name" | "version">;
+  /** What a model should know before it uses this server. */
+  readonly instructions?: string;
+  readonly limits?: Partial<HandlerLimits>;
+  readonly clock?: Clock;
+}
+
+export class ServerCore {
+  readonly catalog: Catalog;
+  readonly changes = new Changes();
+  readonly registry: LiveToolSessionRegistry;
+  readonly deadlines: Deadlines;
+  readonly info: ServerInfo;
+  readonly instructions: string | undefined;
+  readonly limits: HandlerLimits;
+  closing = false;
+  /** Streams that are open now, in both eras. */
+  streams = 0;
+
+  constructor(options: CoreOptions) {
+    this.catalog = new Catalog(options.serve);
+    this.registry = new LiveToolSessionRegistry({
+      ...options,
+      announce: (change) => this.changes.announce(change),
+    });
+    this.deadlines = this.registry.deadlines;
+    this.info = {
+      name: options.name ?? "parley",
+      version: options.version ?? "0.1.0",
+      ...options.info,
+    };
+    this.instructions = options.instructions;
+    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * A feed as the body of a response.
+ *
+ * Nothing is pushed: the runtime pulls, and gets everything that is ready as one
+ * chunk. So a burst of a hundred events is one write, and a reader that stalls
+ * costs what the feed keeps, which is bounded.
+ *
+ * E1  The first chunk goes out at once: some runtimes send headers with it.
+ * E2  A silent stream shows a sign of life; one whose reader has gone silent is ended.
+ * E3  `closed` is called exactly once, however the stream ends.
+ */
+import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import { KEEP_ALIVE } from "../protocol/sse.ts";
+
+/** Where a stream's text comes from. */
+export interface Feed {
+  /** Everything that is ready, as one text; empty if nothing is. */
+  read(): string;
+  /** Nothing will come any more. */
+  readonly done: boolean;
+  /** Calls `wake` when there is something new. */
+  watch(wake: () => void): () => void;
+  /** A sign of life of its own, if it has one. */
+  signOfLife?(silence: number): string | undefined;
+}
+
+export interface StreamTimes {
+  readonly keepAlive: number;
+  readonly stallTime: number;
+}
+
+const encoder = new TextEncoder();
+
+export class EventStream {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #feed: Feed;
+  readonly #deadlines: Deadlines;
+  readonly #times: StreamTimes;
+  readonly #closed: () => void;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  /** Set while the runtime waits for us. */
+  #waiting: (() => void) | undefined;
+  #unwatch: (() => void) | undefined;
+  #deadline: Deadline | undefined;
+  #silence = 0;
+  #over = false;
+
+  constructor(
+    feed: Feed,
+    first: string,
+    deadlines: Deadlines,
+    times: StreamTimes,
+    closed: () => void,
+  ) {
+    this.#feed = feed;
+    this.#deadlines = deadlines;
+    this.#times = times;
+    this.#closed = closed;
+    this.body = new ReadableStream({
+      start: (controller) => {
+        this.#controller = controller;
+        if (first) controller.enqueue(encoder.encode(first));
+      },
+      pull: () => this.#pull(),
+      cancel: () => this.#finish(),
+    }, { highWaterMark: 0 });
+    this.#unwatch = feed.watch(() => this.#wake());
+    this.#expectReader();
+  }
+
+  /** Ends the stream after what is ready now. */
+  end(): void {
+    if (this.#over) return;
+    const rest = this.#feed.read();
+    if (rest) this.#controller.enqueue(encoder.encode(rest));
+    this.close();
+  }
+
+  /** Ends the stream at once. */
+  close(): void {
+    if (this.#over) return;
+    this.#finish();
+    try {
+      this.#controller.close();
+    } catch {
+      // The reader has cancelled in the same moment; there is nobody left to close for.
+    }
+  }
+
+  #pull(): void | Promise<void> {
+    if (this.#over || this.#send()) return;
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#expectNews();
+    });
+  }
+
+  /** Sends what is ready. False if nothing was, and more may come. */
+  #send(): boolean {
+    const text = this.#feed.read();
+    if (text) {
+      this.#silence = 0;
+      this.#controller.enqueue(encoder.encode(text));
+    }
+    if (this.#feed.done) {
+      this.close();
+      return true;
+    }
+    if (text) this.#expectReader();
+    return text !== "";
+  }
+
+  #wake(): void {
+    if (this.#over || !this.#waiting) return;
+    if (this.#send()) this.#release();
+  }
+
+  /** Lets the runtime go on after a pull that had to wait. */
+  #release(): void {
+    const resolve = this.#waiting;
+    this.#waiting = undefined;
+    resolve?.();
+  }
+
+  /** The reader waits for us: if nothing happens, say that we are still there. */
+  #expectNews(): void {
+    const { keepAlive } = this.#times;
+    this.#reset(keepAlive, () => {
+      this.#silence += keepAlive;
+      const sign = this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE;
+      this.#controller.enqueue(encoder.encode(sign));
+      this.#expectReader();
+      this.#release();
+    });
+  }
+
+  /** We wait for the reader: if it takes nothing, it is gone. */
+  #expectReader(): void {
+    this.#reset(this.#times.stallTime, () => this.close());
+  }
+
+  #reset(ms: number, fire: () => void): void {
+    this.#deadline?.cancel();
+    this.#deadline = this.#deadlines.add(ms, fire);
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#deadline?.cancel();
+    this.#unwatch?.();
+    this.#release();
+    this.#closed();
+  }
+}

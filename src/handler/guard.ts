@@ -1,0 +1,71 @@
+/**
+ * Who may talk to this server at all.
+ *
+ * A page in a browser can make its visitor's machine send requests to loopback,
+ * under a name of its choosing. So both the name that was called (`Host`) and the
+ * page that calls (`Origin`) must be known: loopback names are, others by
+ * configuration.
+ */
+
+export interface GuardOptions {
+  /** Further names under which the server may be called, with or without a port. */
+  readonly allowHosts?: readonly string[];
+  /** Further origins whose pages may call, such as `https://example.com`; `*` for all. */
+  readonly allowOrigins?: readonly string[];
+}
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
+
+export class Guard {
+  readonly #hosts: ReadonlySet<string>;
+  readonly #origins: ReadonlySet<string>;
+
+  constructor({ allowHosts = [], allowOrigins = [] }: GuardOptions) {
+    this.#hosts = new Set(allowHosts.map((host) => host.toLowerCase()));
+    this.#origins = new Set(allowOrigins.map((origin) => origin.toLowerCase()));
+  }
+
+  /** What is wrong with where the request comes from, if anything. */
+  refuses(request: Request): string | undefined {
+    const host = request.headers.get("host") ?? hostOf(request.url);
+    if (!this.#knowsHost(host)) return `this server does not answer to the name "${host}"`;
+    const origin = request.headers.get("origin");
+    if (origin !== null && !this.allowsOrigin(origin)) {
+      return `pages from "${origin}" may not call this server`;
+    }
+    return undefined;
+  }
+
+  allowsOrigin(origin: string): boolean {
+    if (this.#origins.has("*") || this.#origins.has(origin.toLowerCase())) return true;
+    const [scheme, host] = origin.split("://");
+    return (scheme === "http" || scheme === "https") && host !== undefined && LOOPBACK.test(host);
+  }
+
+  #knowsHost(host: string): boolean {
+    if (LOOPBACK.test(host) || this.#hosts.has("*")) return true;
+    const name = host.toLowerCase();
+    return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d+$/, ""));
+  }
+}
+
+function hostOf(url: string): string {
+  const start = url.indexOf("://") + 3;
+  const end = url.indexOf("/", start);
+  return end < 0 ? url.slice(start) : url.slice(start, end);
+}
+
+/** The path of a URL, without the cost of taking the whole of it apart. */
+export function pathOf(url: string): string {
+  const start = url.indexOf("/", url.indexOf("://") + 3);
+  if (start < 0) return "/";
+  const query = url.indexOf("?", start);
+  return query < 0 ? url.slice(start) : url.slice(start, query);
+}
+
+/** Whether an `Accept` header takes a type; wildcards count. */
+export function accepts(accept: string | null, type: string): boolean {
+  if (accept === null) return false;
+  if (accept.includes(type) || accept.includes("*/*")) return true;
+  return accept.includes(`${type.slice(0, type.indexOf("/"))}/*`);
+}

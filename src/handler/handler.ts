@@ -1,0 +1,181 @@
+/**
+ * One `fetch` for everything. Total: whatever arrives, a response comes back,
+ * and no stack trace with it.
+ */
+import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
+import { readBody } from "./body.ts";
+import { type CoreOptions, ServerCore } from "./core.ts";
+import { accepts, Guard, type GuardOptions, pathOf } from "./guard.ts";
+import { LegacyHttp } from "./legacy/http.ts";
+import { LegacySse } from "./legacy/sse-2024.ts";
+import { refuse } from "./responses.ts";
+
+/**
+ * Names the caller. Sessions belong to that name and to nobody else. A response
+ * instead of a name refuses the request.
+ */
+export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
+
+export interface HandlerOptions extends CoreOptions, GuardOptions {
+  /** The address of the MCP endpoint; `/mcp` unless told. */
+  readonly path?: string;
+  /** Who calls; everybody is the same anonymous caller unless told. */
+  readonly principal?: PrincipalOf;
+  /** Also serve the HTTP+SSE transport of 2024-11-05, at `/sse` and `/messages`. */
+  readonly legacySse?: boolean;
+}
+
+export interface McpHandler {
+  fetch(request: Request): Promise<Response>;
+  /** Ends every stream, halts every call, and waits until all have cleaned up. */
+  close(): Promise<void>;
+}
+
+const ANONYMOUS = "";
+
+export class Handler implements McpHandler {
+  readonly core: ServerCore;
+  readonly #guard: Guard;
+  readonly #path: string;
+  readonly #principal: PrincipalOf | undefined;
+  readonly #legacy: LegacyHttp;
+  readonly #sse: LegacySse | undefined;
+
+  constructor(options: HandlerOptions = {}) {
+    this.core = new ServerCore(options);
+    this.#guard = new Guard(options);
+    this.#path = options.path ?? "/mcp";
+    this.#principal = options.principal;
+    this.#legacy = new LegacyHttp(this.core);
+    if (options.legacySse) this.#sse = new LegacySse(this.core);
+  }
+
+  /** Client sessions of the legacy era. */
+  get clientSessions(): number {
+    return this.#legacy.sessions.size + (this.#sse?.sessions.size ?? 0);
+  }
+
+  fetch = async (request: Request): Promise<Response> => {
+    try {
+      const path = pathOf(request.url);
+      if (path === "/healthz") return this.#health(request);
+      const refusal = this.#guard.refuses(request);
+      if (refusal) return refuse(403, `Cannot serve the request: ${refusal}`);
+      const response = request.method === "OPTIONS"
+        ? new Response(null, { status: 204 })
+        : await this.#route(request, path);
+      const origin = request.headers.get("origin");
+      return origin === null ? response : allowOrigin(response, origin);
+    } catch (error) {
+      this.core.registry.report({
+        what: "a request failed",
+        toolName: "-",
+        sessionId: "-",
+        error,
+      });
+      return refuse(500, {
+        code: INTERNAL_ERROR,
+        message: "Cannot serve the request: the server failed; its log has the details",
+      });
+    }
+  };
+
+  async close(): Promise<void> {
+    this.core.closing = true;
+    this.#legacy.sessions.endAll("the server is shutting down");
+    this.#sse?.sessions.endAll("the server is shutting down");
+    await this.core.registry.close();
+  }
+
+  async #route(request: Request, path: string): Promise<Response> {
+    const sse = this.#sse?.handles(path) ? this.#sse : undefined;
+    if (path !== this.#path && !sse) {
+      return refuse(404, `Cannot find "${path}": MCP is at ${this.#path}`);
+    }
+    if (this.core.closing) {
+      return refuse(503, "Cannot serve the request: the server is shutting down");
+    }
+    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    if (typeof principal !== "string") return principal;
+    switch (request.method) {
+      case "POST": {
+        const body = await this.#body(request, sse !== undefined);
+        if (body instanceof Response) return body;
+        return sse
+          ? await sse.post(request, body.value, principal)
+          : await this.#legacy.post(request, body.value, principal);
+      }
+      case "GET":
+        if (sse) return sse.get(path, principal);
+        if (request.headers.has("mcp-session-id")) return this.#legacy.get(request, principal);
+        break;
+      case "DELETE":
+        if (!sse && request.headers.has("mcp-session-id")) {
+          return this.#legacy.delete(request, principal);
+        }
+        break;
+    }
+    return refuse(405, `Cannot ${request.method} here`, undefined, {
+      allow: "POST, GET, DELETE, OPTIONS",
+    });
+  }
+
+  /** The parsed body, or why there is none. */
+  async #body(request: Request, anyAccept: boolean): Promise<{ value: unknown } | Response> {
+    const type = request.headers.get("content-type");
+    if (!type?.toLowerCase().startsWith("application/json")) {
+      return refuse(415, "Cannot read the body: its content type must be application/json");
+    }
+    const accept = request.headers.get("accept");
+    if (
+      !anyAccept && !(accepts(accept, "application/json") && accepts(accept, "text/event-stream"))
+    ) {
+      return refuse(
+        406,
+        "Cannot answer: the Accept header must list application/json and text/event-stream",
+      );
+    }
+    const { maxBody, bodyTime } = this.core.limits;
+    const body = await readBody(request, maxBody, bodyTime, this.core.deadlines);
+    switch (body.type) {
+      case "too_large":
+        return refuse(413, `Cannot read the body: it is larger than ${maxBody} bytes`);
+      case "too_slow":
+        return refuse(408, "Cannot read the body: it did not arrive in time");
+      case "broken":
+        return refuse(400, "Cannot read the body: the connection broke");
+    }
+    try {
+      return { value: JSON.parse(body.text) };
+    } catch {
+      return refuse(400, { code: PARSE_ERROR, message: "Cannot read the body: it is no JSON" });
+    }
+  }
+
+  #health(request: Request): Response {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return refuse(405, "Cannot do that here");
+    }
+    const status = this.core.closing ? 503 : 200;
+    const text = `{"status":"${this.core.closing ? "closing" : "ok"}"}`;
+    return new Response(request.method === "HEAD" ? null : text, {
+      status,
+      headers: { "content-type": "application/json", "cache-control": "no-store" },
+    });
+  }
+}
+
+/** Lets a page that may call us read what we answer. */
+function allowOrigin(response: Response, origin: string): Response {
+  const { headers } = response;
+  headers.set("access-control-allow-origin", origin);
+  headers.set("vary", "Origin");
+  headers.set("access-control-expose-headers", "mcp-session-id, mcp-protocol-version, retry-after");
+  headers.set("access-control-allow-methods", "POST, GET, DELETE, OPTIONS");
+  headers.set(
+    "access-control-allow-headers",
+    "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name",
+  );
+  headers.set("access-control-max-age", "600");
+  return response;
+}

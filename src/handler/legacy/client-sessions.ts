@@ -1,0 +1,71 @@
+/** All client sessions, the longest unused first. */
+import { randomBytes } from "node:crypto";
+import type { ServerCore } from "../core.ts";
+import { ClientSession } from "./client-session.ts";
+
+/** Moving a session to the end at every request would cost more than it is worth. */
+const REORDER_AFTER = 60_000;
+
+export class ClientSessions {
+  readonly #core: ServerCore;
+  readonly #sessions = new Map<string, ClientSession>();
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** A new session, unless there are too many that are in use. */
+  create(principal: string): ClientSession | undefined {
+    const { maxClientSessions, idleTime } = this.#core.limits;
+    if (this.#sessions.size >= maxClientSessions && !this.#dropIdlest()) return undefined;
+    const id = randomBytes(24).toString("base64url");
+    const session = new ClientSession(id, principal, this.#core);
+    this.#sessions.set(session.id, session);
+    this.#expireAfter(session, idleTime);
+    return session;
+  }
+
+  /** Somebody else's session is not there. */
+  find(id: string, principal: string): ClientSession | undefined {
+    const session = this.#sessions.get(id);
+    if (!session || session.principal !== principal) return undefined;
+    if (this.#core.deadlines.now() - session.lastSeen > REORDER_AFTER) {
+      this.#sessions.delete(id);
+      this.#sessions.set(id, session);
+    }
+    return session;
+  }
+
+  end(session: ClientSession, reason: string): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.expiry?.cancel();
+    session.end(reason);
+  }
+
+  endAll(reason: string): void {
+    for (const session of [...this.#sessions.values()]) this.end(session, reason);
+  }
+
+  #dropIdlest(): boolean {
+    for (const session of this.#sessions.values()) {
+      if (session.busy) continue;
+      this.end(session, "another client needed the room");
+      return true;
+    }
+    return false;
+  }
+
+  /** A request only notes the time; whether that was enough is looked at when time is up. */
+  #expireAfter(session: ClientSession, ms: number): void {
+    const { deadlines, limits: { idleTime } } = this.#core;
+    session.expiry = deadlines.add(ms, () => {
+      const left = session.busy ? idleTime : session.lastSeen + idleTime - deadlines.now();
+      if (left > 0) this.#expireAfter(session, left);
+      else this.end(session, "it was idle for too long");
+    });
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * HTTP+SSE, the transport of 2024-11-05: one stream down, POSTs up. A thin
+ * adapter over the same client session; what goes down cannot be resumed, so a
+ * client that loses its stream has lost its session.
+ */
+import { readMessage } from "../../protocol/json-rpc.ts";
+import { frame } from "../../protocol/sse.ts";
+import type { ServerCore } from "../core.ts";
+import { EventStream } from "../event-stream.ts";
+import { accepted, busy, EVENT_STREAM_HEADERS, refuse } from "../responses.ts";
+import type { ClientSession } from "./client-session.ts";
+import { ClientSessions } from "./client-sessions.ts";
+import { Outbox } from "./outbox.ts";
+import { receive } from "./receive.ts";
+
+const STREAM = "/sse";
+const MESSAGES = "/messages";
+
+export class LegacySse {
+  readonly #core: ServerCore;
+  readonly sessions: ClientSessions;
+  readonly #outboxes = new WeakMap<ClientSession, Outbox>();
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+    this.sessions = new ClientSessions(core);
+  }
+
+  handles(path: string): boolean {
+    return path === STREAM || path === MESSAGES;
+  }
+
+  get(path: string, principal: string): Response {
+    if (path !== STREAM) return refuse(405, "Cannot GET here", undefined, { allow: "POST" });
+    const core = this.#core;
+    const client = core.streams < core.limits.maxStreams
+      ? this.sessions.create(principal)
+      : undefined;
+    if (!client) return busy(503, "Cannot open a stream: the server has as many as it can");
+    const outbox = new Outbox((message) => frame(message));
+    this.#outboxes.set(client, outbox);
+    core.streams++;
+    const stopStanding = client.standing.watch(() => this.#flushStanding(client, outbox));
+    const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
+    outbox.connection = new EventStream(outbox, first, core.deadlines, core.limits, () => {
+      core.streams--;
+      stopStanding();
+      outbox.close();
+      this.sessions.end(client, "the client closed its stream");
+    });
+    client.standing.connection = outbox.connection;
+    return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
+  }
+
+  async post(request: Request, body: unknown, principal: string): Promise<Response> {
+    const id = new URL(request.url).searchParams.get("sessionId");
+    const client = id ? this.sessions.find(id, principal) : undefined;
+    const outbox = client && this.#outboxes.get(client);
+    if (!client || !outbox) return refuse(404, "Cannot find the session: open the stream again");
+    const received = receive(client, readMessage(body));
+    switch (received.type) {
+      case "refused":
+        return refuse(400, received.problem);
+      case "busy":
+        return busy(received.lasting ? 503 : 429, received.problem, received.id);
+      case "reply":
+        outbox.post(received.text);
+        break;
+      case "later":
+        outbox.post(await received.text);
+        break;
+      case "call":
+        client.callsBySession.set(received.call.session.id, received.call);
+        outbox.carry(received.call);
+        break;
+    }
+    return accepted();
+  }
+
+  #flushStanding(client: ClientSession, outbox: Outbox): void {
+    for (const message of client.standing.take()) outbox.post(message);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What the server has to say apart from any call. It goes out on the client's
+ * standing GET; while there is none, the last messages are kept for it.
+ */
+import { frame } from "../../protocol/sse.ts";
+import type { EventStream, Feed } from "../event-stream.ts";
+
+/** Stream numbers of calls begin at 1. */
+export const STANDING = 0;
+
+const MOST_KEPT = 256;
+
+export class StandingStream implements Feed {
+  connection: EventStream | undefined;
+  readonly done = false;
+  #kept: { readonly number: number; readonly message: string }[] = [];
+  #last = 0;
+  #cursor = 0;
+  #wake: (() => void) | undefined;
+
+  get position(): string {
+    return `${STANDING}.${this.#cursor}`;
+  }
+
+  post(message: string): void {
+    this.#kept.push({ number: ++this.#last, message });
+    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
+    this.#wake?.();
+  }
+
+  /** Goes back to a place; what is no longer kept is skipped. */
+  seek([cursor]: readonly number[]): boolean {
+    if (cursor === undefined || cursor > this.#last) return false;
+    this.#cursor = cursor;
+    return true;
+  }
+
+  read(): string {
+    let text = "";
+    for (const { number, message } of this.#kept) {
+      if (number <= this.#cursor) continue;
+      this.#cursor = number;
+      text += frame(message, this.position);
+    }
+    return text;
+  }
+
+  /** The messages that have not gone out, for a transport that frames them itself. */
+  take(): string[] {
+    const messages = this.#kept.filter(({ number }) => number > this.#cursor);
+    this.#cursor = this.#last;
+    return messages.map(({ message }) => message);
+  }
+
+  watch(wake: () => void): () => void {
+    this.#wake = wake;
+    return () => {
+      if (this.#wake === wake) this.#wake = undefined;
+    };
+  }
+}

@@ -1,0 +1,59 @@
+/** `createParley`: a server made of tools, prompts and resources. */
+import type { Definition } from "../tool/types.ts";
+import { Handler, type HandlerOptions, type McpHandler } from "./handler.ts";
+
+export type ParleyOptions = HandlerOptions;
+
+/** A server, not yet listening anywhere: hand its `fetch` to whatever listens. */
+export interface Parley extends McpHandler {
+  /** Offers something more, and tells every client. */
+  add(definition: Definition): void;
+  /** Offers something no longer, and tells every client. */
+  remove(kind: Definition["kind"], name: string): boolean;
+  /** Tells every client that subscribed to it that a resource has changed. */
+  resourceUpdated(uri: string): void;
+  /** What is alive right now. */
+  readonly counts: {
+    readonly live: number;
+    readonly finished: number;
+    readonly streams: number;
+    readonly clientSessions: number;
+  };
+}
+
+/** Makes a server. */
+export function createParley(options: ParleyOptions = {}): Parley {
+  const handler = new Handler(options);
+  const { catalog, changes, registry } = handler.core;
+  const changed = (kind: Definition["kind"]) =>
+    changes.announce({ type: "list_changed", list: `${kind}s` });
+  return {
+    fetch: handler.fetch,
+    close: () => handler.close(),
+    add(definition) {
+      catalog.add(definition);
+      changed(definition.kind);
+    },
+    remove(kind, name) {
+      const removed = catalog.remove(kind, name);
+      if (removed) changed(kind);
+      return removed;
+    },
+    resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
+    get counts() {
+      const { live, finished } = registry.counts;
+      return {
+        live,
+        finished,
+        streams: handler.core.streams,
+        clientSessions: handler.clientSessions,
+      };
+    },
+  };
+}
+
+/** The same without anything but `fetch` and `close`. */
+export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
+  const { fetch, close } = createParley(options);
+  return { fetch, close };
+}

@@ -1,0 +1,35 @@
+/** Plain responses, most of them refusals. */
+import type { RpcError } from "../events.ts";
+import { errorText, INVALID_REQUEST, type RpcId } from "../protocol/json-rpc.ts";
+
+const JSON_HEADERS = { "content-type": "application/json" };
+
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+};
+
+export function json(text: string, headers: Record<string, string> = JSON_HEADERS): Response {
+  return new Response(text, { headers });
+}
+
+export function accepted(): Response {
+  return new Response(null, { status: 202 });
+}
+
+/** Refuses a request with a JSON-RPC error in the body. */
+export function refuse(
+  status: number,
+  error: RpcError | string,
+  id?: RpcId,
+  headers: Record<string, string> = {},
+): Response {
+  const body = typeof error === "string" ? { code: INVALID_REQUEST, message: error } : error;
+  return new Response(errorText(id, body), { status, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+/** Refuses for now. */
+export function busy(status: 429 | 503, message: string, id?: RpcId): Response {
+  return refuse(status, { code: -32000, message }, id, { "retry-after": "5" });
+}

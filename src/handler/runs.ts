@@ -1,0 +1,78 @@
+/** The three requests that run something: calling a tool, getting a prompt, reading a resource. */
+import type { JsonObject } from "../content.ts";
+import { canElicitForm, canElicitUrl } from "../backchannel/elicit.ts";
+import { ProtocolError } from "../errors.ts";
+import type { ClientInfo } from "../events.ts";
+import { INVALID_PARAMS, isObject } from "../protocol/json-rpc.ts";
+import type { Definition } from "../tool/types.ts";
+import type { ServerCore } from "./core.ts";
+
+/** What is to be run, and with what. */
+export interface Target {
+  readonly definition: Definition;
+  readonly args: unknown;
+}
+
+/** The code for a resource that is not there differs between the eras. */
+export function targetOf(
+  core: ServerCore,
+  method: string,
+  params: JsonObject,
+  resourceNotFound: number,
+): Target | undefined {
+  switch (method) {
+    case "tools/call":
+      return named(core.catalog.tools, "tool", params);
+    case "prompts/get":
+      return named(core.catalog.prompts, "prompt", params);
+    case "resources/read": {
+      const { uri } = params;
+      const found = typeof uri === "string" ? core.catalog.findResource(uri) : undefined;
+      if (found) return { definition: found.resource, args: { ...found.variables, uri } };
+      throw new ProtocolError(
+        typeof uri === "string" ? resourceNotFound : INVALID_PARAMS,
+        `Cannot read resource "${uri}": there is none; list the resources to see which there are`,
+        { uri },
+      );
+    }
+  }
+  return undefined;
+}
+
+function named(
+  shelf: ReadonlyMap<string, Definition>,
+  kind: string,
+  { name, arguments: args = {} }: JsonObject,
+): Target {
+  const definition = typeof name === "string" ? shelf.get(name) : undefined;
+  if (!definition) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot find ${kind} "${name}": there is none; list the ${kind}s to see which there are`,
+    );
+  }
+  if (!isObject(args)) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot call ${kind} "${name}": its arguments are no object; pass an object`,
+    );
+  }
+  return { definition, args };
+}
+
+/** The capabilities that a definition insists on and the client lacks, in the client's own form. */
+export function missingCapabilities(
+  { requires }: Definition,
+  client: ClientInfo,
+): JsonObject | undefined {
+  const missing: { [capability: string]: JsonObject } = {};
+  const { elicitation, sampling, roots } = requires;
+  if (elicitation === "url") {
+    if (!canElicitUrl(client)) missing.elicitation = { url: {} };
+  } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};
+  if (sampling === "tools") {
+    if (!client.capabilities.sampling?.tools) missing.sampling = { tools: {} };
+  } else if (sampling && !client.capabilities.sampling) missing.sampling = {};
+  if (roots && !client.capabilities.roots) missing.roots = {};
+  return Object.keys(missing).length > 0 ? missing : undefined;
+}

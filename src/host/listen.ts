@@ -1,0 +1,7 @@
+/** Serves on whichever runtime this is. */
+import type { Listen } from "./types.ts";
+
+export const listen: Listen = async (fetch, options) => {
+  const { listen } = "Bun" in globalThis ? await import("./bun.ts") : await import("./deno.ts");
+  return await listen(fetch, options);
+};

@@ -1,0 +1,50 @@
+/** Tools, prompts and resources as clients list them. The same in both eras. */
+import type {
+  FinalizedMcpPrompt,
+  FinalizedMcpResource,
+  FinalizedMcpTool,
+  ListedResource,
+} from "../tool/types.ts";
+
+export function listedTool(tool: FinalizedMcpTool): object {
+  return {
+    name: tool.name,
+    ...(tool.title !== undefined && { title: tool.title }),
+    description: tool.description,
+    inputSchema: tool.parameters.json,
+    ...(tool.output && { outputSchema: tool.output.json }),
+    ...(tool.annotations && { annotations: tool.annotations }),
+    ...(tool.icons && { icons: tool.icons }),
+  };
+}
+
+export function listedPrompt(prompt: FinalizedMcpPrompt): object {
+  return {
+    name: prompt.name,
+    ...(prompt.title !== undefined && { title: prompt.title }),
+    description: prompt.description,
+    ...(prompt.arguments.length > 0 && { arguments: prompt.arguments }),
+    ...(prompt.icons && { icons: prompt.icons }),
+  };
+}
+
+export function listedResource(resource: FinalizedMcpResource): ListedResource {
+  const { size } = resource;
+  return { uri: resource.uri.text, ...described(resource), ...(size !== undefined && { size }) };
+}
+
+export function listedTemplate(resource: FinalizedMcpResource): object {
+  return { uriTemplate: resource.uri.text, ...described(resource) };
+}
+
+function described(resource: FinalizedMcpResource) {
+  const { name, title, description, mimeType, annotations, icons } = resource;
+  return {
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    ...(mimeType !== undefined && { mimeType }),
+    ...(annotations && { annotations }),
+    ...(icons && { icons }),
+  };
+}

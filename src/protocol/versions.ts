@@ -1,0 +1,15 @@
+/** The revisions of MCP that this server speaks. */
+
+export const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
+export type LegacyVersion = typeof LEGACY_VERSIONS[number];
+
+export const MODERN_VERSION = "2026-07-28";
+
+export function isLegacyVersion(version: unknown): version is LegacyVersion {
+  return LEGACY_VERSIONS.includes(version as LegacyVersion);
+}
+
+/** Revisions are dates, so later ones compare as greater. */
+export function since(version: LegacyVersion, first: LegacyVersion): boolean {
+  return version >= first;
+}

@@ -1,0 +1,21 @@
+/** Looks whether a value can go over the wire, without building its JSON. */
+
+/** Deeper than this, walking a value could exhaust the stack. */
+const DEEPEST = 500;
+
+/** Throws for what JSON has no way to say: a BigInt, a cycle, or nesting without end. */
+export function checkJson(value: unknown, within: object[] = []): void {
+  if (typeof value === "bigint") {
+    throw new TypeError("Cannot send a BigInt: JSON has none; make it a number or a string");
+  }
+  if (typeof value !== "object" || value === null) return;
+  if (within.includes(value)) {
+    throw new TypeError("Cannot send an object that holds itself; leave the cycle out");
+  }
+  if (within.length >= DEEPEST) {
+    throw new TypeError(`Cannot send more than ${DEEPEST} levels of nesting; flatten it`);
+  }
+  within.push(value);
+  for (const part of Object.values(value)) checkJson(part, within);
+  within.pop();
+}

@@ -1,0 +1,96 @@
+/** `createMcpPrompt`: a prompt that people choose by name, written like a tool. */
+import type { Operation } from "effection";
+import type { Icon, JsonObject } from "../content.ts";
+import type { Infer, SchemaInput } from "../schema/types.ts";
+import { checkedCompleters, checkedCore, refuseUndescribed } from "./check.ts";
+import type {
+  Completer,
+  ElicitsMap,
+  FinalizedMcpPrompt,
+  McpToolContext,
+  McpToolContextWithElicits,
+  McpToolLimits,
+  McpToolRequirements,
+  PromptArgument,
+  PromptReturn,
+} from "./types.ts";
+
+type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
+  : McpToolContextWithElicits<E>;
+
+/** A prompt that is being built. */
+export interface McpPromptBuilder<A, E extends ElicitsMap> {
+  /** What the prompt is for. */
+  description(text: string): McpPromptBuilder<A, E>;
+  /** A name for people. */
+  title(text: string): McpPromptBuilder<A, E>;
+  icons(icons: readonly Icon[]): McpPromptBuilder<A, E>;
+  /** What the person fills in: an object schema. Values arrive as strings. */
+  arguments<S extends SchemaInput>(schema: S): McpPromptBuilder<Infer<S>, E>;
+  /** Suggests values while the person types. */
+  completes(
+    completers: { readonly [K in keyof A]?: Completer },
+  ): McpPromptBuilder<A, E>;
+  elicits<Q extends ElicitsMap>(questions: Q): McpPromptBuilder<A, Q>;
+  requires(requirements: McpToolRequirements): McpPromptBuilder<A, E>;
+  limits(limits: McpToolLimits): McpPromptBuilder<A, E>;
+  /** Makes the messages. */
+  execute(
+    body: (args: A, ctx: Context<E>) => Operation<PromptReturn>,
+  ): FinalizedMcpPrompt;
+}
+
+interface RawPrompt {
+  readonly name: string;
+  readonly description?: string;
+  readonly title?: string;
+  readonly icons?: readonly Icon[];
+  readonly parameters?: SchemaInput;
+  readonly elicits?: ElicitsMap;
+  readonly requires?: McpToolRequirements;
+  readonly limits?: McpToolLimits;
+  readonly completers?: { readonly [argument: string]: Completer };
+}
+
+/** Starts a prompt. Its name must be unique on the server that serves it. */
+// deno-lint-ignore ban-types
+export function createMcpPrompt(name: string): McpPromptBuilder<Record<string, never>, {}> {
+  // deno-lint-ignore ban-types
+  return builder({ name }) as unknown as McpPromptBuilder<Record<string, never>, {}>;
+}
+
+function builder(raw: RawPrompt) {
+  return {
+    description: (description: string) => builder({ ...raw, description }),
+    title: (title: string) => builder({ ...raw, title }),
+    icons: (icons: readonly Icon[]) => builder({ ...raw, icons }),
+    arguments: (parameters: SchemaInput) => builder({ ...raw, parameters }),
+    completes: (completers: { readonly [argument: string]: Completer }) =>
+      builder({ ...raw, completers }),
+    elicits: (elicits: ElicitsMap) => builder({ ...raw, elicits }),
+    requires: (requires: McpToolRequirements) => builder({ ...raw, requires }),
+    limits: (limits: McpToolLimits) => builder({ ...raw, limits }),
+    execute(execute: (args: unknown, ctx: unknown) => Operation<unknown>): FinalizedMcpPrompt {
+      const subject = `prompt "${raw.name}"`;
+      const core = checkedCore("prompt", raw, { type: "execute", execute });
+      const list = argumentsOf(core.parameters.json);
+      return {
+        ...core,
+        description: refuseUndescribed(subject, raw.description),
+        ...(raw.title !== undefined && { title: raw.title }),
+        ...(raw.icons && { icons: raw.icons }),
+        arguments: list,
+        completers: checkedCompleters(subject, raw.completers, list.map(({ name }) => name)),
+      };
+    },
+  };
+}
+
+function argumentsOf({ properties = {}, required = [] }: JsonObject): PromptArgument[] {
+  return Object.entries(properties as { [name: string]: JsonObject }).map(([name, schema]) => ({
+    name,
+    ...(typeof schema.title === "string" && { title: schema.title }),
+    ...(typeof schema.description === "string" && { description: schema.description }),
+    required: (required as string[]).includes(name),
+  }));
+}

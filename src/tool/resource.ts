@@ -1,0 +1,139 @@
+/** `createMcpResource`: something that clients can read by its address, written like a tool. */
+import type { Operation } from "effection";
+import type { ContentAnnotations, Icon } from "../content.ts";
+import { DefinitionError } from "../errors.ts";
+import type { Schema } from "../schema/types.ts";
+import { checkedCompleters, checkedCore } from "./check.ts";
+import { toResourceResult } from "./resource-result.ts";
+import type {
+  Completer,
+  ElicitsMap,
+  FinalizedMcpResource,
+  ListedResource,
+  McpToolContext,
+  McpToolContextWithElicits,
+  McpToolLimits,
+  McpToolRequirements,
+  ResourceReturn,
+} from "./types.ts";
+import { type UriPattern, uriPattern } from "./uri-pattern.ts";
+
+type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
+  : McpToolContextWithElicits<E>;
+
+/** The names between braces in an address. */
+type VariablesOf<U extends string> = U extends `${string}{+${infer V}}${infer Rest}`
+  ? V | VariablesOf<Rest>
+  : U extends `${string}{${infer V}}${infer Rest}` ? V | VariablesOf<Rest>
+  : never;
+
+/** A resource that is being built. */
+export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
+  /** The address, or a template such as `notes://{folder}/{name}` for a family of resources. */
+  uri<U extends string>(uri: U): McpResourceBuilder<VariablesOf<U>, E>;
+  description(text: string): McpResourceBuilder<V, E>;
+  /** A name for people. */
+  title(text: string): McpResourceBuilder<V, E>;
+  mimeType(type: string): McpResourceBuilder<V, E>;
+  size(bytes: number): McpResourceBuilder<V, E>;
+  annotations(annotations: ContentAnnotations): McpResourceBuilder<V, E>;
+  icons(icons: readonly Icon[]): McpResourceBuilder<V, E>;
+  /** Names the members of a family that are worth listing. */
+  lists(list: () => Operation<readonly ListedResource[]>): McpResourceBuilder<V, E>;
+  /** Suggests values for the template's variables. */
+  completes(completers: { readonly [K in V]?: Completer }): McpResourceBuilder<V, E>;
+  elicits<Q extends ElicitsMap>(questions: Q): McpResourceBuilder<V, Q>;
+  requires(requirements: McpToolRequirements): McpResourceBuilder<V, E>;
+  limits(limits: McpToolLimits): McpResourceBuilder<V, E>;
+  /** Reads it. */
+  read(
+    body: (
+      address: { readonly uri: string } & { readonly [K in V]: string },
+      ctx: Context<E>,
+    ) => Operation<ResourceReturn>,
+  ): FinalizedMcpResource;
+}
+
+interface RawResource {
+  readonly name: string;
+  readonly uri?: string;
+  readonly description?: string;
+  readonly title?: string;
+  readonly mimeType?: string;
+  readonly size?: number;
+  readonly annotations?: ContentAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly list?: () => Operation<readonly ListedResource[]>;
+  readonly completers?: { readonly [variable: string]: Completer };
+  readonly elicits?: ElicitsMap;
+  readonly requires?: McpToolRequirements;
+  readonly limits?: McpToolLimits;
+}
+
+/** Starts a resource. Its name is for people and programs; its address is what is read. */
+// deno-lint-ignore ban-types
+export function createMcpResource(name: string): McpResourceBuilder<never, {}> {
+  // deno-lint-ignore ban-types
+  return builder({ name }) as unknown as McpResourceBuilder<never, {}>;
+}
+
+/** What a resource is run with: its address, and what the template read out of it. */
+const ADDRESS: Schema<unknown> = {
+  json: { type: "object" },
+  parse: (value) => ({ ok: true, value }),
+};
+
+function builder(raw: RawResource) {
+  return {
+    uri: (uri: string) => builder({ ...raw, uri }),
+    description: (description: string) => builder({ ...raw, description }),
+    title: (title: string) => builder({ ...raw, title }),
+    mimeType: (mimeType: string) => builder({ ...raw, mimeType }),
+    size: (size: number) => builder({ ...raw, size }),
+    annotations: (annotations: ContentAnnotations) => builder({ ...raw, annotations }),
+    icons: (icons: readonly Icon[]) => builder({ ...raw, icons }),
+    lists: (list: () => Operation<readonly ListedResource[]>) => builder({ ...raw, list }),
+    completes: (completers: { readonly [variable: string]: Completer }) =>
+      builder({ ...raw, completers }),
+    elicits: (elicits: ElicitsMap) => builder({ ...raw, elicits }),
+    requires: (requires: McpToolRequirements) => builder({ ...raw, requires }),
+    limits: (limits: McpToolLimits) => builder({ ...raw, limits }),
+    read(
+      read: (address: { uri: string }, ctx: unknown) => Operation<unknown>,
+    ): FinalizedMcpResource {
+      const subject = `resource "${raw.name}"`;
+      const uri = checkedUri(subject, raw.uri);
+      const { mimeType } = raw;
+      const core = checkedCore("resource", raw, {
+        type: "execute",
+        *execute(address, ctx) {
+          const value = yield* read(address as { uri: string }, ctx);
+          return toResourceResult(value, (address as { uri: string }).uri, mimeType);
+        },
+      });
+      return {
+        ...core,
+        parameters: ADDRESS,
+        uri,
+        ...(raw.title !== undefined && { title: raw.title }),
+        ...(raw.description !== undefined && { description: raw.description }),
+        ...(mimeType !== undefined && { mimeType }),
+        ...(raw.size !== undefined && { size: raw.size }),
+        ...(raw.annotations && { annotations: raw.annotations }),
+        ...(raw.icons && { icons: raw.icons }),
+        ...(raw.list && { list: raw.list }),
+        completers: checkedCompleters(subject, raw.completers, uri.variables),
+      };
+    },
+  };
+}
+
+function checkedUri(subject: string, text: string | undefined): UriPattern {
+  const wayOut = "give it in .uri(), as in notes://today or notes://{folder}/{name}";
+  if (!text) throw new DefinitionError(subject, "its address", "is missing", wayOut);
+  const pattern = uriPattern(text);
+  if ("problem" in pattern) {
+    throw new DefinitionError(subject, "its address", `does not work: ${pattern.problem}`, wayOut);
+  }
+  return pattern;
+}

@@ -1,0 +1,311 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import {
+  CapabilityError,
+  type ClientCapabilities,
+  createManualClock,
+  createMcpTool,
+  ElicitationError,
+  type ElicitRequest,
+  testTool,
+  type ToolResult,
+} from "../../src/mod.ts";
+import { describe, it } from "../suite.ts";
+
+const asking = createMcpTool("asking").description("Asks for a number.")
+  .elicits({ number: { response: z.object({ n: z.int().min(1).max(9) }) } });
+
+/** Asks once, without a deadline, and says what the person did. */
+const plain = asking.execute(function* (_params, ctx) {
+  const answer = yield* ctx.elicit("number", { message: "A number?" });
+  return answer.action === "accept" ? `accept ${answer.content.n}` : answer.action;
+});
+
+/** The same, with a minute to answer. */
+const timed = asking.execute(function* (_params, ctx) {
+  const answer = yield* ctx.elicit("number", { message: "A number?" }, { timeout: 60_000 });
+  return answer.action === "accept" ? `accept ${answer.content.n}` : answer.action;
+});
+
+const five = { action: "accept", content: { n: 5 } } as const;
+const wrong = { action: "accept", content: { n: 50 } } as const;
+const garbage = (answer: unknown) => answer as typeof five;
+
+function client(capabilities: ClientCapabilities, name?: string) {
+  return { capabilities, ...(name !== undefined && { name }) };
+}
+
+/** What the caller is told, whether or not the tool broke. */
+function resultOf({ outcome }: { outcome: unknown }): ToolResult {
+  return (outcome as { result: ToolResult }).result;
+}
+
+describe("ctx.elicit()", () => {
+  it("gives the tool what the person did", async () => {
+    assert.equal((await testTool(plain, {}, { elicit: { number: five } })).text, "accept 5");
+    for (const action of ["decline", "cancel"] as const) {
+      assert.equal((await testTool(plain, {}, { elicit: { number: action } })).text, action);
+    }
+  });
+
+  it("asks with the message and the form, and nothing else", async () => {
+    const { events } = await testTool(plain, {}, { elicit: { number: five } });
+    const request = events[0] as ElicitRequest;
+    assert.equal(request.type, "elicit_request");
+    assert.equal(request.name, "number");
+    assert.deepEqual(request.place, { branch: "", kind: "elicit", key: "number", count: 0 });
+    assert.deepEqual(request.params, {
+      mode: "form",
+      message: "A number?",
+      requestedSchema: plain.elicits.get("number")!.response.json,
+    });
+    assert.equal(request.sensitive, undefined);
+    assert.deepEqual(events.map(({ type }) => type), ["elicit_request", "answer", "result"]);
+  });
+
+  it("is told in its own way that nobody answered in time", async () => {
+    const clock = createManualClock();
+    const start = clock.now();
+    const run = await testTool(timed, {}, { elicit: { number: "timeout" }, clock });
+    assert.equal(run.text, "timeout");
+    assert.equal(clock.now() - start, 60_000);
+    assert.deepEqual(
+      run.events.map((event) => event.type === "withdrawn" ? event.reason : event.type),
+      ["elicit_request", "timeout", "result"],
+    );
+  });
+
+  it("leaves no deadline behind when the answer came in time", async () => {
+    const clock = createManualClock();
+    await testTool(timed, {}, {
+      elicit: {
+        number: () => {
+          clock.advance(59_999);
+          return five;
+        },
+      },
+      clock,
+    });
+    assert.equal(clock.timers, 0);
+  });
+
+  it("refuses a timeout that is no number of 0 or more", async () => {
+    for (const timeout of [NaN, -1, "60", null]) {
+      const tool = asking.execute(function* (_params, ctx) {
+        const options = { timeout: timeout as number };
+        yield* ctx.elicit("number", { message: "?" }, options);
+      });
+      const { faults, conversation } = await testTool(tool, {});
+      assert.ok(faults[0] instanceof TypeError);
+      assert.equal(conversation.length, 0);
+    }
+  });
+
+  it("takes what the schema makes of the answer", async () => {
+    const tool = createMcpTool("t").description("d")
+      .elicits({ day: { response: z.object({ day: z.iso.date().transform((d) => new Date(d)) }) } })
+      .execute(function* (_params, ctx) {
+        const answer = yield* ctx.elicit("day", { message: "Which?" });
+        return answer.action === "accept" ? answer.content.day.getUTCDate() : 0;
+      });
+    const elicit = { day: { action: "accept", content: { day: "2026-05-17" } } } as const;
+    assert.equal((await testTool(tool, {}, { elicit })).text, "17");
+  });
+});
+
+describe("an answer that does not fit", () => {
+  it("is asked for again with the reason, and the tool never sees it", async () => {
+    const { text, conversation, events } = await testTool(plain, {}, {
+      elicit: { number: [wrong, garbage({ action: "accept" }), five] },
+    });
+    assert.equal(text, "accept 5");
+    assert.equal(conversation.length, 3);
+    assert.equal(conversation[0]!.asked, "A number?");
+    for (const { asked } of conversation.slice(1)) {
+      assert.ok(asked.startsWith("A number?\n") && asked.includes('"n"'), asked);
+    }
+    assert.notEqual(conversation[1]!.asked, conversation[2]!.asked, "only the last reason is told");
+    const ids = events.flatMap((event) => event.type === "elicit_request" ? [event.id] : []);
+    assert.equal(new Set(ids).size, 3);
+  });
+
+  it("is asked for again at most three times", async () => {
+    const { result, conversation, faults } = await testTool(plain, {}, {
+      elicit: { number: wrong },
+    });
+    assert.equal(conversation.length, 4);
+    assert.equal(result.isError, true);
+    assert.deepEqual(faults, []);
+  });
+
+  it("is an ElicitationError that the tool can catch", async () => {
+    const tool = asking.execute(function* (_params, ctx) {
+      try {
+        yield* ctx.elicit("number", { message: "?" });
+        return "";
+      } catch (error) {
+        assert.ok(error instanceof ElicitationError);
+        return `${error.code} ${error.key}`;
+      }
+    });
+    const { text } = await testTool(tool, {}, { elicit: { number: wrong } });
+    assert.equal(text, "PARLEY_ELICITATION number");
+  });
+
+  it("may be followed by a refusal, or by nothing", async () => {
+    for (const then of ["decline", "cancel", "timeout"] as const) {
+      const { text } = await testTool(timed, {}, { elicit: { number: [wrong, wrong, then] } });
+      assert.equal(text, then);
+    }
+  });
+
+  it("does not stop the clock: one deadline spans all the asking", async () => {
+    const clock = createManualClock();
+    const start = clock.now();
+    const { text, conversation } = await testTool(timed, {}, {
+      elicit: {
+        number: (_request, nth) => {
+          if (nth === 2) return "timeout";
+          clock.advance(25_000);
+          return wrong;
+        },
+      },
+      clock,
+    });
+    assert.equal(text, "timeout");
+    assert.equal(conversation.length, 3);
+    assert.equal(clock.now() - start, 60_000);
+  });
+
+  it("is anything that says neither accept, decline nor cancel", async () => {
+    for (const answer of [{}, { action: "maybe" }, { content: { n: 5 } }, "yes", 7, null, [five]]) {
+      const { result, conversation, faults } = await testTool(plain, {}, {
+        elicit: { number: () => garbage(answer) },
+      });
+      assert.deepEqual([result.isError, conversation.length, faults.length], [true, 4, 0]);
+    }
+  });
+
+  it("is content of any broken shape", async () => {
+    for (const content of [null, "5", 5, [5], { n: { n: 5 } }, { n: "5" }]) {
+      const { result, conversation } = await testTool(plain, {}, {
+        elicit: { number: garbage({ action: "accept", content }) },
+      });
+      assert.deepEqual([result.isError, conversation.length], [true, 4]);
+    }
+  });
+
+  it("is not asked for again where the schema itself is broken", async () => {
+    const tool = createMcpTool("t").description("d").elicits({
+      q: {
+        response: z.object({
+          n: z.number().refine(() => {
+            throw new Error("a mistake of the author");
+          }),
+        }),
+      },
+    }).execute(function* (_params, ctx) {
+      yield* ctx.elicit("q", { message: "?" });
+    });
+    const { faults, conversation } = await testTool(tool, {}, {
+      elicit: { q: { action: "accept", content: { n: 1 } } },
+    });
+    assert.equal(conversation.length, 1);
+    assert.match(String(faults[0]), /mistake of the author/);
+  });
+});
+
+describe("a client that fails to ask", () => {
+  it("is an ElicitationError with the client's words", async () => {
+    const { result, conversation, faults } = await testTool(plain, {}, {
+      elicit: { number: { error: { code: -32603, message: "no window" } } },
+    });
+    assert.equal(result.isError, true);
+    assert.equal(conversation.length, 1);
+    assert.match(JSON.stringify(result), /no window/);
+    assert.deepEqual(faults, []);
+  });
+});
+
+describe("a client that cannot ask", () => {
+  const forms: [ClientCapabilities, boolean][] = [
+    [{}, false],
+    [{ sampling: {} }, false],
+    [{ elicitation: {} }, true],
+    [{ elicitation: { form: {} } }, true],
+    [{ elicitation: { form: {}, url: {} } }, true],
+    [{ elicitation: { url: {} } }, false],
+  ];
+
+  it("is one that declares no forms; saying nothing of modes means forms", async () => {
+    for (const [capabilities, able] of forms) {
+      const { result, conversation } = await testTool(plain, {}, {
+        client: client(capabilities),
+        elicit: { number: five },
+      });
+      assert.equal(result.isError ?? false, !able, JSON.stringify(capabilities));
+      assert.equal(conversation.length, able ? 1 : 0, "nothing is sent to one that cannot");
+    }
+  });
+
+  it("is told to the tool first, which may do otherwise", async () => {
+    const tool = asking.execute(function* (_params, ctx) {
+      try {
+        yield* ctx.elicit("number", { message: "?" });
+        return "asked";
+      } catch (error) {
+        if (!(error instanceof CapabilityError)) throw error;
+        return `${error.code} ${error.capability} ${error.clientName}`;
+      }
+    });
+    const { text } = await testTool(tool, {}, { client: client({}, "Acme Chat") });
+    assert.equal(text, "PARLEY_CAPABILITY elicitation Acme Chat");
+  });
+
+  it("is told to the model by the name with which it introduced itself", async () => {
+    const named = await testTool(plain, {}, { client: client({}, "Acme Chat") });
+    assert.equal(named.result.isError, true);
+    assert.match(JSON.stringify(resultOf(named)), /Acme Chat/);
+    const nameless = await testTool(plain, {}, { client: client({}) });
+    assert.match(JSON.stringify(resultOf(nameless)), /this client/);
+  });
+});
+
+describe("a caller without types", () => {
+  const context = z.object({ seats: z.number() });
+  const half = createMcpTool("t").description("d").elicits({
+    bare: { response: z.object({ ok: z.boolean() }) },
+    rich: { response: z.object({ ok: z.boolean() }), context },
+  });
+
+  /** What `ctx.elicit` throws when it is called like this. */
+  async function thrownBy(key: string, ask: unknown): Promise<unknown> {
+    const tool = half.execute(function* (_params, ctx) {
+      yield* ctx.elicit(key as "bare", ask as { message: string });
+    });
+    const { faults, conversation } = await testTool(tool, {});
+    assert.equal(conversation.length, 0, "nothing is asked");
+    return faults[0];
+  }
+
+  it("is told of a key that the tool does not declare", async () => {
+    for (const key of ["other", "", "__proto__", "constructor"]) {
+      assert.ok(await thrownBy(key, { message: "?" }) instanceof TypeError, key);
+    }
+  });
+
+  it("is told of a message that is missing", async () => {
+    for (const ask of [undefined, null, {}, { message: "" }, { message: 5 }, "Sure?"]) {
+      const thrown = await thrownBy("bare", ask);
+      assert.ok(thrown instanceof TypeError, JSON.stringify(ask));
+      assert.match(thrown.message, /^Cannot elicit "bare"/);
+    }
+  });
+
+  it("is told of a context that is missing, wrong or not declared", async () => {
+    for (const wrong of [{}, { seats: "2" }]) {
+      assert.ok(await thrownBy("rich", { message: "?", ...wrong }) instanceof TypeError);
+    }
+    assert.ok(await thrownBy("bare", { message: "?", seats: 2 }) instanceof TypeError);
+  });
+});
