@@ -224,6 +224,7 @@ export type EventBody =
   | { readonly type: "withdrawn"; readonly requestId: string; readonly reason: WithdrawalReason }
   | { readonly type: "result"; readonly result: CallResult }
   | { readonly type: "error"; readonly error: RpcError }
+  | { readonly type: "task_started" }
   | { readonly type: "elicit_complete"; readonly elicitationId: string }
   | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
 

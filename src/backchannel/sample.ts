@@ -6,6 +6,7 @@ import type { Response, SampleParams, SampleResponse } from "../events.ts";
 import { type Asker, isFailure } from "./ask.ts";
 import { estimateTokens, type TokenBudget } from "./budget.ts";
 import { lastUserMessage } from "./exchange.ts";
+import { checkJson } from "./json.ts";
 import { checkLimit } from "./limit.ts";
 import type { McpToolSampleConfig, SampleResult } from "./types.ts";
 
@@ -25,6 +26,7 @@ export function* sample(
 ): Operation<SampleResult> {
   const messages = messagesOf(conversation, config);
   checkLimit("maxTokens", config.maxTokens);
+  checkJson(messages);
   if (!asker.client.capabilities.sampling) {
     throw new CapabilityError(
       "sampling",

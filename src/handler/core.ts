@@ -23,6 +23,8 @@ export interface HandlerLimits {
   readonly maxBody: number;
   /** Until a body must have arrived; 30 s. */
   readonly bodyTime: number;
+  /** How long a modern client may keep a list without asking again; one minute. */
+  readonly listTtl: number;
   /** Entries on a page of a list; 100. */
   readonly pageSize: number;
   /** Client sessions of the legacy era; 10,000. */
@@ -48,6 +50,7 @@ export interface HandlerLimits {
 export const DEFAULT_LIMITS: HandlerLimits = {
   maxBody: 4 * 1024 * 1024,
   bodyTime: 30_000,
+  listTtl: 60_000,
   pageSize: 100,
   maxClientSessions: 10_000,
   maxCallsPerClient: 200,

@@ -3,11 +3,16 @@
  * and no stack trace with it.
  */
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
+import type { Caching } from "../protocol/modern/encode.ts";
+import { Sealer } from "../session/sealer.ts";
 import { readBody } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
+import { isModern } from "./era.ts";
 import { accepts, Guard, type GuardOptions, pathOf } from "./guard.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import { LegacySse } from "./legacy/sse-2024.ts";
+import { ModernHttp } from "./modern/http.ts";
+import { ModernReceiver } from "./modern/receive.ts";
 import { refuse } from "./responses.ts";
 
 /**
@@ -39,6 +44,7 @@ export class Handler implements McpHandler {
   readonly #path: string;
   readonly #principal: PrincipalOf | undefined;
   readonly #legacy: LegacyHttp;
+  readonly #modern: ModernHttp;
   readonly #sse: LegacySse | undefined;
 
   constructor(options: HandlerOptions = {}) {
@@ -47,6 +53,11 @@ export class Handler implements McpHandler {
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
     this.#legacy = new LegacyHttp(this.core);
+    // What everybody gets alike may be kept by everybody.
+    const cacheScope = options.principal ? "private" : "public";
+    const caching: Caching = { ttlMs: this.core.limits.listTtl, cacheScope };
+    const sealer = options.sealer ?? new Sealer();
+    this.#modern = new ModernHttp(this.core, new ModernReceiver(this.core, sealer, caching));
     if (options.legacySse) this.#sse = new LegacySse(this.core);
   }
 
@@ -82,6 +93,7 @@ export class Handler implements McpHandler {
 
   async close(): Promise<void> {
     this.core.closing = true;
+    this.#modern.endSubscriptions();
     this.#legacy.sessions.endAll("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
     await this.core.registry.close();
@@ -101,8 +113,9 @@ export class Handler implements McpHandler {
       case "POST": {
         const body = await this.#body(request, sse !== undefined);
         if (body instanceof Response) return body;
-        return sse
-          ? await sse.post(request, body.value, principal)
+        if (sse) return await sse.post(request, body.value, principal);
+        return isModern(request.headers, body.value)
+          ? await this.#modern.post(request, body.value, principal)
           : await this.#legacy.post(request, body.value, principal);
       }
       case "GET":

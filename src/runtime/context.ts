@@ -184,6 +184,10 @@ export class ToolContext extends ServerContext
     };
   }
 
+  startTask(): Operation<void> {
+    return doing(() => this.host.emit({ type: "task_started" }));
+  }
+
   roots(): Operation<readonly Root[]> {
     return operation(() => listRoots(this));
   }

@@ -34,6 +34,8 @@ export class Deadlines {
   /** Calls `fire` once when `ms` have passed, unless it is cancelled before. */
   add(ms: number, fire: () => void): Deadline {
     const entry = new Entry(this, this.#clock.now() + ms, fire);
+    // It would stand anywhere in the heap, and nothing behind it would ever fire.
+    if (Number.isNaN(entry.at)) throw new TypeError(`Cannot wait ${ms} ms: it is no number`);
     this.#heap.push(entry);
     this.#up(this.#heap.length - 1);
     if (entry.at < this.#armedFor) this.#arm();

@@ -4,6 +4,7 @@
  * nothing is thrown at the caller.
  */
 import type { Operation, Scope } from "effection";
+import { checkJson } from "../backchannel/json.ts";
 import { McpToolTimeoutError, ProtocolError, ToolError } from "../errors.ts";
 import type { CallResult, RpcError } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
@@ -23,11 +24,18 @@ export type RunOutcome =
   | { readonly type: "halted" };
 
 export interface Run {
+  /** Runs the tool up to its first wait. */
+  start(): void;
   /** Stops the tool at its current `yield*`; the outcome follows once it has cleaned up. */
   halt(): void;
+  /** True while it waits for one thing at a time. */
+  readonly light: boolean;
 }
 
-/** Starts the tool, in the same turn, and reports its outcome, perhaps in the same turn. */
+/**
+ * Makes a run, which is not started yet, so that whoever has it can halt it from
+ * the first step on. The outcome may be reported before this or `start` returns.
+ */
 export function runTool(
   tool: Definition,
   args: unknown,
@@ -48,7 +56,7 @@ export function runTool(
         INVALID_PARAMS,
       ),
     );
-    return NOTHING_TO_HALT;
+    return NOTHING_TO_RUN;
   }
   const { timeout } = tool.limits;
   let timer: Deadline | undefined;
@@ -66,18 +74,27 @@ export function runTool(
     host.halting = true;
     strand.halt();
   };
-  strand.start();
-  // Only a tool that waits can run out of time.
-  if (timeout !== undefined && !over) {
+  const start = () => {
+    strand.start();
+    // Only a tool that waits can run out of time.
+    if (timeout === undefined || over) return;
     timer = host.deadlines.add(timeout, () => {
+      // One that is being halted already ends for that reason, however long it takes.
+      if (host.halting) return;
       timedOut = true;
       halt();
     });
-  }
-  return { halt };
+  };
+  return {
+    start,
+    halt,
+    get light() {
+      return strand.light;
+    },
+  };
 }
 
-const NOTHING_TO_HALT: Run = { halt() {} };
+const NOTHING_TO_RUN: Run = { start() {}, halt() {}, light: true };
 
 function bodyOf(
   body: ToolBody,
@@ -134,7 +151,14 @@ function thrown(tool: Definition, host: RunHost, error: unknown): RunOutcome {
   if (error instanceof ToolError) return refusal(tool, error.message);
   if (error instanceof ProtocolError) {
     const { rpcCode: code, message, data } = error;
-    return { type: "error", error: { code, message, ...(data !== undefined && { data }) } };
+    if (data === undefined) return { type: "error", error: { code, message } };
+    try {
+      checkJson(data);
+      return { type: "error", error: { code, message, data } };
+    } catch (cause) {
+      host.report(faultOf("the data of its error cannot be sent", tool, host, cause));
+      return { type: "error", error: { code, message } };
+    }
   }
   host.report(faultOf("it threw", tool, host, error));
   return refusal(

@@ -66,10 +66,11 @@ export class EventLog {
   /** Numbers an event. `then` is called when it is recorded, before any reader wakes. */
   append(body: EventBody, then?: () => void): void {
     if (this.#closed) return;
-    const event = { ...body, lsn: ++this.#last } as ToolSessionEvent;
+    const event = { ...body, lsn: this.#last + 1 } as ToolSessionEvent;
+    this.#bytes += weigh(event);
+    this.#last++;
     this.#closed = isFinal(body);
     this.#events.push(event);
-    this.#bytes += weigh(event);
     if (this.#journal) {
       if (then) (this.#recorded ??= []).push({ lsn: event.lsn, then });
       this.#journal.write(event);
@@ -121,11 +122,11 @@ export class EventLog {
     return this.#events[this.#dropped + (lsn + 1 - first)];
   }
 
-  /** The newest visible event that is still kept and fits. */
+  /** The newest event that is still kept and fits, whether it is recorded yet or not. */
   findLast(fits: (event: ToolSessionEvent) => boolean): ToolSessionEvent | undefined {
     for (let i = this.#events.length - 1; i >= this.#dropped; i--) {
       const event = this.#events[i]!;
-      if (event.lsn <= this.#visible && fits(event)) return event;
+      if (fits(event)) return event;
     }
     return undefined;
   }
@@ -142,8 +143,10 @@ export class EventLog {
   }
 
   #wake(): void {
-    if (!this.#watchers) return;
-    for (const watcher of [...this.#watchers]) watcher();
+    const watchers = this.#watchers;
+    if (!watchers) return;
+    // Over a copy, because watchers come and go meanwhile; those that went stay asleep.
+    for (const watcher of [...watchers]) if (watchers.has(watcher)) watcher();
   }
 
   #trim(): void {

@@ -74,7 +74,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #finished = new Map<string, LiveToolSession>();
   #finishedBytes = 0;
   #closed = false;
+  #closing: Promise<void> | undefined;
   #emptied: (() => void) | undefined;
+  /** Sessions that the store is about to forget. */
+  #deletions = 0;
 
   constructor(options: RegistryOptions = {}, parent?: Scope) {
     const [scope, destroy] = parent ? createScope(parent) : createScope();
@@ -90,8 +93,20 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#maxFinished = options.maxFinished ?? this.#maxSessions;
     this.#maxFinishedBytes = options.maxFinishedBytes ?? 64 * 1024 * 1024;
     if (options.store) this.sealer = options.sealer ?? new Sealer();
-    this.report = options.report ?? printFault;
+    const report = options.report ?? printFault;
+    this.report = (fault) => {
+      try {
+        report(fault);
+      } catch (error) {
+        printFault({ ...fault, what: "its fault could not be reported", error });
+      }
+    };
     this.announce = options.announce ?? (() => {});
+  }
+
+  /** How long a question may wait with nobody there. */
+  get timeToLive(): number {
+    return this.#options.timeToLive ?? 3_600_000;
   }
 
   /** How many calls are alive, and how many finished ones are kept. */
@@ -115,12 +130,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   open(
     tool: Definition,
     params: unknown,
-    { client = IN_PROCESS }: ToolSessionOptions = {},
+    { client = IN_PROCESS, principal = "", answers }: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed) throw new RegistryClosed();
     if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
-    const session = new LiveToolSession(this, crypto.randomUUID(), tool, client);
+    const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
+    if (answers) session.presets = new Map(answers);
     session.owner = owner;
     this.#live.set(session.id, session);
     const { store } = this.#options;
@@ -173,15 +189,19 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (this.#finished.size > this.#maxFinished || this.#finishedBytes > this.#maxFinishedBytes) {
         this.#evict();
       }
-      if (this.#live.size === 0) this.#emptied?.();
+      if (this.#empty) this.#emptied?.();
     }
     this.#reschedule(session);
   }
 
   /** Halts every call, waits until all have cleaned up, and starts none any more. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true;
-    if (this.#live.size > 0) {
+    if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
       for (const session of [...this.#live.values()]) session.halt("the server is shutting down");
       await emptied;
@@ -191,17 +211,23 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     await this.#destroyScope();
   }
 
+  get #empty(): boolean {
+    return this.#live.size === 0 && this.#deletions === 0;
+  }
+
   #reschedule(session: LiveToolSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
     if (session.holders > 0 || this.#closed) return;
     if (session.outcome) {
       if (!this.#finished.has(session.id)) return;
-      this.#expire(session, this.#options.graceTime ?? 60_000, () => this.#remove(session));
+      const grace = this.#options.graceTime ?? 60_000;
+      const promised = session.keepUntil - this.deadlines.now();
+      this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
     } else if (session.waiting) {
       this.#expire(
         session,
-        this.#options.timeToLive ?? 3_600_000,
+        this.timeToLive,
         () => session.halt("nobody answered in time"),
       );
     }
@@ -226,14 +252,19 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   #remove(session: LiveToolSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
-    if (this.#finished.delete(session.id)) this.#finishedBytes -= session.log.bytes;
+    if (!this.#finished.delete(session.id)) return;
+    this.#finishedBytes -= session.log.bytes;
     session.owner?.gone?.(session);
     const { store } = this.#options;
     if (!store) return;
+    this.#deletions++;
     new Strand<void>(this.scope, () => store.delete(session.id), (outcome) => {
-      if (outcome.type !== "threw") return;
-      const { id: sessionId, toolName } = session;
-      this.report({ what: "it could not be deleted", toolName, sessionId, error: outcome.error });
+      this.#deletions--;
+      if (outcome.type === "threw") {
+        const { id: sessionId, toolName } = session;
+        this.report({ what: "it could not be deleted", toolName, sessionId, error: outcome.error });
+      }
+      if (this.#empty) this.#emptied?.();
     }).start();
   }
 

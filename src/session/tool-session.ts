@@ -6,12 +6,13 @@
  *
  * T1  The log ends with exactly one final event, and only after every `finally` has run.
  * T2  A question is registered before it is announced: a reader may answer at once.
- * T3  An answer is recorded before the tool gets it.
+ * T3  An answer, or that there was none in time, is recorded before the tool hears of it.
  * T4  When the session has ended, no question is open and no deadline is set.
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import { mask } from "../backchannel/mask.ts";
+import type { JsonObject } from "../content.ts";
 import { SessionHalted } from "../errors.ts";
 import type {
   AnswerBody,
@@ -63,11 +64,27 @@ export interface SessionOwner {
   hangUp?(session: LiveToolSession): void;
 }
 
+/** An answer, and the question that it is for. */
+export interface Answer {
+  readonly requestId: string;
+  readonly response: Response;
+}
+
 export class LiveToolSession implements ToolSession, RunHost {
   readonly id: string;
   readonly tool: Definition;
   readonly client: ClientInfo;
   readonly log: EventLog;
+  /** On whose behalf it runs. */
+  readonly principal: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When something last changed: a question, an answer, the end. */
+  updatedAt: number;
+  /** Until when it is kept after its end at least, because somebody was told so. */
+  keepUntil = 0;
+  /** Answers that came with the call; each serves the first question with its name. */
+  presets: Map<string, Response> | undefined;
   /** How many streams and requests look at this session; the registry counts. */
   holders = 0;
   /** When the registry lets go of it, if nothing happens before. */
@@ -87,11 +104,19 @@ export class LiveToolSession implements ToolSession, RunHost {
   /** Why the run is being halted, if it is. */
   #reason: { reason: string; by: "caller" | "server" } = { reason: "", by: "server" };
 
-  constructor(home: SessionHome, id: string, tool: Definition, client: ClientInfo) {
+  constructor(
+    home: SessionHome,
+    id: string,
+    tool: Definition,
+    client: ClientInfo,
+    principal: string,
+  ) {
     this.#home = home;
     this.id = id;
     this.tool = tool;
     this.client = client;
+    this.principal = principal;
+    this.createdAt = this.updatedAt = home.deadlines.now();
     this.log = new EventLog(id, home.logLimits);
   }
 
@@ -113,6 +138,21 @@ export class LiveToolSession implements ToolSession, RunHost {
       this.#pending.open.size > 0;
   }
 
+  /** True while more than one part of the tool is at work, so that more questions may follow. */
+  get concurrent(): boolean {
+    return this.#run !== undefined && !this.#run.light;
+  }
+
+  /** The question that went out under a name, open or not. */
+  requestNamed(name: string): ToolSessionRequest | undefined {
+    for (const { request } of this.#pending?.open.values() ?? []) {
+      if (request.name === name) return request;
+    }
+    return this.log.findLast((event) => "name" in event && event.name === name) as
+      | ToolSessionRequest
+      | undefined;
+  }
+
   /** The questions that wait for an answer, oldest first. */
   openRequests(): ToolSessionRequest[] {
     if (!this.#pending) return [];
@@ -126,9 +166,9 @@ export class LiveToolSession implements ToolSession, RunHost {
     this.#started = true;
     const run = runTool(this.tool, args, this, this.#home.scope, (outcome) => this.#end(outcome));
     if (this.#ended) return;
+    // Before it starts: somebody who sees its first event may cancel it.
     this.#run = run;
-    // Somebody who saw its first event may have cancelled it meanwhile.
-    if (this.halting) run.halt();
+    run.start();
   }
 
   currentStatus(): ToolSessionStatus {
@@ -169,16 +209,43 @@ export class LiveToolSession implements ToolSession, RunHost {
 
   /** Records an answer and, once it is recorded, hands it to the tool. */
   respond(requestId: string, response: Response): AnswerOutcome {
-    const open = this.#pending?.open.get(requestId);
-    if (!open || open.answered) return this.#tooLate(requestId, response);
-    open.answered = true;
-    open.deadline?.cancel();
-    this.log.append(this.#answerBody(open.request, response), () => {
-      if (!this.#pending!.open.delete(requestId)) return;
-      this.#home.changed(this);
-      open.resolve({ type: "answered", requestId, response });
+    return this.respondAll([{ requestId, response }])[0]!;
+  }
+
+  /**
+   * Records several answers, and hands none of them to the tool before all are
+   * recorded. If one contradicts an answer on record, none is taken.
+   */
+  respondAll(answers: readonly Answer[]): AnswerOutcome[] {
+    const outcomes = answers.map((answer) => this.#outcomeOf(answer));
+    if (outcomes.includes("conflicting")) return outcomes;
+    const taken = answers.filter((_, i) => outcomes[i] === "accepted");
+    const bodies = taken.map(({ requestId, response }) => {
+      const open = this.#pending!.open.get(requestId)!;
+      open.answered = true;
+      open.deadline?.cancel();
+      return this.#answerBody(open.request, response);
     });
-    return "accepted";
+    bodies.forEach((body, i) =>
+      this.log.append(body, i === bodies.length - 1 ? () => this.#deliver(taken) : undefined)
+    );
+    return outcomes;
+  }
+
+  #deliver(answers: readonly Answer[]): void {
+    for (const { requestId, response } of answers) {
+      // What the tool did with the one before may have made this one pointless.
+      const open = this.#pending!.open.get(requestId);
+      if (!open) continue;
+      this.#pending!.open.delete(requestId);
+      this.#changed();
+      open.resolve({ type: "answered", requestId, response });
+    }
+  }
+
+  #outcomeOf({ requestId, response }: Answer): AnswerOutcome {
+    const open = this.#pending?.open.get(requestId);
+    return open && !open.answered ? "accepted" : this.#tooLate(requestId, response);
   }
 
   #tooLate(requestId: string, response: Response): AnswerOutcome {
@@ -195,7 +262,7 @@ export class LiveToolSession implements ToolSession, RunHost {
   #answerBody(request: ToolSessionRequest, response: Response): AnswerBody {
     const base = { type: "answer", requestId: request.id } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
-    if (!sensitive || !("action" in response) || !response.content) return { ...base, response };
+    if (!sensitive || !isAccepted(response)) return { ...base, response };
     const { sealer } = this.#home;
     return {
       ...base,
@@ -224,15 +291,19 @@ export class LiveToolSession implements ToolSession, RunHost {
       const pending = this.#pending ??= new Pending();
       const request = pending.number(this.id, question);
       const open: OpenRequest = { request, resolve };
-      pending.open.set(request.id, open);
       if (timeout !== undefined) {
         open.deadline = this.deadlines.add(timeout, () => {
-          this.#withdraw(request.id, "timeout");
-          resolve({ type: "timeout" });
+          this.#withdraw(request.id, "timeout", () => resolve({ type: "timeout" }));
         });
       }
+      pending.open.set(request.id, open);
       this.log.append(request);
-      this.#home.changed(this);
+      this.#changed();
+      const preset = this.presets?.get(request.name);
+      if (preset !== undefined) {
+        this.presets!.delete(request.name);
+        this.respond(request.id, preset);
+      }
       return () => this.#withdraw(request.id, "halted");
     });
   }
@@ -249,13 +320,21 @@ export class LiveToolSession implements ToolSession, RunHost {
     this.#home.report(fault);
   }
 
-  #withdraw(requestId: string, reason: WithdrawalReason): void {
+  #withdraw(requestId: string, reason: WithdrawalReason, then?: () => void): void {
     const open = this.#pending!.open.get(requestId);
     if (!open) return;
     this.#pending!.open.delete(requestId);
     open.deadline?.cancel();
-    // One whose answer is on its way into the log is answered, only too late for the tool.
-    if (!open.answered) this.log.append({ type: "withdrawn", requestId, reason });
+    // One whose answer is on its way into the log is answered, only too late for the tool;
+    // one that a lost journal has taken back was never put.
+    if (!open.answered && !this.#lost) {
+      this.log.append({ type: "withdrawn", requestId, reason }, then);
+    }
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.updatedAt = this.deadlines.now();
     this.#home.changed(this);
   }
 
@@ -295,7 +374,7 @@ export class LiveToolSession implements ToolSession, RunHost {
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
       this.#outcome = ending.outcome;
-      this.#home.changed(this);
+      this.#changed();
       this.owner?.ended?.(this);
     });
   }
@@ -323,4 +402,9 @@ export class LiveToolSession implements ToolSession, RunHost {
       }
     }
   }
+}
+
+function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
+  return typeof response === "object" && response !== null && "content" in response &&
+    "action" in response && response.content !== undefined;
 }

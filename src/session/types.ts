@@ -5,6 +5,7 @@ import type {
   ClientInfo,
   ElicitResponse,
   RequestFailure,
+  Response,
   SampleResponse,
   ToolSessionEvent,
   ToolSessionOutcome,
@@ -40,6 +41,10 @@ export interface ToolSession {
 export interface ToolSessionOptions {
   /** What the client can do. Without it, the caller is taken to be able to answer everything. */
   readonly client?: ClientInfo;
+  /** On whose behalf. The session belongs to that name and to nobody else. */
+  readonly principal?: string;
+  /** Answers that are known beforehand; each serves the first question with its key. */
+  readonly answers?: ReadonlyMap<string, Response>;
 }
 
 /** All live sessions, and the finished ones that somebody may still want to read. */

@@ -21,8 +21,10 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
 
   *set(id: string, entry: ToolSessionEntry) {
     const shelf = this.#shelves.get(id);
-    if (shelf) shelf.entry = entry;
-    else this.#shelves.set(id, { entry, events: [] });
+    if (!shelf) this.#shelves.set(id, { entry, events: [] });
+    else if (entry.epoch < shelf.entry.epoch) {
+      throw new StoreConflict(id, `epoch ${entry.epoch} is over, ${shelf.entry.epoch} has begun`);
+    } else shelf.entry = entry;
   }
 
   *delete(id: string) {
@@ -48,7 +50,8 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
         throw new StoreConflict(id, `event ${event.lsn} does not follow ${afterLSN + index}`);
       }
     });
-    shelf.events.push(...events);
+    // Not push(...events): that puts every event on the stack.
+    for (const event of events) shelf.events.push(event);
   }
 
   *read(id: string, afterLSN = 0) {

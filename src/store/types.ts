@@ -4,6 +4,9 @@
  * The one essential operation is the conditional append: these events, after
  * this LSN, under this owner's epoch. Whoever takes a session over writes it
  * back with a higher epoch, and from then on the former owner cannot append.
+ *
+ * Entries and events never change: nobody alters one that was handed to a store
+ * or came from it, so a store may keep and hand out the same objects.
  */
 import type { Operation } from "effection";
 import type { JsonObject } from "../content.ts";
@@ -31,7 +34,10 @@ export interface AppendCondition {
 
 export interface ToolSessionStore {
   get(id: string): Operation<ToolSessionEntry | null>;
-  /** Writes an entry; the events of a session that is there already stay. */
+  /**
+   * Writes an entry; the events of a session that is there already stay. Throws
+   * `StoreConflict` where the entry's epoch is lower than the one in the store.
+   */
   set(id: string, entry: ToolSessionEntry): Operation<void>;
   /** Removes a session and its events; nothing happens if there is none. */
   delete(id: string): Operation<void>;

@@ -38,7 +38,7 @@ export type Scripted<TAnswer, TRequest> =
 /** Who answers what. */
 export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   /** The person's answers, by the key of the question. */
-  elicit?: {
+  elicit?: keyof E extends never ? Record<string, never> : {
     readonly [K in keyof E]?: Scripted<ScriptedElicit<InferInput<E[K]["response"]>>, ElicitRequest>;
   };
   /** Whether the person agrees to visit a page. */

@@ -18,6 +18,7 @@ import type {
   McpToolHandoffConfig,
   McpToolLimits,
   McpToolRequirements,
+  McpToolTask,
   OutputReturn,
   ToolAnnotations,
   ToolBody,
@@ -101,6 +102,8 @@ export interface McpToolBuilder<D extends Draft> {
   /** Refuse the call before it runs where the client cannot do this. */
   requires(requirements: McpToolRequirements): McpToolBuilder<D>;
   limits(limits: McpToolLimits): McpToolBuilder<D>;
+  /** The tool takes long: clients that know tasks get a task, and come back for its result. */
+  task(task?: McpToolTask): McpToolBuilder<D>;
   /** The tool in one piece. */
   execute(
     body: Described<D, (params: D["params"], ctx: Context<D>) => Operation<D["returns"]>>,
@@ -137,6 +140,7 @@ class Builder {
   elicits = (elicits: ElicitsMap) => this.#with({ elicits });
   requires = (requires: McpToolRequirements) => this.#with({ requires });
   limits = (limits: McpToolLimits) => this.#with({ limits });
+  task = (task: McpToolTask = {}) => this.#with({ task });
 
   execute = (execute: (params: unknown, ctx: unknown) => Operation<unknown>) =>
     this.#finish({ type: "execute", execute });

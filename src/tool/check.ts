@@ -3,6 +3,7 @@ import type { ElicitForm } from "../backchannel/elicit.ts";
 import type { Icon } from "../content.ts";
 import { DefinitionError } from "../errors.ts";
 import { toElicitationSchema } from "../schema/elicitation.ts";
+import { checkedHeaders } from "./header-parameters.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import { toObjectSchema } from "../schema/schema.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
@@ -13,6 +14,7 @@ import type {
   FinalizedMcpTool,
   McpToolLimits,
   McpToolRequirements,
+  McpToolTask,
   ToolAnnotations,
   ToolBody,
 } from "./types.ts";
@@ -29,6 +31,7 @@ export interface RawDefinition {
   readonly elicits?: ElicitsMap;
   readonly requires?: McpToolRequirements;
   readonly limits?: McpToolLimits;
+  readonly task?: McpToolTask;
 }
 
 /** MCP's rule for tool names since 2025-11-25. */
@@ -42,8 +45,11 @@ const NO_PARAMETERS: SchemaInput = {
 
 export function checkedDefinition(raw: RawDefinition, body: ToolBody): FinalizedMcpTool {
   const subject = `tool "${String(raw.name)}"`;
+  const core = checkedCore("tool", raw, body);
   return {
-    ...checkedCore("tool", raw, body),
+    ...core,
+    headerParameters: checkedHeaders(subject, core.parameters.json),
+    ...(raw.task && { task: raw.task }),
     description: refuseUndescribed(subject, raw.description),
     ...(raw.title !== undefined && { title: raw.title }),
     ...(raw.annotations && { annotations: raw.annotations }),

@@ -1,8 +1,8 @@
 /** Turns whatever an author's code returned into the result of a call. */
+import { checkJson } from "../backchannel/json.ts";
 import { type ContentBlock, type JsonObject, text } from "../content.ts";
 import type { CallResult, ResourceResult, RpcError, ToolResult } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
-import { checkJson } from "./json.ts";
 import { toPromptResult } from "./prompt-result.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 

@@ -64,6 +64,25 @@ export interface McpToolBranchOptions extends McpToolLimits {
   messages?: readonly McpMessageInput[];
 }
 
+/** How a tool runs as a task, for clients that know tasks. */
+export interface McpToolTask {
+  /** Refuse clients that do not know tasks, instead of letting them wait. */
+  readonly required?: boolean;
+  /** Milliseconds that the task is kept, from its start; one hour unless told. */
+  readonly ttl?: number;
+  /** Milliseconds that a client should wait between looks; one second unless told. */
+  readonly pollInterval?: number;
+  /** Become a task at once (the default), or when the tool says so with `ctx.startTask()`. */
+  readonly start?: "at_once" | "when_told";
+}
+
+/** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for whoever routes requests. */
+export interface HeaderParameter {
+  readonly name: string;
+  /** Where it stands in the arguments. */
+  readonly path: readonly string[];
+}
+
 /** A question that a tool may put to the person. */
 export interface ElicitDefinition {
   /** The form: a flat object of primitives and enums. */
@@ -118,6 +137,11 @@ export interface McpToolContext extends McpToolServerContext {
     config: ElicitUrlConfig,
     options: ElicitOptions,
   ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
+  /**
+   * Lets the rest of this call run as a task, if the client knows tasks and the
+   * tool is declared with `.task({ start: "when_told" })`; otherwise nothing happens.
+   */
+  startTask(): Operation<void>;
   /** The directories and files that the client has opened to servers. */
   roots(): Operation<readonly Root[]>;
   /** Asks the model. */
@@ -212,6 +236,10 @@ export interface FinalizedMcpTool<
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
   readonly output?: Schema<unknown>;
+  /** Present if the tool may run as a task. */
+  readonly task?: McpToolTask;
+  /** Parameters that clients repeat in headers. */
+  readonly headerParameters: readonly HeaderParameter[];
   /** Carries types; there is nothing here at run time. */
   readonly types?: { readonly input: TInput; readonly result: TResult };
 }

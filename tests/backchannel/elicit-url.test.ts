@@ -51,7 +51,15 @@ describe("ctx.elicitUrl()", () => {
   });
 
   it("refuses every other address, and a page without a message, before it asks", async () => {
-    const wrong = ["javascript:alert(1)", "file:///etc/passwd", "ftp://x", "/pay", "", undefined, 5];
+    const wrong = [
+      "javascript:alert(1)",
+      "file:///etc/passwd",
+      "ftp://x",
+      "/pay",
+      "",
+      undefined,
+      5,
+    ];
     for (const config of [...wrong.map((url) => ({ ...page, url })), { url: page.url }]) {
       const { faults, conversation } = await testTool(visiting(config), {});
       assert.ok(faults[0] instanceof TypeError);

@@ -128,7 +128,11 @@ describe("a sensitive field", () => {
   const login = createMcpTool("login").description("Logs in.")
     .elicits({
       login: {
-        response: z.object({ user: z.string(), password: z.string().min(8), pin: z.int().optional() }),
+        response: z.object({
+          user: z.string(),
+          password: z.string().min(8),
+          pin: z.int().optional(),
+        }),
         sensitive: ["password", "pin"],
       },
     });
@@ -142,7 +146,9 @@ describe("a sensitive field", () => {
 
   it("reaches the tool, and shows neither in the exchange nor in the events", async () => {
     const { text, events } = await testTool(tool, {}, {
-      elicit: { login: { action: "accept", content: { user: "ada", password: secret, pin: 4711 } } },
+      elicit: {
+        login: { action: "accept", content: { user: "ada", password: secret, pin: 4711 } },
+      },
     });
     assert.equal(text, "true");
     const shown = JSON.stringify([exchanged, events]);

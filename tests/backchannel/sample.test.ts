@@ -135,6 +135,9 @@ describe("ctx.sample()", () => {
   });
 });
 
+const circular = { role: "user", content: [{ type: "text", text: "a", _meta: {} }] };
+circular.content[0]!._meta = { circular };
+
 describe("a sample that cannot be put", () => {
   const broken = (config: unknown) =>
     sampling((ctx) => ctx.sample(config as McpToolSampleConfig), { sample: "x" });
@@ -147,12 +150,13 @@ describe("a sample that cannot be put", () => {
         { prompt: "a", messages: [user("b")] },
         { messages: [] },
         { messages: [model("a")] },
+        { messages: [user("a"), circular] },
         { prompt: "a", maxTokens: NaN },
         { prompt: "a", maxTokens: -1 },
       ]
     ) {
       const { run, asked } = await broken(config);
-      assert.ok(run.faults[0] instanceof TypeError, JSON.stringify(config));
+      assert.ok(run.faults[0] instanceof TypeError, String(run.faults[0]));
       assert.equal(asked.length, 0);
     }
   });
@@ -219,18 +223,22 @@ describe("an answer of the model that cannot be used", () => {
 describe("maxTokens of a tool", () => {
   it("clamps what a sample asks for, then refuses", async () => {
     const used: unknown[] = [];
-    const { run, asked } = await sampling(function* (ctx) {
-      yield* ctx.sample({ prompt: "1", maxTokens: 50 });
-      yield* ctx.sample({ prompt: "2", maxTokens: 50 });
-      try {
-        yield* ctx.sample({ prompt: "3", maxTokens: 1 });
-      } catch (error) {
-        if (!(error instanceof McpToolTokenError)) throw error;
-        used.push(error.code, error.used, error.maxTokens);
-        return "refused";
-      }
-      return "";
-    }, { sample: answer({ usage: { outputTokens: 40 } }) }, { maxTokens: 70 });
+    const { run, asked } = await sampling(
+      function* (ctx) {
+        yield* ctx.sample({ prompt: "1", maxTokens: 50 });
+        yield* ctx.sample({ prompt: "2", maxTokens: 50 });
+        try {
+          yield* ctx.sample({ prompt: "3", maxTokens: 1 });
+        } catch (error) {
+          if (!(error instanceof McpToolTokenError)) throw error;
+          used.push(error.code, error.used, error.maxTokens);
+          return "refused";
+        }
+        return "";
+      },
+      { sample: answer({ usage: { outputTokens: 40 } }) },
+      { maxTokens: 70 },
+    );
     assert.equal(run.text, "refused");
     assert.deepEqual(asked.map(({ maxTokens }) => maxTokens), [50, 30]);
     assert.deepEqual(used, ["PARLEY_TOKENS", 80, 70]);
@@ -250,10 +258,14 @@ describe("maxTokens of a tool", () => {
     }];
     for (const usage of counts) {
       const sample = answer({ content: "x".repeat(40), usage: usage as { outputTokens: number } });
-      const { asked } = await sampling(function* (ctx) {
-        yield* ctx.sample({ prompt: "1" });
-        yield* ctx.sample({ prompt: "2" });
-      }, { sample }, { maxTokens: 25 });
+      const { asked } = await sampling(
+        function* (ctx) {
+          yield* ctx.sample({ prompt: "1" });
+          yield* ctx.sample({ prompt: "2" });
+        },
+        { sample },
+        { maxTokens: 25 },
+      );
       assert.deepEqual(asked.map(({ maxTokens }) => maxTokens), [25, 15], JSON.stringify(usage));
     }
   });

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { all, type Operation, race, spawn, until } from "effection";
 import { z } from "zod";
-import { createMcpTool, type ElicitDefinition, type McpToolContextWithElicits } from "../../src/mod.ts";
+import {
+  createMcpTool,
+  type ElicitDefinition,
+  type McpToolContextWithElicits,
+} from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 import { accept, outcomeOf, questions, textOf, told, useLive } from "./live.ts";
 
@@ -151,7 +155,11 @@ describe("a halted branch", () => {
     yield* questions(session, ":q", "/0:q");
     accept(session, "", { n: 1 });
     assert.equal(yield* textOf(session), "accept");
-    assert.deepEqual(told(session.log.after(0)).slice(-3), ["answer", "withdrawn: halted", "result"]);
+    assert.deepEqual(told(session.log.after(0)).slice(-3), [
+      "answer",
+      "withdrawn: halted",
+      "result",
+    ]);
   });
 
   it("takes its questions back when its task is halted", function* () {

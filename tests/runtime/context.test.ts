@@ -330,7 +330,10 @@ describe("a body that is no operation", () => {
       assert.match(String(faults[0]), /^TypeError: Cannot run execute: /);
       const parts = { *before() {}, client: () => returned, *after() {} };
       const handoff = loosely("t").description("d").handoff(parts);
-      assert.match(String((await testTool(handoff, {})).faults[0]), /^TypeError: Cannot run client: /);
+      assert.match(
+        String((await testTool(handoff, {})).faults[0]),
+        /^TypeError: Cannot run client: /,
+      );
     }
   });
 });

@@ -34,7 +34,11 @@ describe("execute() and handoff() refuse", () => {
       const subject = `tool "${name}"`;
       refuses("its name", () => loosely(name).description("d").execute(body), subject);
     }
-    refuses("its name", () => loosely(Symbol("s")).description("d").execute(body), 'tool "Symbol(s)"');
+    refuses(
+      "its name",
+      () => loosely(Symbol("s")).description("d").execute(body),
+      'tool "Symbol(s)"',
+    );
   });
 
   it("a tool without a description", () => {
@@ -153,7 +157,10 @@ describe("elicits()", () => {
       price: z.number().optional(),
       sure: z.boolean().default(false),
       size: z.enum(["s", "m"]),
-      titled: z.union([z.literal("s").meta({ title: "Small" }), z.literal("m").meta({ title: "Mid" })]),
+      titled: z.union([
+        z.literal("s").meta({ title: "Small" }),
+        z.literal("m").meta({ title: "Mid" }),
+      ]),
       many: z.array(z.enum(["a", "b"])),
     });
     const tool = asks({ response }).execute(body);

@@ -140,7 +140,9 @@ describe("a result with output()", () => {
       structuredContent: value,
     });
     const titled = z.object({ content: z.string() });
-    assert.deepEqual((await resultOf({ content: "a" }, titled)).structuredContent, { content: "a" });
+    assert.deepEqual((await resultOf({ content: "a" }, titled)).structuredContent, {
+      content: "a",
+    });
   });
 
   it("tells that the tool broke where the data does not fit", async () => {

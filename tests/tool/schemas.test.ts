@@ -59,7 +59,11 @@ const json = createMcpTool("order").description("Orders.")
     return { total: sum + (paid.action === "accept" ? Number(paid.content["tip"]) : 0) };
   });
 
-const tools: Record<string, FinalizedMcpTool> = { "Zod 4": zod4, "Zod 3": zod3, "JSON Schema": json };
+const tools: Record<string, FinalizedMcpTool> = {
+  "Zod 4": zod4,
+  "Zod 3": zod3,
+  "JSON Schema": json,
+};
 
 /** The same without the keywords that say nothing here. */
 function essence(schema: unknown): unknown {

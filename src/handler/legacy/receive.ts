@@ -22,7 +22,7 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from "../../protocol/json-rpc.ts";
-import { isLogLevel } from "../../protocol/legacy/encode.ts";
+import { isLogLevel } from "../../protocol/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../protocol/versions.ts";
 import { Strand } from "../../runtime/strand.ts";
 import { errorResult } from "../../tool/result.ts";

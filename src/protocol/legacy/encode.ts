@@ -9,6 +9,7 @@
  *   withdrawn        notifications/cancelled
  *   elicit_complete  notifications/elicitation/complete
  *   answer           nothing: the client said it
+ *   task_started     nothing: this era has no such tasks
  *   result, error    the response to the call
  *   cancelled        nothing if the client did it, otherwise an error
  */
@@ -22,6 +23,7 @@ import {
   resultText,
   type RpcId,
 } from "../json-rpc.ts";
+import { isAtLeast } from "../log-level.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 
 /** What an event's form depends on besides the event. */
@@ -33,25 +35,6 @@ export interface LegacyCall {
   readonly logLevel: LogLevel;
   /** The last progress that was sent, so that the next one is greater. */
   progress: number;
-}
-
-const SEVERITY: Record<LogLevel, number> = {
-  debug: 0,
-  info: 1,
-  notice: 2,
-  warning: 3,
-  error: 4,
-  critical: 5,
-  alert: 6,
-  emergency: 7,
-};
-
-export function isLogLevel(value: unknown): value is LogLevel {
-  return typeof value === "string" && Object.hasOwn(SEVERITY, value);
-}
-
-export function isAtLeast(level: LogLevel, least: LogLevel): boolean {
-  return SEVERITY[level] >= SEVERITY[least];
 }
 
 /** The message for an event, or nothing. */
@@ -84,6 +67,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
       return notificationText("notifications/elicitation/complete", { elicitationId });
     }
     case "answer":
+    case "task_started":
       return undefined;
     case "result":
       return resultText(call.id, event.result);

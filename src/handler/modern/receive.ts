@@ -1,0 +1,336 @@
+/**
+ * What happens to a request of the modern era. Total: every request has an
+ * outcome, and none of them is a throw. How the outcome travels is the
+ * transport's business.
+ */
+import type { JsonObject } from "../../content.ts";
+import { ProtocolError, RegistryClosed, SessionLimitError } from "../../errors.ts";
+import type { Response, RpcError } from "../../events.ts";
+import {
+  errorText,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  isObject,
+  METHOD_NOT_FOUND,
+  resultText,
+  type RpcId,
+  type RpcRequest,
+} from "../../protocol/json-rpc.ts";
+import type { Caching } from "../../protocol/modern/encode.ts";
+import { parameterMismatch } from "../../protocol/modern/headers.ts";
+import {
+  declaresTasks,
+  type RequestMeta,
+  SERVER_INFO,
+  TASKS_EXTENSION,
+} from "../../protocol/modern/meta.ts";
+import { MODERN_VERSION } from "../../protocol/versions.ts";
+import type { Sealer } from "../../session/sealer.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import { serverCapabilities } from "../capabilities.ts";
+import type { ServerCore } from "../core.ts";
+import { QUERIES } from "../queries.ts";
+import { missingCapabilities, type Target, targetOf } from "../runs.ts";
+import { settle, type Settled } from "../settle.ts";
+import { openState, sealState, type StateBinding } from "./request-state.ts";
+import { completeText, inputRequiredText, outcomeText } from "./results.ts";
+import { RunFeed, type Standing } from "./run-feed.ts";
+import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
+import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
+
+export const HEADER_MISMATCH = -32020;
+export const MISSING_CAPABILITY = -32021;
+export const UNSUPPORTED_VERSION = -32022;
+
+export type ModernReceived =
+  | { readonly type: "reply"; readonly text: string; readonly error?: RpcError }
+  | { readonly type: "later"; readonly text: Promise<string> }
+  | { readonly type: "busy"; readonly problem: string }
+  | { readonly type: "run"; readonly feed: RunFeed }
+  | { readonly type: "listen"; readonly subscription: Subscription };
+
+/** Who asks, and how. */
+export interface Asking {
+  readonly meta: RequestMeta;
+  readonly principal: string;
+  /** Absent where the transport has none. */
+  readonly headers?: Headers;
+}
+
+export class ModernReceiver {
+  readonly #core: ServerCore;
+  readonly #sealer: Sealer;
+  readonly #listCaching: Caching;
+
+  constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
+    this.#core = core;
+    this.#sealer = sealer;
+    this.#listCaching = listCaching;
+  }
+
+  receive(request: RpcRequest, asking: Asking): ModernReceived {
+    try {
+      return this.#receive(request, asking);
+    } catch (error) {
+      if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
+        return { type: "busy", problem: error.message };
+      }
+      const rpc = this.#errorOf(error);
+      return { type: "reply", text: errorText(request.id, rpc), error: rpc };
+    }
+  }
+
+  #receive(request: RpcRequest, asking: Asking): ModernReceived {
+    const { id, method, params } = request;
+    const core = this.#core;
+    const offered = serverCapabilities(core);
+    const family = FAMILIES[method.slice(0, method.indexOf("/"))];
+    if (family && !(family in offered)) throw unknownMethod(method);
+    const target = targetOf(core, method, params, INVALID_PARAMS);
+    if (target) return this.#run(request, target, asking);
+    const query = QUERIES[method];
+    if (query) {
+      return this.#query(
+        id,
+        method,
+        settle(core.registry.scope, () => query(core, params)),
+      );
+    }
+    switch (method) {
+      case "server/discover":
+        return reply(completeText(core, id, this.#discovered(offered), this.#listCaching));
+      case "subscriptions/listen":
+        return this.#listen(id, params, asking);
+      case "tasks/get":
+      case "tasks/update":
+      case "tasks/cancel":
+        return reply(completeText(core, id, this.#task(method, params, asking)));
+    }
+    throw unknownMethod(method);
+  }
+
+  #discovered(capabilities: JsonObject): JsonObject {
+    const { instructions, catalog } = this.#core;
+    const tasks = [...catalog.tools.values()].some((tool) => tool.task);
+    return {
+      supportedVersions: [MODERN_VERSION],
+      capabilities: {
+        ...capabilities,
+        logging: {},
+        ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
+      },
+      ...(instructions !== undefined && { instructions }),
+    };
+  }
+
+  // ------------------------------------------------------------------- calls
+
+  #run(request: RpcRequest, { definition, args }: Target, asking: Asking): ModernReceived {
+    const { id, params, method } = request;
+    const { meta, headers, principal } = asking;
+    const tool = definition as FinalizedMcpTool;
+    if (headers && definition.kind === "tool") {
+      const problem = parameterMismatch(headers, tool.headerParameters, args);
+      if (problem) throw new ProtocolError(HEADER_MISMATCH, `Cannot take the request: ${problem}`);
+    }
+    const missing = missingCapabilities(definition, meta.client);
+    if (missing) throw missingCapability(missing);
+    const knowsTasks = declaresTasks(meta.client);
+    if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
+    const binding = { principal, method, params };
+    const { requestState } = params;
+    const { session, after } = requestState === undefined
+      ? this.#start({ definition, args }, asking, params)
+      : this.#resume(requestState, binding);
+    if (requestState !== undefined) this.#answer(session, params);
+    const task = knowsTasks ? tool.task : undefined;
+    if (task && task.start !== "when_told" && !session.outcome) {
+      return reply(this.#taskText(id, session));
+    }
+    const feed = new RunFeed(
+      this.#core,
+      session,
+      meta,
+      after,
+      task !== undefined,
+      (standing) => this.#standingText(id, session, standing, binding),
+    );
+    return { type: "run", feed };
+  }
+
+  #start(target: Target, { meta, principal }: Asking, params: JsonObject) {
+    const answers = readAnswers(params);
+    const session = this.#core.registry.open(target.definition, target.args, {
+      client: meta.client,
+      principal,
+      ...(answers.length > 0 && { answers: new Map(answers) }),
+    });
+    return { session, after: 0 };
+  }
+
+  #resume(requestState: unknown, binding: StateBinding) {
+    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
+    if (!state) {
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot continue the call: its requestState is not valid",
+      );
+    }
+    const session = this.#core.registry.find(state.sessionId);
+    if (!session) {
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot continue the call: the server no longer has it, because it expired or the server was restarted; call again",
+      );
+    }
+    return { session, after: session.log.lastLSN };
+  }
+
+  #answer(session: LiveToolSession, params: JsonObject): void {
+    const answers = readAnswers(params).flatMap(([name, response]) => {
+      const request = session.requestNamed(name);
+      return request ? [{ requestId: request.id, response }] : [];
+    });
+    if (session.respondAll(answers).includes("conflicting")) {
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot take the answer: the question has been answered before, and differently",
+      );
+    }
+  }
+
+  #standingText(
+    id: RpcId,
+    session: LiveToolSession,
+    standing: Standing,
+    binding: StateBinding,
+  ): string {
+    const core = this.#core;
+    switch (standing) {
+      case "ended": {
+        const caching = session.tool.kind === "resource" ? NOT_CACHED : undefined;
+        return outcomeText(core, id, session.outcome!, caching);
+      }
+      case "task":
+        return this.#taskText(id, session);
+      case "asking": {
+        const expires = core.deadlines.now() + core.registry.timeToLive;
+        session.keepUntil = Math.max(session.keepUntil, expires);
+        const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
+        return inputRequiredText(core, id, session, sealState(this.#sealer, state, binding));
+      }
+    }
+  }
+
+  // ------------------------------------------------------------------- tasks
+
+  #taskText(id: RpcId, session: LiveToolSession): string {
+    beginTask(this.#core, session);
+    const _meta = { [SERVER_INFO]: this.#core.info };
+    return resultText(id, { resultType: "task", ...taskFields(session), _meta });
+  }
+
+  #task(method: string, params: JsonObject, { meta, principal }: Asking): JsonObject {
+    if (!declaresTasks(meta.client)) throw missingCapability(TASKS_CAPABILITY);
+    const session = findTask(this.#core, params, principal);
+    switch (method) {
+      case "tasks/update":
+        updateTask(session, params);
+        return {};
+      case "tasks/cancel":
+        session.halt("cancelled by the client", "caller");
+        return {};
+      default:
+        return detailedTask(this.#core, session);
+    }
+  }
+
+  // ----------------------------------------------------------- subscriptions
+
+  #listen(id: RpcId, params: JsonObject, { meta, principal }: Asking): ModernReceived {
+    const { notifications } = params;
+    if (!isObject(notifications)) {
+      throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object");
+    }
+    const core = this.#core;
+    const taskIds = wantedTasks(notifications);
+    if ("taskIds" in notifications && !declaresTasks(meta.client)) {
+      throw missingCapability(TASKS_CAPABILITY);
+    }
+    const tasks = taskIds.flatMap((taskId) => {
+      const session = core.registry.find(taskId);
+      return session && taskOf(session) && session.principal === principal ? [session] : [];
+    });
+    const subscription = new Subscription(core, id, readFilter(core, notifications), tasks);
+    return { type: "listen", subscription };
+  }
+
+  #query(
+    id: RpcId,
+    method: string,
+    settled: Settled<JsonObject> | Promise<Settled<JsonObject>>,
+  ): ModernReceived {
+    const caching = method === "completion/complete" ? undefined : this.#listCaching;
+    const text = (outcome: Settled<JsonObject>) =>
+      outcome.ok
+        ? completeText(this.#core, id, outcome.value, caching)
+        : errorText(id, this.#errorOf(outcome.error));
+    if (settled instanceof Promise) return { type: "later", text: settled.then(text) };
+    if (!settled.ok) throw settled.error;
+    return reply(text(settled));
+  }
+
+  #errorOf(error: unknown): RpcError {
+    if (error instanceof ProtocolError) {
+      const { rpcCode: code, message, data } = error;
+      return { code, message, ...(data !== undefined && { data }) };
+    }
+    this.#core.registry.report({
+      what: "a request failed",
+      toolName: "-",
+      sessionId: "-",
+      error,
+    });
+    return {
+      code: INTERNAL_ERROR,
+      message: "Cannot answer: the server failed; its log has the details",
+    };
+  }
+}
+
+/** Which capability a method belongs to, for those that are only there if something is offered. */
+const FAMILIES: { readonly [prefix: string]: string | undefined } = {
+  tools: "tools",
+  prompts: "prompts",
+  resources: "resources",
+};
+
+const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
+
+/** What was read may be another thing the next moment, and another one for another caller. */
+const NOT_CACHED: Caching = { ttlMs: 0, cacheScope: "private" };
+
+function reply(text: string): ModernReceived {
+  return { type: "reply", text };
+}
+
+function unknownMethod(method: string): ProtocolError {
+  return new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
+}
+
+function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
+  const names = Object.keys(requiredCapabilities).join(" and ");
+  return new ProtocolError(
+    MISSING_CAPABILITY,
+    `Cannot do this: the client does not declare ${names}; use a client that does`,
+    { requiredCapabilities },
+  );
+}
+
+function readAnswers({ inputResponses = {} }: JsonObject): [string, Response][] {
+  if (!isObject(inputResponses)) {
+    throw new ProtocolError(INVALID_PARAMS, "Cannot take the answers: inputResponses is no object");
+  }
+  return Object.entries(inputResponses) as [string, Response][];
+}

@@ -1,0 +1,167 @@
+/**
+ * One request that waits on a run: what it has to tell until the run ends, stops
+ * to ask, or becomes a task. It holds the run for as long as it waits.
+ *
+ * The questions of a run that does one thing at a time go out the moment it
+ * waits for them. Where several parts are at work, a short quiet window lets
+ * their questions go out together.
+ */
+import {
+  encodeNotification,
+  encodeProgress,
+  type ModernCall,
+} from "../../protocol/modern/encode.ts";
+import type { RequestMeta } from "../../protocol/modern/meta.ts";
+import { frame } from "../../protocol/sse.ts";
+import type { Deadline } from "../../runtime/deadlines.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ServerCore } from "../core.ts";
+import type { Feed } from "../event-stream.ts";
+
+/** How a request's wait ended. */
+export type Standing = "ended" | "asking" | "task";
+
+const QUIET_WINDOW = 20;
+
+export class RunFeed implements Feed, ModernCall {
+  readonly progressToken;
+  readonly logLevel;
+  progress = -Infinity;
+  readonly session: LiveToolSession;
+  readonly #core: ServerCore;
+  readonly #answer: (standing: Standing) => string;
+  readonly #asTask: boolean;
+  readonly #watchers = new Set<() => void>();
+  #cursor: number;
+  #standing: Standing | undefined;
+  #window: Deadline | undefined;
+  #quiet = false;
+  #becameTask = false;
+  #unwatch: () => void;
+  #answered = false;
+  #lastBeat = 0;
+
+  /** `answer` makes the response once it is known how the run stands. */
+  constructor(
+    core: ServerCore,
+    session: LiveToolSession,
+    meta: RequestMeta,
+    after: number,
+    asTask: boolean,
+    answer: (standing: Standing) => string,
+  ) {
+    this.#core = core;
+    this.session = session;
+    this.progressToken = meta.progressToken;
+    this.logLevel = meta.logLevel;
+    this.#cursor = after;
+    this.#asTask = asTask;
+    this.#answer = answer;
+    core.registry.hold(session);
+    this.#unwatch = session.log.watch(() => this.#look());
+    this.#look();
+  }
+
+  /** How the run stands, once that is worth answering. */
+  get standing(): Standing | undefined {
+    return this.#standing;
+  }
+
+  get done(): boolean {
+    return this.#answered;
+  }
+
+  /** Notifications that are ready, without their frames. */
+  notifications(): string[] {
+    const messages: string[] = [];
+    const { log } = this.session;
+    // A reader that is too far behind has lost nothing but news.
+    const events = log.after(Math.max(this.#cursor, log.firstLSN - 1));
+    for (const event of events) {
+      this.#cursor = event.lsn;
+      const message = encodeNotification(event, this);
+      if (message !== undefined) messages.push(message);
+    }
+    return messages;
+  }
+
+  /** The response itself. It ends the wait. */
+  response(): string {
+    this.#answered = true;
+    const text = this.#answer(this.#standing!);
+    this.release();
+    return text;
+  }
+
+  read(): string {
+    let text = "";
+    for (const message of this.notifications()) text += frame(message);
+    if (this.#standing && !this.#answered) text += frame(this.response());
+    return text;
+  }
+
+  watch(wake: () => void): () => void {
+    const watcher = () => wake();
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
+  }
+
+  signOfLife(silence: number): string | undefined {
+    if (silence < this.#lastBeat) this.#lastBeat = 0;
+    if (silence - this.#lastBeat < this.#core.limits.heartbeat) return undefined;
+    this.#lastBeat = silence;
+    const beat = encodeProgress(this, Math.max(0, this.progress));
+    return beat && frame(beat);
+  }
+
+  /** Lets the run go. Whoever leaves while it is at work, as the last one, stops it. */
+  release(): void {
+    if (this.#unwatch === RELEASED) return;
+    this.#unwatch();
+    this.#unwatch = RELEASED;
+    this.#window?.cancel();
+    const { session } = this;
+    this.#core.registry.letGo(session);
+    if (this.#answered || session.holders > 0 || session.outcome) return;
+    // A question whose state has gone out can still be answered; any other run is lost.
+    if (session.waiting && session.keepUntil > 0) return;
+    session.halt("the client closed the connection", "caller");
+  }
+
+  #look(): void {
+    if (this.#standing) return;
+    const { session } = this;
+    if (this.#asTask && !this.#becameTask) {
+      this.#becameTask = session.log.findLast((event) =>
+        event.type === "task_started"
+      ) !== undefined;
+    }
+    if (session.outcome) this.#settle("ended");
+    else if (this.#becameTask) this.#settle("task");
+    else if (session.openRequests().length === 0) this.#await();
+    else if (!session.concurrent || this.#quiet) this.#settle("asking");
+    else this.#waitForQuiet();
+    for (const watcher of [...this.#watchers]) watcher();
+  }
+
+  #settle(standing: Standing): void {
+    this.#standing = standing;
+    this.#window?.cancel();
+  }
+
+  #await(): void {
+    this.#window?.cancel();
+    this.#window = undefined;
+    this.#quiet = false;
+  }
+
+  #waitForQuiet(): void {
+    this.#window ??= this.#core.deadlines.add(QUIET_WINDOW, () => {
+      this.#window = undefined;
+      this.#quiet = true;
+      this.#look();
+    });
+  }
+}
+
+const RELEASED = () => {};

@@ -1,0 +1,134 @@
+/** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
+import type { JsonObject } from "../../content.ts";
+import type { ServerChange } from "../../events.ts";
+import { isObject, notificationText, resultText, type RpcId } from "../../protocol/json-rpc.ts";
+import { SERVER_INFO, SUBSCRIPTION_ID } from "../../protocol/modern/meta.ts";
+import { frame } from "../../protocol/sse.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ServerCore } from "../core.ts";
+import type { EventStream, Feed } from "../event-stream.ts";
+import { detailedTask } from "./tasks.ts";
+
+/** Messages that may wait for a reader; the oldest go first. */
+const MOST_WAITING = 1_000;
+
+/** What a client wants to hear, as far as there is such a thing here. */
+export interface SubscriptionFilter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
+}
+
+export function readFilter({ catalog }: ServerCore, wanted: JsonObject): SubscriptionFilter {
+  const uris = strings(wanted.resourceSubscriptions);
+  return {
+    ...(wanted.toolsListChanged === true && catalog.tools.size > 0 && { toolsListChanged: true }),
+    ...(wanted.promptsListChanged === true && catalog.prompts.size > 0 &&
+      { promptsListChanged: true }),
+    ...(wanted.resourcesListChanged === true && catalog.resources.size > 0 &&
+      { resourcesListChanged: true }),
+    ...(uris && { resourceSubscriptions: uris.filter((uri) => catalog.findResource(uri)) }),
+  };
+}
+
+function strings(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((item) => typeof item === "string")
+    ? value
+    : undefined;
+}
+
+export function wantedTasks(wanted: JsonObject): string[] {
+  return strings(wanted.taskIds) ?? [];
+}
+
+export class Subscription implements Feed {
+  connection: EventStream | undefined;
+  done = false;
+  readonly #core: ServerCore;
+  readonly #id: RpcId;
+  readonly #filter: SubscriptionFilter;
+  readonly #stops: (() => void)[] = [];
+  #waiting: string[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor(
+    core: ServerCore,
+    id: RpcId,
+    filter: SubscriptionFilter,
+    tasks: readonly LiveToolSession[],
+  ) {
+    this.#core = core;
+    this.#id = id;
+    this.#filter = filter;
+    const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};
+    this.#post("notifications/subscriptions/acknowledged", {
+      notifications: { ...filter, ...agreed },
+    });
+    this.#stops.push(core.changes.listen((change) => this.#hear(change)));
+    for (const task of tasks) this.#follow(task);
+  }
+
+  /** Ends it in good order: the request gets its answer. */
+  end(): void {
+    if (this.done) return;
+    const _meta = { [SUBSCRIPTION_ID]: this.#id, [SERVER_INFO]: this.#core.info };
+    this.#waiting.push(resultText(this.#id, { resultType: "complete", _meta }));
+    this.stop();
+    if (this.connection) this.connection.end();
+    else this.#wake?.();
+  }
+
+  /** Hears nothing any more. */
+  stop(): void {
+    this.done = true;
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** What has not gone out yet, without frames. */
+  take(): string[] {
+    return this.#waiting.splice(0);
+  }
+
+  read(): string {
+    return this.take().map((message) => frame(message)).join("");
+  }
+
+  watch(wake: () => void): () => void {
+    this.#wake = wake;
+    return () => this.#wake = undefined;
+  }
+
+  #follow(task: LiveToolSession): void {
+    let last = "";
+    const look = () => {
+      const state = detailedTask(this.#core, task);
+      const { lastUpdatedAt: _when, ...shown } = state;
+      const now = JSON.stringify(shown);
+      if (now === last) return;
+      last = now;
+      this.#post("notifications/tasks", state);
+    };
+    this.#stops.push(task.log.watch(look));
+    look();
+  }
+
+  #hear(change: ServerChange): void {
+    if (change.type === "resource_updated") {
+      if (!this.#filter.resourceSubscriptions?.includes(change.uri)) return;
+      this.#post("notifications/resources/updated", { uri: change.uri });
+    } else if (this.#filter[`${change.list}ListChanged`]) {
+      this.#post(`notifications/${change.list}/list_changed`, {});
+    }
+  }
+
+  #post(method: string, params: JsonObject): void {
+    const meta = isObject(params._meta) ? params._meta : {};
+    this.#waiting.push(
+      notificationText(method, { ...params, _meta: { ...meta, [SUBSCRIPTION_ID]: this.#id } }),
+    );
+    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
+    this.#wake?.();
+  }
+}

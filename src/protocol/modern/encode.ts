@@ -1,0 +1,111 @@
+/**
+ * What a session becomes for a client of the modern era. Events that tell go out
+ * as notifications; questions never go out by themselves, but all together, in a
+ * result that asks for input.
+ */
+import type { JsonObject, McpMessage } from "../../content.ts";
+import type { CallResult, LogLevel, ToolSessionEvent, ToolSessionRequest } from "../../events.ts";
+import { notificationText, type RpcId } from "../json-rpc.ts";
+import { isAtLeast } from "../log-level.ts";
+import { SERVER_INFO } from "./meta.ts";
+
+/** What a notification's form depends on besides the event. */
+export interface ModernCall {
+  readonly progressToken: RpcId | undefined;
+  readonly logLevel: LogLevel | undefined;
+  /** The last progress that was sent, so that the next one is greater. */
+  progress: number;
+}
+
+const LEAST_PROGRESS = 0.001;
+
+/** The notification for an event, or nothing. */
+export function encodeNotification(event: ToolSessionEvent, call: ModernCall): string | undefined {
+  switch (event.type) {
+    case "progress": {
+      const { progress, total, message } = event;
+      return encodeProgress(call, progress, total, message);
+    }
+    case "log": {
+      if (call.logLevel === undefined || !isAtLeast(event.level, call.logLevel)) return undefined;
+      const { level, data, logger } = event;
+      return notificationText("notifications/message", {
+        level,
+        ...(logger !== undefined && { logger }),
+        data: data ?? null,
+      });
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Progress must grow with every notification, whatever the tool says. */
+export function encodeProgress(
+  call: ModernCall,
+  progress: number,
+  total?: number,
+  message?: string,
+): string | undefined {
+  if (call.progressToken === undefined) return undefined;
+  call.progress = progress > call.progress ? progress : call.progress + LEAST_PROGRESS;
+  return notificationText("notifications/progress", {
+    progressToken: call.progressToken,
+    progress: call.progress,
+    ...(total !== undefined && { total }),
+    ...(message !== undefined && { message }),
+  });
+}
+
+/** The questions, by the names that their answers will carry. */
+export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObject {
+  const inputs: JsonObject = {};
+  for (const request of requests) inputs[request.name] = inputRequest(request);
+  return inputs;
+}
+
+function inputRequest(request: ToolSessionRequest): object {
+  switch (request.type) {
+    case "elicit_request": {
+      const { params } = request;
+      if (params.mode === "form") return { method: "elicitation/create", params };
+      const { mode, message, url } = params;
+      return { method: "elicitation/create", params: { mode, message, url } };
+    }
+    case "sample_request": {
+      const { params } = request;
+      return {
+        method: "sampling/createMessage",
+        params: { ...params, messages: params.messages.map(unwrapped) },
+      };
+    }
+    case "roots_request":
+      return { method: "roots/list" };
+  }
+}
+
+/** One block stands for itself, as in every revision before. */
+function unwrapped({ role, content }: McpMessage): object {
+  return { role, content: content.length === 1 ? content[0] : content };
+}
+
+/** How long, and by whom, a result may be kept. */
+export interface Caching {
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+/** A result in its modern dress. */
+export function completeResult(
+  result: CallResult | JsonObject,
+  serverInfo: object,
+  caching?: Caching,
+): JsonObject {
+  const { _meta, ...rest } = result;
+  return {
+    resultType: "complete",
+    ...rest,
+    ...caching,
+    _meta: { ...(_meta as object | undefined), [SERVER_INFO]: serverInfo },
+  };
+}

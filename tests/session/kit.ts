@@ -1,0 +1,244 @@
+/** What the tests of this folder share: a registry on a hand-moved clock, and a hand-driven store. */
+import assert from "node:assert/strict";
+import { action, type Operation, run } from "effection";
+import { z } from "zod";
+import {
+  createManualClock,
+  createMcpTool,
+  type Fault,
+  type FinalizedMcpTool,
+  InMemoryToolSessionStore,
+  type ManualClock,
+  type RegistryOptions,
+  type ToolResult,
+  type ToolSessionEntry,
+  type ToolSessionEvent,
+  type ToolSessionOutcome,
+  type ToolSessionStore,
+} from "../../src/mod.ts";
+import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
+import type { LiveToolSession } from "../../src/session/tool-session.ts";
+
+export interface Kit {
+  readonly clock: ManualClock;
+  readonly registry: LiveToolSessionRegistry;
+  readonly faults: Fault[];
+  open(tool: FinalizedMcpTool, params?: unknown): LiveToolSession;
+}
+
+/** A test body with a registry, which is closed at the end and must then hold nothing. */
+export function withRegistry(
+  body: (kit: Kit) => Promise<void> | void,
+  options: RegistryOptions = {},
+): () => Promise<void> {
+  return async () => {
+    // Out of the step of Effection's that the test was called in: hosts call from outside.
+    await Promise.resolve();
+    const clock = createManualClock();
+    const faults: Fault[] = [];
+    const registry = new LiveToolSessionRegistry({
+      clock,
+      report: (fault) => faults.push(fault),
+      ...options,
+    });
+    try {
+      await body({
+        clock,
+        registry,
+        faults,
+        open: (tool, params = {}) => registry.open(tool, params),
+      });
+    } finally {
+      await registry.close();
+    }
+    assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
+    assert.equal(clock.timers, 0, "a timer is left");
+  };
+}
+
+/** Lets everything happen that waits for nothing but its turn. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let turns = 0; turns < 5_000; turns++) {
+    if (condition()) return;
+    await Promise.resolve();
+  }
+  assert.fail(`It did not come to this: ${condition}`);
+}
+
+/** As many turns as anything here could need, to show that nothing happens. */
+export async function idle(): Promise<void> {
+  for (let turns = 0; turns < 100; turns++) await Promise.resolve();
+}
+
+/** How a session ended, once it has. */
+export async function ended(session: LiveToolSession): Promise<ToolSessionOutcome> {
+  await until(() => session.outcome !== undefined);
+  return session.outcome!;
+}
+
+/** The text of a session's result, once it has one. */
+export async function textOf(session: LiveToolSession): Promise<string> {
+  const outcome = await ended(session);
+  assert.equal(outcome.status, "completed", JSON.stringify(outcome));
+  const { content } = (outcome as { result: ToolResult }).result;
+  return content.map((block) => block.type === "text" ? block.text : block.type).join();
+}
+
+/** The types of the events so far. */
+export function types(session: LiveToolSession): string {
+  return session.log.after(0).map(({ type }) => type).join();
+}
+
+/** The id of the question that is open, counted from the oldest. */
+export function questionOf(session: LiveToolSession, nth = 0): string {
+  const request = session.openRequests()[nth];
+  assert.ok(request, "no question is open");
+  return request.id;
+}
+
+/** Answers the oldest open question. */
+export function accept(session: LiveToolSession, content: object): string {
+  return session.respond(questionOf(session), { action: "accept", content: { ...content } });
+}
+
+export interface Reading {
+  readonly events: ToolSessionEvent[];
+  outcome?: ToolSessionOutcome;
+  error?: unknown;
+  /** Leaves the stream. */
+  leave(): PromiseLike<void>;
+}
+
+/** Reads a session to its end; `seen` is called, inside the reader, for each event. */
+export function follow(
+  session: LiveToolSession,
+  afterLSN = 0,
+  seen: (event: ToolSessionEvent) => void | Operation<void> = () => {},
+): Reading {
+  const events: ToolSessionEvent[] = [];
+  const reading: Reading = { events, leave: () => task.halt() };
+  const task = run(function* () {
+    const subscription = yield* session.getEvents(afterLSN);
+    try {
+      for (;;) {
+        const next = yield* subscription.next();
+        if (next.done) {
+          reading.outcome = next.value;
+          return;
+        }
+        events.push(next.value);
+        const reaction = seen(next.value);
+        if (reaction) yield* reaction;
+      }
+    } catch (error) {
+      reading.error = error;
+    }
+  });
+  return reading;
+}
+
+/** Asks for a number and returns it. */
+export const askTool = createMcpTool("ask").description("Asks for a number")
+  .elicits({ n: { response: z.object({ n: z.number() }) } })
+  .execute(function* (_params, ctx) {
+    const answer = yield* ctx.elicit("n", { message: "Which number?" });
+    return answer.action === "accept" ? `got ${answer.content.n}` : answer.action;
+  });
+
+/** A tool that does what `body` says, with the questions `n` and `m`. */
+export function tool(
+  // deno-lint-ignore no-explicit-any
+  body: (ctx: any) => Operation<unknown>,
+  limits: { timeout?: number; maxDepth?: number } = {},
+): FinalizedMcpTool {
+  const form = { response: z.object({ n: z.number() }) };
+  return createMcpTool("t").description("A tool under test")
+    .elicits({ n: form, m: form }).limits(limits)
+    .execute(function* (_params, ctx) {
+      return (yield* body(ctx)) as string;
+    });
+}
+
+interface Commit {
+  readonly id: string;
+  readonly events: readonly ToolSessionEvent[];
+  commit(): void;
+  fail(error: unknown): void;
+}
+
+/** A store whose appends wait until the test lets them through. */
+export class HandStore implements ToolSessionStore {
+  readonly inner = new InMemoryToolSessionStore();
+  /** The appends that wait, oldest first. */
+  readonly commits: Commit[] = [];
+  /** The deletions that wait; none do unless `slowDelete` is set. */
+  readonly deletions: (() => void)[] = [];
+  slowDelete = false;
+  /** From here on nothing waits. */
+  #open = false;
+
+  get(id: string) {
+    return this.inner.get(id);
+  }
+
+  set(id: string, entry: ToolSessionEntry) {
+    return this.inner.set(id, entry);
+  }
+
+  *delete(id: string) {
+    if (this.slowDelete && !this.#open) {
+      yield* action<void>((resolve) => {
+        this.deletions.push(resolve);
+        return () => {};
+      });
+    }
+    yield* this.inner.delete(id);
+  }
+
+  *append(
+    id: string,
+    events: readonly ToolSessionEvent[],
+    condition: { afterLSN: number; epoch: number },
+  ) {
+    if (!this.#open) {
+      yield* action<void>((resolve, reject) => {
+        this.commits.push({
+          id,
+          events,
+          commit: () => resolve(),
+          fail: (error) => reject(error as Error),
+        });
+        return () => {};
+      });
+    }
+    yield* this.inner.append(id, events, condition);
+  }
+
+  read(id: string, afterLSN?: number) {
+    return this.inner.read(id, afterLSN);
+  }
+
+  /** Lets the oldest append through. */
+  commit(): void {
+    const first = this.commits.shift();
+    assert.ok(first, "nothing waits to be committed");
+    first.commit();
+  }
+
+  /** Lets everything through, also what comes because of that. */
+  commitAll(): void {
+    while (this.commits.length > 0) this.commit();
+  }
+
+  /** Lets everything through from now on. */
+  release(): void {
+    this.#open = true;
+    for (const resolve of this.deletions.splice(0)) resolve();
+    this.commitAll();
+  }
+
+  /** What was let through for a session. */
+  async stored(id: string): Promise<readonly ToolSessionEvent[]> {
+    return await run(() => this.inner.read(id));
+  }
+}

@@ -1,0 +1,286 @@
+/**
+ * What every `ToolSessionStore` must do, whatever stands behind it. A store's own
+ * test file hands over a way to make an empty one:
+ *
+ *     storeContract("InMemoryToolSessionStore", () => new InMemoryToolSessionStore());
+ */
+import assert from "node:assert/strict";
+import { all, type Operation } from "effection";
+import { StoreConflict } from "../../src/errors.ts";
+import type { ToolSessionEvent } from "../../src/events.ts";
+import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
+import { describe, it } from "../suite.ts";
+
+const FIRST = { afterLSN: 0, epoch: 1 };
+
+/** Calls `make` once for each case; what it gives must be empty. */
+export function storeContract(
+  name: string,
+  make: () => ToolSessionStore | Operation<ToolSessionStore>,
+): void {
+  const withStore = (body: (store: ToolSessionStore) => Operation<void>) => (): Operation<void> =>
+    (function* () {
+      const made = make();
+      yield* body(Symbol.iterator in made ? yield* made : made);
+    })();
+
+  describe(`${name}.get() and .set()`, () => {
+    it(
+      "give back what was written, field by field",
+      withStore(function* (store) {
+        const written = { ...entry("a", 3), meta: { principal: "p", nested: { list: [1, null] } } };
+        yield* store.set("a", written);
+        assert.deepEqual(yield* store.get("a"), written);
+      }),
+    );
+
+    it(
+      "keep sessions apart",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.set("b", entry("b"));
+        yield* store.append("a", events(1, 2), FIRST);
+        assert.deepEqual(yield* store.read("b"), []);
+        assert.equal((yield* store.get("b"))?.id, "b");
+      }),
+    );
+
+    it(
+      "replace an entry and leave its events",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 3), FIRST);
+        yield* store.set("a", { ...entry("a"), meta: { seen: true } });
+        assert.deepEqual((yield* store.get("a"))?.meta, { seen: true });
+        assert.deepEqual(yield* store.read("a"), events(1, 3));
+      }),
+    );
+
+    it(
+      "refuse an epoch that is over",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a", 2));
+        yield* conflicts(() => store.set("a", entry("a", 1)));
+        assert.equal((yield* store.get("a"))?.epoch, 2);
+      }),
+    );
+  });
+
+  describe(`${name}, for an id it does not have`, () => {
+    it(
+      "gets null, reads nothing, deletes nothing, and appends nothing",
+      withStore(function* (store) {
+        assert.equal(yield* store.get("nobody"), null);
+        assert.deepEqual(yield* store.read("nobody"), []);
+        yield* store.delete("nobody");
+        yield* conflicts(() => store.append("nobody", events(1, 1), FIRST));
+        assert.equal(yield* store.get("nobody"), null);
+        assert.deepEqual(yield* store.read("nobody"), []);
+      }),
+    );
+
+    it(
+      "takes any string for an id",
+      withStore(function* (store) {
+        for (const id of ["__proto__", "constructor", "", "a/b", "'; drop", "ä 🌱"]) {
+          assert.equal(yield* store.get(id), null, JSON.stringify(id));
+          yield* store.set(id, entry(id));
+          yield* store.append(id, events(1, 1), FIRST);
+          assert.equal((yield* store.get(id))?.id, id);
+          assert.equal((yield* store.read(id)).length, 1);
+        }
+      }),
+    );
+  });
+
+  describe(`${name}.delete()`, () => {
+    it(
+      "removes the entry with its events, so that the id begins anew",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 2), FIRST);
+        yield* store.delete("a");
+        assert.equal(yield* store.get("a"), null);
+        assert.deepEqual(yield* store.read("a"), []);
+        yield* conflicts(() => store.append("a", events(3, 3), { afterLSN: 2, epoch: 1 }));
+        yield* store.set("a", entry("a"));
+        assert.deepEqual(yield* store.read("a"), []);
+        yield* store.append("a", events(1, 1), FIRST);
+      }),
+    );
+  });
+
+  describe(`${name}.append()`, () => {
+    it(
+      "takes batch after batch, in order",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 1), FIRST);
+        yield* store.append("a", events(2, 4), { afterLSN: 1, epoch: 1 });
+        yield* store.append("a", events(5, 5), { afterLSN: 4, epoch: 1 });
+        assert.deepEqual(yield* store.read("a"), events(1, 5));
+      }),
+    );
+
+    it(
+      "refuses what does not follow the last event, and writes nothing",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* conflicts(() => store.append("a", events(2, 2), { afterLSN: 1, epoch: 1 }));
+        yield* store.append("a", events(1, 2), FIRST);
+        for (const afterLSN of [0, 1, 3, 99, -1]) {
+          yield* conflicts(() =>
+            store.append("a", events(afterLSN + 1, afterLSN + 1), { afterLSN, epoch: 1 })
+          );
+        }
+        assert.deepEqual(yield* store.read("a"), events(1, 2));
+      }),
+    );
+
+    it(
+      "refuses a batch with a gap, a repeat or a wrong start, all of it",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        for (const lsns of [[1, 3], [1, 1], [2], [1, 2, 4], [2, 1], [0, 1]]) {
+          yield* conflicts(() => store.append("a", lsns.map(event), FIRST));
+          assert.deepEqual(yield* store.read("a"), [], `${lsns}`);
+        }
+      }),
+    );
+
+    it(
+      "refuses another epoch, be it older or newer, and writes nothing",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a", 5));
+        for (const epoch of [1, 4, 6]) {
+          yield* conflicts(() => store.append("a", events(1, 1), { afterLSN: 0, epoch }));
+        }
+        assert.deepEqual(yield* store.read("a"), []);
+        yield* store.append("a", events(1, 1), { afterLSN: 0, epoch: 5 });
+      }),
+    );
+
+    it(
+      "is closed to the former owner once another has taken over",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a", 1));
+        yield* store.append("a", events(1, 2), FIRST);
+        yield* store.set("a", entry("a", 2));
+        yield* conflicts(() => store.append("a", events(3, 3), { afterLSN: 2, epoch: 1 }));
+        yield* store.append("a", events(3, 3), { afterLSN: 2, epoch: 2 });
+        yield* conflicts(() => store.append("a", events(4, 4), { afterLSN: 3, epoch: 1 }));
+        assert.deepEqual(yield* store.read("a"), events(1, 3));
+      }),
+    );
+
+    it(
+      "lets exactly one win of those that append after the same event",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        const outcomes = yield* all(
+          Array.from(
+            { length: 8 },
+            (_, n) => attempt(() => store.append("a", [said(1, n)], FIRST)),
+          ),
+        );
+        const winners = outcomes.flatMap((won, n) => won ? [n] : []);
+        assert.equal(winners.length, 1);
+        assert.deepEqual(yield* store.read("a"), [said(1, winners[0]!)]);
+      }),
+    );
+
+    it(
+      "checks the condition of an empty batch, and writes nothing",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", [], FIRST);
+        yield* conflicts(() => store.append("a", [], { afterLSN: 1, epoch: 1 }));
+        assert.deepEqual(yield* store.read("a"), []);
+      }),
+    );
+
+    it(
+      "takes a batch that would not fit on the stack",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 200_000), FIRST);
+        assert.equal((yield* store.read("a", 199_990)).length, 10);
+      }),
+    );
+
+    it(
+      "keeps its own list of what it was given",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        const batch = events(1, 2);
+        yield* store.append("a", batch, FIRST);
+        batch.push(event(99));
+        const read = (yield* store.read("a")) as ToolSessionEvent[];
+        assert.deepEqual(read, events(1, 2));
+        read.length = 0;
+        assert.deepEqual(yield* store.read("a"), events(1, 2));
+      }),
+    );
+  });
+
+  describe(`${name}.read()`, () => {
+    it(
+      "gives the events after an LSN, in order",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 12), FIRST);
+        assert.deepEqual(yield* store.read("a"), events(1, 12));
+        assert.deepEqual(yield* store.read("a", 0), events(1, 12));
+        assert.deepEqual(yield* store.read("a", 9), events(10, 12));
+        assert.deepEqual(yield* store.read("a", 12), []);
+        assert.deepEqual(yield* store.read("a", 99), []);
+      }),
+    );
+
+    it(
+      "gives events back as they were, whatever text they hold",
+      withStore(function* (store) {
+        const body = {
+          lsn: 1,
+          type: "answer",
+          requestId: "elicit_a_1",
+          response: { action: "accept", content: { n: 0.1, s: '\u0000 ä 🌱 " \\ \n', b: false } },
+          sealed: "c2VhbGVk",
+        } as const satisfies ToolSessionEvent;
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", [body], FIRST);
+        assert.deepEqual(yield* store.read("a"), [body]);
+      }),
+    );
+  });
+}
+
+function entry(id: string, epoch = 1): ToolSessionEntry {
+  return { id, toolName: "t", params: { city: "Bern" }, createdAt: 1_767_484_800_000, epoch };
+}
+
+function event(lsn: number): ToolSessionEvent {
+  return { lsn, type: "progress", progress: lsn, message: `step ${lsn}` };
+}
+
+function said(lsn: number, data: unknown): ToolSessionEvent {
+  return { lsn, type: "log", level: "info", data };
+}
+
+function events(from: number, to: number): ToolSessionEvent[] {
+  return Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
+}
+
+function* attempt(body: () => Operation<void>): Operation<boolean> {
+  try {
+    yield* body();
+    return true;
+  } catch (error) {
+    assert.ok(error instanceof StoreConflict, String(error));
+    return false;
+  }
+}
+
+function* conflicts(body: () => Operation<void>): Operation<void> {
+  assert.equal(yield* attempt(body), false, "it was not refused");
+}

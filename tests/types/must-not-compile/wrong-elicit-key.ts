@@ -1,0 +1,12 @@
+// expect-error: Argument of type '"pik"' is not assignable to parameter of type '"pick" | "confirm"'
+import { z } from "zod";
+import { createMcpTool } from "../../../src/mod.ts";
+
+createMcpTool("t").description("d")
+  .elicits({
+    pick: { response: z.object({ cell: z.number() }) },
+    confirm: { response: z.object({ ok: z.boolean() }) },
+  })
+  .execute(function* (_params, ctx) {
+    yield* ctx.elicit("pik", { message: "?" });
+  });
