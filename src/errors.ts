@@ -16,10 +16,12 @@ export type ParleyErrorCode =
   | "PARLEY_TIMEOUT"
   | "PARLEY_ELICITATION"
   | "PARLEY_SAMPLE"
+  | "PARLEY_SAMPLE_VALIDATION"
   | "PARLEY_SESSION_GONE"
   | "PARLEY_SESSION_HALTED"
   | "PARLEY_SESSION_LIMIT"
   | "PARLEY_EVENTS_GONE"
+  | "PARLEY_STORE"
   | "PARLEY_STORE_CONFLICT"
   | "PARLEY_CLOSED";
 
@@ -132,6 +134,26 @@ export class SampleError extends ToolError {
   override readonly code = "PARLEY_SAMPLE";
 }
 
+/** The model's answers did not fit, however often it was asked. */
+export class SampleValidationError extends ToolError {
+  override readonly name = "SampleValidationError";
+  override readonly code = "PARLEY_SAMPLE_VALIDATION";
+  constructor(
+    readonly method: "sampleSchema" | "sampleTools",
+    readonly attempts: number,
+    readonly problem: string,
+    readonly lastResult: {
+      readonly text: string;
+      readonly model?: string;
+      readonly stopReason?: string;
+    },
+  ) {
+    super(
+      `Cannot use the model's answer: after ${attempts} attempts it still does not fit: ${problem}; ask for less, or use another model`,
+    );
+  }
+}
+
 /** The session has expired, was cancelled, or never existed. */
 export class SessionGone extends ParleyError {
   override readonly name = "SessionGone";
@@ -182,6 +204,15 @@ export class StoreConflict extends ParleyError {
     super(
       `Cannot append to session "${sessionId}": ${problem}; stop this run, another one has taken over`,
     );
+  }
+}
+
+/** A store cannot be opened or written. */
+export class StoreError extends ParleyError {
+  override readonly name = "StoreError";
+  readonly code = "PARLEY_STORE";
+  constructor(problem: string, options?: { cause?: unknown }) {
+    super(problem, options);
   }
 }
 

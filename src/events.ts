@@ -76,6 +76,13 @@ export interface ClientInfo {
   readonly capabilities: ClientCapabilities;
 }
 
+/** A place in a distributed trace (W3C Trace Context), as the caller gave it. */
+export interface TraceContext {
+  readonly traceparent?: string;
+  readonly tracestate?: string;
+  readonly baggage?: string;
+}
+
 /** The client capabilities that decide what a tool may ask. */
 export interface ClientCapabilities {
   elicitation?: { form?: JsonObject; url?: JsonObject };
@@ -127,7 +134,15 @@ export interface SampleParams {
  */
 export interface Place {
   readonly branch: string;
-  readonly kind: "elicit" | "elicit_url" | "sample" | "roots";
+  readonly kind:
+    | "elicit"
+    | "elicit_url"
+    | "sample"
+    | "roots"
+    | "step"
+    | "phase"
+    | "sleep"
+    | "value";
   readonly key: string;
   readonly count: number;
 }
@@ -212,21 +227,48 @@ export type EventBody =
     readonly progress: number;
     readonly total?: number;
     readonly message?: string;
+    /** Where in the tool it was said; absent for the tool itself. */
+    readonly branch?: string;
   }
   | {
     readonly type: "log";
     readonly level: LogLevel;
     readonly data: unknown;
     readonly logger?: string;
+    /** Where in the tool it was said; absent for the tool itself. */
+    readonly branch?: string;
   }
   | ToolSessionRequest
   | AnswerBody
+  | BegunEvent
+  | FactEvent
   | { readonly type: "withdrawn"; readonly requestId: string; readonly reason: WithdrawalReason }
   | { readonly type: "result"; readonly result: CallResult }
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "task_started" }
   | { readonly type: "elicit_complete"; readonly elicitationId: string }
   | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
+
+/** A step, a phase or a sleep has begun; a `fact` at the same place will tell how it came out. */
+export interface BegunEvent {
+  readonly type: "begun";
+  readonly place: Place;
+  /** When a sleep is over, in milliseconds since the epoch. */
+  readonly until?: number;
+}
+
+/**
+ * Something that happened in the tool and must not happen again when it is run
+ * again: what a step or a phase returned or threw, that a sleep is over, or a
+ * value that would be another one the next time.
+ */
+export interface FactEvent {
+  readonly type: "fact";
+  readonly place: Place;
+  readonly outcome:
+    | { readonly ok: true; readonly value?: unknown }
+    | { readonly ok: false; readonly error: { readonly name: string; readonly message: string } };
+}
 
 /** A recorded answer. Sensitive fields are masked; `sealed` holds them for a replay. */
 export interface AnswerBody {

@@ -1,8 +1,10 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
-export { createMcpHandler, createParley } from "./handler/parley.ts";
-export type { Parley, ParleyOptions } from "./handler/parley.ts";
+export { createMcpHandler, createParley } from "./parley.ts";
+export type { Parley, ParleyOptions } from "./parley.ts";
+export { toNodeHandler } from "./host/node.ts";
+export type { Stdio } from "./host/stdio.ts";
 export type { HandlerLimits, ServerInfo } from "./handler/core.ts";
-export type { McpHandler, PrincipalOf } from "./handler/handler.ts";
+export type { CloseOptions, McpHandler, PrincipalOf } from "./handler/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";
 export { createMcpResource } from "./tool/resource.ts";
@@ -24,6 +26,7 @@ export type {
   McpToolLimits,
   McpToolRequirements,
   McpToolServerContext,
+  McpToolTask,
   OutputReturn,
   ToolAnnotations,
   ToolReturn,
@@ -37,17 +40,36 @@ export type {
   ElicitTimeout,
   ElicitUrlConfig,
   ElicitUrlResult,
+  NarrowedElicitOptions,
+} from "./backchannel/elicit-types.ts";
+export { closeToolCalls } from "./backchannel/messages.ts";
+export type {
   McpToolSampleConfig,
+  SampleAnswerer,
   SampleConfigBase,
   SampleConfigPlain,
+  SampleConfigWithSchema,
+  SampleConfigWithTools,
   SampleExchange,
   SampleInput,
+  SampleMessages,
+  SamplePrompt,
   SampleResult,
   SampleResultBase,
+  SampleResultWithParsed,
+  SampleResultWithToolCalls,
+  SampleSchemaConfig,
+  SampleSchemaResult,
+  SampleToolsConfig,
+  SampleToolsResult,
   SamplingToolCall,
   SamplingToolChoice,
   SamplingToolDefinition,
-} from "./backchannel/types.ts";
+  ToolCallOf,
+} from "./backchannel/sample-types.ts";
+export { createSamplingProvider, samplingFromEnvironment } from "./sampling/config.ts";
+export type { SamplingProviderConfig } from "./sampling/config.ts";
+export type { SamplingProvider } from "./sampling/provider.ts";
 export type {
   AudioContent,
   ContentAnnotations,
@@ -75,6 +97,7 @@ export type {
   ModelPreferences,
   RequestFailure,
   RpcError,
+  SampleParams,
   SampleRequest,
   SampleResponse,
   ToolResult,
@@ -95,6 +118,7 @@ export {
   ProtocolError,
   RegistryClosed,
   SampleError,
+  SampleValidationError,
   SessionGone,
   SessionHalted,
   SessionLimitError,
@@ -110,9 +134,14 @@ export {
 } from "./session/registry.ts";
 export type { RegistryOptions } from "./session/registry.ts";
 export { Sealer } from "./session/sealer.ts";
-export type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./session/types.ts";
+export type {
+  EndedCall,
+  ToolSession,
+  ToolSessionOptions,
+  ToolSessionRegistry,
+} from "./session/types.ts";
 export type { Clock } from "./runtime/clock.ts";
-export type { Fault } from "./runtime/run-host.ts";
+export type { Fault, SamplingSetup } from "./runtime/run-host.ts";
 export { InMemoryToolSessionStore } from "./store/memory.ts";
 export type { AppendCondition, ToolSessionEntry, ToolSessionStore } from "./store/types.ts";
 export { createManualClock } from "./testing/manual-clock.ts";

@@ -10,6 +10,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { runChild } from "./harness/child.ts";
 import { listFiles } from "./harness/files.ts";
+import { installPeers } from "./harness/peers.ts";
 import { closingLine, sight, type Sightings, type Tally, tally } from "./harness/report.ts";
 import { installDependencies, type RuntimeName, useRuntime } from "./harness/toolchain.ts";
 
@@ -33,6 +34,7 @@ if (files.length === 0) {
   installDependencies();
   // Before the first test, so that no download falls into the time of one.
   runtimes.forEach(useRuntime);
+  installPeers();
   for (const name of chosen.length > 0 ? chosen : runtimes) tallies.push(await runSuite(name));
 }
 

@@ -12,6 +12,8 @@ import type {
   Response,
   SampleParams,
 } from "../events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
+import type { SampleAnswerer } from "./sample-types.ts";
 
 /** A question before it has an id and a place. */
 export type Question =
@@ -32,6 +34,12 @@ export type Reply =
 
 export interface Asker {
   readonly client: ClientInfo;
+  /** The server's own model, if it has one. */
+  readonly provider: SamplingProvider | undefined;
+  /** Who answers samples, where neither the client nor the call says otherwise. */
+  readonly answerer: SampleAnswerer;
+  /** An id that is the same when the tool is run again. */
+  newId(kind: string): string;
   now(): number;
   /** Puts the question and waits. Leaving it early takes the question back. */
   ask(question: Question, timeout?: number): Operation<Reply>;

@@ -3,8 +3,10 @@ import type { Operation } from "effection";
 import type { JsonObject } from "../content.ts";
 import { CapabilityError, ElicitationError } from "../errors.ts";
 import type { ClientInfo, Response } from "../events.ts";
+import { toElicitationSchema } from "../schema/elicitation.ts";
 import { describeIssues } from "../schema/issues.ts";
-import type { Schema } from "../schema/types.ts";
+import { SchemaProblem } from "../schema/problem.ts";
+import type { Schema, SchemaInput } from "../schema/types.ts";
 import { type Asker, isFailure } from "./ask.ts";
 import { elicitExchange } from "./exchange.ts";
 import { checkLimit } from "./limit.ts";
@@ -14,7 +16,8 @@ import type {
   ElicitTimeout,
   ElicitUrlConfig,
   ElicitUrlResult,
-} from "./types.ts";
+  NarrowedElicitOptions,
+} from "./elicit-types.ts";
 
 /** A form as the tool declared it. */
 export interface ElicitForm {
@@ -45,7 +48,7 @@ export function* elicit(
   asker: Asker,
   form: ElicitForm,
   ask: { message: string } & JsonObject,
-  { timeout }: ElicitOptions = {},
+  { timeout, response: narrower }: Partial<NarrowedElicitOptions> = {},
 ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
   if (!canElicitForm(asker.client)) {
     throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
@@ -54,7 +57,8 @@ export function* elicit(
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
-  const requestedSchema = form.response.json;
+  const response = narrower === undefined ? form.response : narrowed(form, narrower);
+  const requestedSchema = response.json;
   const end = timeout === undefined ? undefined : asker.now() + timeout;
   let asked = message;
   let problem = "";
@@ -72,7 +76,7 @@ export function* elicit(
     const action = actionOf(key, reply.response);
     if (action === "decline" || action === "cancel") return { action };
     if (action === "accept") {
-      const parsed = form.response.parse((reply.response as { content?: unknown }).content ?? {});
+      const parsed = response.parse((reply.response as { content?: unknown }).content ?? {});
       if (parsed.ok) {
         return {
           action,
@@ -132,6 +136,33 @@ function actionOf(key: string, response: Response): "accept" | "decline" | "canc
   }
   const { action } = (response ?? {}) as { action?: unknown };
   return action === "accept" || action === "decline" || action === "cancel" ? action : undefined;
+}
+
+const known = new WeakMap<object, Schema<unknown>>();
+
+/** The form for one question, made once however often it is asked with. */
+function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unknown> {
+  const refuse = (problem: string, wayOut: string) =>
+    new TypeError(`Cannot elicit "${key}": its narrower form ${problem}; ${wayOut}`);
+  let form = known.get(input);
+  if (!form) {
+    try {
+      form = toElicitationSchema(input);
+    } catch (error) {
+      if (!(error instanceof SchemaProblem)) throw error;
+      throw refuse(`cannot be asked: "${error.field}" ${error.problem}`, error.wayOut);
+    }
+    known.set(input, form);
+  }
+  const declared = Object.keys(response.json.properties as object);
+  const stray = Object.keys(form.json.properties as object).find((name) =>
+    !declared.includes(name)
+  );
+  if (stray === undefined) return form;
+  throw refuse(
+    `has the field "${stray}"`,
+    `use fields that .elicits() declares: ${declared.join(", ")}`,
+  );
 }
 
 /** Types say the same at compile time; this is for callers without types. */

@@ -5,10 +5,14 @@
  * closed (every `tool_use` has its `tool_result`), so it can be appended to a
  * conversation as it is.
  */
-import { type JsonObject, type McpMessage, text } from "../content.ts";
+import { type JsonObject, text } from "../content.ts";
 import type { ElicitForm } from "./elicit.ts";
 import { mask } from "./mask.ts";
-import type { ElicitExchange, ElicitRequestMessage, ElicitResponseMessage } from "./types.ts";
+import type {
+  ElicitExchange,
+  ElicitRequestMessage,
+  ElicitResponseMessage,
+} from "./elicit-types.ts";
 
 /** The exchange of an accepted form. Sensitive fields are masked in it. */
 export function elicitExchange<TContext, TResponse>(
@@ -38,9 +42,4 @@ export function elicitExchange<TContext, TResponse>(
     messages: [bare, response],
     withArguments: (fn) => [request(fn(context)), response],
   };
-}
-
-/** The last message of the user, which is the one that the model answers. */
-export function lastUserMessage(messages: readonly McpMessage[]): McpMessage | undefined {
-  return messages.findLast((message) => message.role === "user");
 }

@@ -2,7 +2,7 @@
 import type { Operation } from "effection";
 import { CapabilityError, ToolError } from "../errors.ts";
 import type { Root, RootsResponse } from "../events.ts";
-import type { Asker } from "./ask.ts";
+import { type Asker, isFailure } from "./ask.ts";
 
 export function* listRoots(asker: Asker): Operation<readonly Root[]> {
   if (!asker.client.capabilities.roots) {
@@ -14,12 +14,12 @@ export function* listRoots(asker: Asker): Operation<readonly Root[]> {
   }
   const reply = yield* asker.ask({ kind: "roots", key: "roots" });
   if (reply.type === "timeout") return [];
-  if ("error" in reply.response) {
+  if (isFailure(reply.response)) {
     throw new ToolError(
       `Cannot list the client's roots: the client failed: ${reply.response.error.message}; try again`,
     );
   }
-  const { roots } = reply.response as Partial<RootsResponse>;
+  const { roots } = (reply.response ?? {}) as Partial<RootsResponse>;
   if (!Array.isArray(roots)) {
     throw new ToolError("Cannot list the client's roots: its answer has none; check the client");
   }

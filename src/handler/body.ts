@@ -16,7 +16,7 @@ export async function readBody(
   deadlines: Deadlines,
 ): Promise<BodyOutcome> {
   const length = request.headers.get("content-length");
-  if (length !== null && Number(length) > limit) return { type: "too_large" };
+  if (length !== null && !(Number(length) <= limit)) return { type: "too_large" };
   let late!: (outcome: BodyOutcome) => void;
   const timedOut = new Promise<BodyOutcome>((resolve) => late = resolve);
   const deadline = deadlines.add(time, () => late(TOO_SLOW));

@@ -84,6 +84,8 @@ export class ServerCore {
   readonly instructions: string | undefined;
   readonly limits: HandlerLimits;
   closing = false;
+  /** New calls are refused already; those under way may end. */
+  draining = false;
   /** Streams that are open now, in both eras. */
   streams = 0;
 

@@ -63,9 +63,27 @@ export function pathOf(url: string): string {
   return query < 0 ? url.slice(start) : url.slice(start, query);
 }
 
-/** Whether an `Accept` header takes a type; wildcards count. */
-export function accepts(accept: string | null, type: string): boolean {
+/** Whether a `Content-Type` header names this type, whatever its parameters. */
+export function isType(header: string | null, type: string): boolean {
+  if (header === null || header === type) return header === type;
+  const end = header.indexOf(";");
+  return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase() === type;
+}
+
+/** What nearly every client sends, so that it need not be taken apart each time. */
+const USUAL = ["application/json, text/event-stream", "text/event-stream, application/json"];
+
+/** Whether an `Accept` header takes a type, one of the two that are sent here; wildcards count. */
+export function accepts(
+  accept: string | null,
+  type: "application/json" | "text/event-stream",
+): boolean {
   if (accept === null) return false;
-  if (accept.includes(type) || accept.includes("*/*")) return true;
-  return accept.includes(`${type.slice(0, type.indexOf("/"))}/*`);
+  if (USUAL.includes(accept)) return true;
+  const family = `${type.slice(0, type.indexOf("/"))}/*`;
+  return accept.toLowerCase().split(",").some((part) => {
+    const [range = "", ...parameters] = part.split(";").map((word) => word.trim());
+    if (range !== type && range !== family && range !== "*/*") return false;
+    return !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
 }

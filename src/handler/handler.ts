@@ -3,12 +3,13 @@
  * and no stack trace with it.
  */
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
+import { nestsDeeperThan } from "../protocol/nesting.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
 import { Sealer } from "../session/sealer.ts";
 import { readBody } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
-import { accepts, Guard, type GuardOptions, pathOf } from "./guard.ts";
+import { accepts, Guard, type GuardOptions, isType, pathOf } from "./guard.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import { LegacySse } from "./legacy/sse-2024.ts";
 import { ModernHttp } from "./modern/http.ts";
@@ -30,16 +31,29 @@ export interface HandlerOptions extends CoreOptions, GuardOptions {
   readonly legacySse?: boolean;
 }
 
+export interface CloseOptions {
+  /**
+   * Milliseconds that calls at work have to end by themselves; none unless told.
+   * New calls are refused meanwhile, answers to open questions are taken.
+   */
+  readonly grace?: number;
+}
+
 export interface McpHandler {
   fetch(request: Request): Promise<Response>;
   /** Ends every stream, halts every call, and waits until all have cleaned up. */
-  close(): Promise<void>;
+  close(options?: CloseOptions): Promise<void>;
 }
 
 const ANONYMOUS = "";
 
+/** Deeper than this, whoever walks a body could exhaust the stack. */
+const DEEPEST_BODY = 200;
+
 export class Handler implements McpHandler {
   readonly core: ServerCore;
+  /** What understands the requests of the modern era, on whatever transport. */
+  readonly modern: ModernReceiver;
   readonly #guard: Guard;
   readonly #path: string;
   readonly #principal: PrincipalOf | undefined;
@@ -57,7 +71,8 @@ export class Handler implements McpHandler {
     const cacheScope = options.principal ? "private" : "public";
     const caching: Caching = { ttlMs: this.core.limits.listTtl, cacheScope };
     const sealer = options.sealer ?? new Sealer();
-    this.#modern = new ModernHttp(this.core, new ModernReceiver(this.core, sealer, caching));
+    this.modern = new ModernReceiver(this.core, sealer, caching);
+    this.#modern = new ModernHttp(this.core, this.modern);
     if (options.legacySse) this.#sse = new LegacySse(this.core);
   }
 
@@ -91,12 +106,19 @@ export class Handler implements McpHandler {
     }
   };
 
-  async close(): Promise<void> {
+  async close({ grace = 0 }: CloseOptions = {}): Promise<void> {
+    if (grace > 0 && !this.core.closing) {
+      this.core.draining = true;
+      this.#modern.endSubscriptions();
+      await this.core.registry.drain(grace);
+    }
     this.core.closing = true;
     this.#modern.endSubscriptions();
+    this.modern.close();
+    // Calls first: what became of them still goes out on the streams that are open.
+    await this.core.registry.close();
     this.#legacy.sessions.endAll("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
-    await this.core.registry.close();
   }
 
   async #route(request: Request, path: string): Promise<Response> {
@@ -113,7 +135,7 @@ export class Handler implements McpHandler {
       case "POST": {
         const body = await this.#body(request, sse !== undefined);
         if (body instanceof Response) return body;
-        if (sse) return await sse.post(request, body.value, principal);
+        if (sse) return sse.post(request, body.value, principal);
         return isModern(request.headers, body.value)
           ? await this.#modern.post(request, body.value, principal)
           : await this.#legacy.post(request, body.value, principal);
@@ -135,8 +157,7 @@ export class Handler implements McpHandler {
 
   /** The parsed body, or why there is none. */
   async #body(request: Request, anyAccept: boolean): Promise<{ value: unknown } | Response> {
-    const type = request.headers.get("content-type");
-    if (!type?.toLowerCase().startsWith("application/json")) {
+    if (!isType(request.headers.get("content-type"), "application/json")) {
       return refuse(415, "Cannot read the body: its content type must be application/json");
     }
     const accept = request.headers.get("accept");
@@ -158,6 +179,9 @@ export class Handler implements McpHandler {
       case "broken":
         return refuse(400, "Cannot read the body: the connection broke");
     }
+    if (nestsDeeperThan(body.text, DEEPEST_BODY)) {
+      return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST_BODY} levels`);
+    }
     try {
       return { value: JSON.parse(body.text) };
     } catch {
@@ -169,8 +193,9 @@ export class Handler implements McpHandler {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return refuse(405, "Cannot do that here");
     }
-    const status = this.core.closing ? 503 : 200;
-    const text = `{"status":"${this.core.closing ? "closing" : "ok"}"}`;
+    const closing = this.core.closing || this.core.draining;
+    const status = closing ? 503 : 200;
+    const text = `{"status":"${closing ? "closing" : "ok"}"}`;
     return new Response(request.method === "HEAD" ? null : text, {
       status,
       headers: { "content-type": "application/json", "cache-control": "no-store" },
@@ -179,7 +204,9 @@ export class Handler implements McpHandler {
 }
 
 /** Lets a page that may call us read what we answer. */
-function allowOrigin(response: Response, origin: string): Response {
+function allowOrigin(given: Response, origin: string): Response {
+  // Headers of a response that came from elsewhere may not be changed.
+  const response = new Response(given.body, given);
   const { headers } = response;
   headers.set("access-control-allow-origin", origin);
   headers.set("vary", "Origin");

@@ -18,6 +18,8 @@ export type Query = (core: ServerCore, params: JsonObject) => Operation<JsonObje
 
 /** The queries by method. */
 export const QUERIES: { readonly [method: string]: Query | undefined } = {
+  // Methods come from outside, and must not find what every object has.
+  __proto__: null as never,
   "tools/list": function* (core, params) {
     const tools = [...core.catalog.tools.values()];
     const { page, nextCursor } = pageOf(core, params, tools, (tool) => tool.name);
@@ -42,13 +44,17 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
   "completion/complete": complete,
 };
 
+/** Each address once: pages are continued after an address. */
 function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
-  const listed: ListedResource[] = [];
-  for (const resource of core.catalog.resources.values()) {
-    if (resource.uri.variables.length === 0) listed.push(listedResource(resource));
-    else if (resource.list) listed.push(...yield* resource.list());
+  const listed = new Map<string, ListedResource>();
+  const add = (resource: ListedResource) => {
+    if (!listed.has(resource.uri)) listed.set(resource.uri, resource);
+  };
+  for (const resource of [...core.catalog.resources.values()]) {
+    if (resource.uri.variables.length === 0) add(listedResource(resource));
+    else if (resource.list) (yield* resource.list()).forEach(add);
   }
-  return listed;
+  return [...listed.values()];
 }
 
 /** A page begins after the entry that its cursor names, wherever that stands by now. */
@@ -83,11 +89,8 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
     typeof argument.value !== "string"
   ) throw new ProtocolError(INVALID_PARAMS, "Cannot complete: ref or argument is missing");
   const completers = completersOf(core, ref);
-  const others = isObject(context) && isObject(context.arguments) ? context.arguments : {};
-  const values = yield* completers.get(argument.name)?.(
-    argument.value,
-    others as { [name: string]: string },
-  ) ?? nothing();
+  const values = yield* completers.get(argument.name)?.(argument.value, othersIn(context)) ??
+    nothing();
   return {
     completion: {
       values: values.slice(0, MOST_SUGGESTIONS),
@@ -97,13 +100,20 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
   };
 }
 
+/** What has been filled in already. */
+function othersIn(context: unknown): { [name: string]: string } {
+  if (!isObject(context) || !isObject(context.arguments)) return {};
+  const texts = Object.entries(context.arguments).filter(([, value]) => typeof value === "string");
+  return Object.fromEntries(texts) as { [name: string]: string };
+}
+
 function* nothing(): Operation<readonly string[]> {
   return [];
 }
 
 function completersOf({ catalog }: ServerCore, ref: JsonObject): ReadonlyMap<string, Completer> {
   const found = ref.type === "ref/prompt"
-    ? catalog.prompts.get(String(ref.name))
+    ? catalog.prompts.get(ref.name as string)
     : ref.type === "ref/resource"
     ? [...catalog.resources.values()].find(({ uri }) => uri.text === ref.uri)
     : undefined;

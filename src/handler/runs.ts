@@ -4,6 +4,7 @@ import { canElicitForm, canElicitUrl } from "../backchannel/elicit.ts";
 import { ProtocolError } from "../errors.ts";
 import type { ClientInfo } from "../events.ts";
 import { INVALID_PARAMS, isObject } from "../protocol/json-rpc.ts";
+import type { FoundResource } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
 
@@ -27,10 +28,13 @@ export function targetOf(
       return named(core.catalog.prompts, "prompt", params);
     case "resources/read": {
       const { uri } = params;
-      const found = typeof uri === "string" ? core.catalog.findResource(uri) : undefined;
+      const found = resourceAt(core, uri);
       if (found) return { definition: found.resource, args: { ...found.variables, uri } };
+      if (typeof uri !== "string") {
+        throw new ProtocolError(INVALID_PARAMS, "Cannot read a resource: its uri is missing");
+      }
       throw new ProtocolError(
-        typeof uri === "string" ? resourceNotFound : INVALID_PARAMS,
+        resourceNotFound,
         `Cannot read resource "${uri}": there is none; list the resources to see which there are`,
         { uri },
       );
@@ -39,12 +43,23 @@ export function targetOf(
   return undefined;
 }
 
+/** Matching an address against templates takes longer than its length. */
+const LONGEST_URI = 4096;
+
+export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
+  if (typeof uri !== "string" || uri.length > LONGEST_URI) return undefined;
+  return catalog.findResource(uri);
+}
+
 function named(
   shelf: ReadonlyMap<string, Definition>,
   kind: string,
   { name, arguments: args = {} }: JsonObject,
 ): Target {
-  const definition = typeof name === "string" ? shelf.get(name) : undefined;
+  if (typeof name !== "string") {
+    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing`);
+  }
+  const definition = shelf.get(name);
   if (!definition) {
     throw new ProtocolError(
       INVALID_PARAMS,
@@ -62,7 +77,7 @@ function named(
 
 /** The capabilities that a definition insists on and the client lacks, in the client's own form. */
 export function missingCapabilities(
-  { requires }: Definition,
+  { requires }: Pick<Definition, "requires">,
   client: ClientInfo,
 ): JsonObject | undefined {
   const missing: { [capability: string]: JsonObject } = {};

@@ -1,24 +1,29 @@
 /** Runs an operation, and tells its outcome at once if it did not have to wait. */
 import type { Operation, Scope } from "effection";
-import { RegistryClosed } from "../errors.ts";
-import { Strand } from "../runtime/strand.ts";
+import { Strand, type StrandOutcome } from "../runtime/strand.ts";
 
-export type Settled<T> = { readonly ok: true; readonly value: T } | {
-  readonly ok: false;
-  readonly error: unknown;
-};
+export interface Settling<T> {
+  /** How it ended, if it has. */
+  readonly outcome: StrandOutcome<T> | undefined;
+  /** How it ends. */
+  ended(): Promise<StrandOutcome<T>>;
+  /** Stops it; it then ends as halted. */
+  halt(): void;
+}
 
-export function settle<T>(
-  scope: Scope,
-  operation: () => Operation<T>,
-): Settled<T> | Promise<Settled<T>> {
-  let settled: Settled<T> | undefined;
-  let resolve: ((settled: Settled<T>) => void) | undefined;
-  new Strand(scope, operation, (outcome) => {
-    settled = outcome.type === "returned"
-      ? { ok: true, value: outcome.value }
-      : { ok: false, error: outcome.type === "threw" ? outcome.error : new RegistryClosed() };
-    resolve?.(settled);
-  }).start();
-  return settled ?? new Promise((settle) => resolve = settle);
+export function settle<T>(scope: Scope, operation: () => Operation<T>): Settling<T> {
+  let outcome: StrandOutcome<T> | undefined;
+  let resolve: ((outcome: StrandOutcome<T>) => void) | undefined;
+  const strand = new Strand<T>(scope, operation, (ended) => {
+    outcome = ended;
+    resolve?.(ended);
+  });
+  strand.start();
+  return {
+    get outcome() {
+      return outcome;
+    },
+    ended: () => outcome ? Promise.resolve(outcome) : new Promise((settle) => resolve = settle),
+    halt: () => strand.halt(),
+  };
 }

@@ -2,6 +2,10 @@
 import type { Listen } from "./types.ts";
 
 export const listen: Listen = async (fetch, options) => {
-  const { listen } = "Bun" in globalThis ? await import("./bun.ts") : await import("./deno.ts");
+  const { listen } = "Bun" in globalThis
+    ? await import("./bun.ts")
+    : "Deno" in globalThis
+    ? await import("./deno.ts")
+    : await import("./node.ts");
   return await listen(fetch, options);
 };

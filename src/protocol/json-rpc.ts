@@ -22,7 +22,7 @@ export type RpcAnswer =
   & { readonly type: "answer"; readonly id: RpcId }
   & ({ readonly result: JsonObject } | { readonly error: RpcError });
 
-/** Something that is no JSON-RPC message. `id` is there if it could be read. */
+/** Something that is no JSON-RPC message. `id` is there if the sender may wait for it. */
 export interface RpcInvalid {
   readonly type: "invalid";
   readonly id: RpcId | undefined;
@@ -45,9 +45,10 @@ const NO_PARAMS: JsonObject = Object.freeze({});
 export function readMessage(value: unknown): RpcMessage {
   if (!isObject(value)) return invalid(undefined, "a message is a JSON object");
   const { id, method } = value;
-  const knownId = isId(id) ? id : undefined;
+  // Without a method it is an answer, and its id one of ours: nobody waits for that.
+  const knownId = isId(id) && method !== undefined ? id : undefined;
   if (value.jsonrpc !== "2.0") return invalid(knownId, 'it must say "jsonrpc": "2.0"');
-  if (method === undefined) return readAnswer(value, knownId);
+  if (method === undefined) return readAnswer(value);
   if (typeof method !== "string") return invalid(knownId, "its method must be a string");
   const { params = NO_PARAMS } = value;
   if (!isObject(params)) return invalid(knownId, "its params must be an object");
@@ -56,19 +57,18 @@ export function readMessage(value: unknown): RpcMessage {
   return { type: "request", id: knownId, method, params };
 }
 
-function readAnswer(value: JsonObject, id: RpcId | undefined): RpcMessage {
-  if (id === undefined) return invalid(undefined, "it has neither a method nor a usable id");
-  const { result, error } = value;
+function readAnswer({ id, result, error }: JsonObject): RpcMessage {
+  if (!isId(id)) return invalid(undefined, "it has neither a method nor a usable id");
   if ((result === undefined) === (error === undefined)) {
-    return invalid(id, "an answer has either a result or an error");
+    return invalid(undefined, "an answer has either a result or an error");
   }
   if (error !== undefined) {
     if (!isObject(error) || typeof error.code !== "number" || typeof error.message !== "string") {
-      return invalid(id, "an error has a code and a message");
+      return invalid(undefined, "an error has a code and a message");
     }
     return { type: "answer", id, error: error as unknown as RpcError };
   }
-  if (!isObject(result)) return invalid(id, "a result is an object");
+  if (!isObject(result)) return invalid(undefined, "a result is an object");
   return { type: "answer", id, result };
 }
 

@@ -10,19 +10,25 @@ import { TokenBudget } from "../backchannel/budget.ts";
 import { elicit, elicitUrl } from "../backchannel/elicit.ts";
 import { checkLimit } from "../backchannel/limit.ts";
 import { listRoots } from "../backchannel/roots.ts";
-import { type Conversation, sample } from "../backchannel/sample.ts";
+import { type Conversation, sample, sampleSchema, sampleTools } from "../backchannel/sample.ts";
 import type {
   ElicitOptions,
   ElicitResult,
   ElicitTimeout,
   ElicitUrlConfig,
   ElicitUrlResult,
+  NarrowedElicitOptions,
+} from "../backchannel/elicit-types.ts";
+import type {
   McpToolSampleConfig,
-  SampleResult,
-} from "../backchannel/types.ts";
+  SampleAnswerer,
+  SampleSchemaConfig,
+  SampleToolsConfig,
+} from "../backchannel/sample-types.ts";
 import { type JsonObject, type McpMessage, normalizeMessage } from "../content.ts";
 import { McpToolDepthError, McpToolTimeoutError } from "../errors.ts";
-import type { ClientInfo, LogLevel, Place, Root } from "../events.ts";
+import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
 import type {
   Definition,
   ElicitsMap,
@@ -45,6 +51,10 @@ export class ServerContext implements McpToolServerContext {
 
   get client(): ClientInfo {
     return this.host.client;
+  }
+
+  get trace(): TraceContext {
+    return this.host.trace;
   }
 
   log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
@@ -147,7 +157,7 @@ export class ToolContext extends ServerContext
   elicit(
     key: string,
     ask: { message: string } & JsonObject,
-    options?: ElicitOptions,
+    options?: Partial<NarrowedElicitOptions>,
     // deno-lint-ignore no-explicit-any
   ): Operation<any> {
     return operation(() => this.#elicit(key, ask, options));
@@ -156,7 +166,7 @@ export class ToolContext extends ServerContext
   *#elicit(
     key: string,
     ask: { message: string } & JsonObject,
-    options?: ElicitOptions,
+    options?: Partial<NarrowedElicitOptions>,
   ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
     const form = this.#tool.elicits.get(key);
     if (!form) {
@@ -192,8 +202,19 @@ export class ToolContext extends ServerContext
     return operation(() => listRoots(this));
   }
 
-  sample(config: McpToolSampleConfig): Operation<SampleResult> {
+  // deno-lint-ignore no-explicit-any
+  sample(config: McpToolSampleConfig): Operation<any> {
     return operation(() => sample(this, this.#branch, config));
+  }
+
+  // deno-lint-ignore no-explicit-any
+  sampleSchema(config: SampleSchemaConfig): Operation<any> {
+    return operation(() => sampleSchema(this, this.#branch, config));
+  }
+
+  // deno-lint-ignore no-explicit-any
+  sampleTools(config: SampleToolsConfig): Operation<any> {
+    return operation(() => sampleTools(this, this.#branch, config));
   }
 
   branch<T>(
@@ -217,6 +238,19 @@ export class ToolContext extends ServerContext
   }
 
   // The two below make the context the one that `elicit` and `sample` ask.
+
+  get provider(): SamplingProvider | undefined {
+    return this.host.sampling.provider;
+  }
+
+  get answerer(): SampleAnswerer {
+    return this.host.sampling.answerer ?? "auto";
+  }
+
+  newId(kind: string): string {
+    const { path } = this.#branch;
+    return `${kind}${path.replaceAll("/", "_")}_${this.#branch.count("id", kind)}`;
+  }
 
   now(): number {
     return this.host.deadlines.now();

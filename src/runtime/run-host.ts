@@ -1,7 +1,9 @@
 /** What the runtime needs from the session that it runs a tool for. */
 import type { Operation } from "effection";
+import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import type { ClientInfo, EventBody, ServerChange } from "../events.ts";
+import type { ClientInfo, EventBody, ServerChange, TraceContext } from "../events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 /** Something went wrong that the operator should hear of, and nobody else. */
@@ -12,10 +14,21 @@ export interface Fault {
   readonly error: unknown;
 }
 
+/** Who answers samples. */
+export interface SamplingSetup {
+  /** The server's own model. */
+  readonly provider?: SamplingProvider;
+  /** `auto` unless told: the client if it can, except where that costs a round. */
+  readonly answerer?: SampleAnswerer;
+}
+
 export interface RunHost {
   readonly id: string;
   readonly client: ClientInfo;
+  readonly trace: TraceContext;
   readonly deadlines: Deadlines;
+  /** Who answers samples besides the client. */
+  readonly sampling: SamplingSetup;
   /**
    * True from the moment that the run is told to stop. A `yield*` inside `finally`
    * makes JavaScript forget that a generator was returning and run on, so whatever

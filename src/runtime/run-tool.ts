@@ -5,7 +5,7 @@
  */
 import type { Operation, Scope } from "effection";
 import { checkJson } from "../backchannel/json.ts";
-import { McpToolTimeoutError, ProtocolError, ToolError } from "../errors.ts";
+import { McpToolTimeoutError, ProtocolError, SessionHalted, ToolError } from "../errors.ts";
 import type { CallResult, RpcError } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";
@@ -45,7 +45,8 @@ export function runTool(
 ): Run {
   const params = tool.parameters.parse(args ?? {});
   if (!params.ok) {
-    if (params.cause !== undefined) {
+    // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
+    if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
       host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
     }
     const problem = describeIssues(params.issues);
@@ -65,7 +66,11 @@ export function runTool(
   const strand = new Strand(home, () => bodyOf(tool.body, params.value, host, tool), (outcome) => {
     over = true;
     timer?.cancel();
-    if (outcome.type === "halted" && outcome.error !== undefined) {
+    // One that asked on after a `yield*` in its `finally` was refused, and that is no fault.
+    if (
+      outcome.type === "halted" && outcome.error !== undefined &&
+      !(outcome.error instanceof SessionHalted)
+    ) {
       host.report(faultOf("its finally block threw", tool, host, outcome.error));
     }
     ended(timedOut ? tooLate(tool, timeout!) : outcomeOf(tool, host, outcome));

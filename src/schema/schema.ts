@@ -79,3 +79,14 @@ function rootOf({ type, anyOf, oneOf, allOf }: JsonObject): string {
   if (anyOf ?? oneOf) return "it is a union";
   return allOf ? "it is an intersection" : "it has no type";
 }
+
+const known = new WeakMap<object, Schema<unknown>>();
+
+/** `toSchema` for what comes in, made once for each schema however often it is used. */
+export function schemaOf(input: SchemaInput): Schema<unknown> {
+  const schema = known.get(input);
+  if (schema) return schema;
+  const made = toSchema(input, "input");
+  known.set(input, made);
+  return made;
+}

@@ -77,8 +77,7 @@ export class EventLog {
     } else {
       this.#visible = event.lsn;
       then?.();
-      this.#trim();
-      this.#wake();
+      this.#show();
     }
   }
 
@@ -87,8 +86,7 @@ export class EventLog {
     this.#visible = lsn;
     const waiting = this.#recorded;
     while (waiting && waiting.length > 0 && waiting[0]!.lsn <= lsn) waiting.shift()!.then();
-    this.#trim();
-    this.#wake();
+    this.#show();
   }
 
   /**
@@ -140,6 +138,12 @@ export class EventLog {
     return () => {
       watchers.delete(watcher);
     };
+  }
+
+  #show(): void {
+    // Readers first: one that keeps up must not lose the front of a large batch.
+    this.#wake();
+    this.#trim();
   }
 
   #wake(): void {

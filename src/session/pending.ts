@@ -7,6 +7,8 @@ export interface OpenRequest {
   readonly request: ToolSessionRequest;
   readonly resolve: (reply: Reply) => void;
   deadline?: Deadline;
+  /** It is recorded, and may be shown. */
+  put?: boolean;
   /** Its answer is being recorded; a second one comes too late. */
   answered?: boolean;
 }

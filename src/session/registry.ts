@@ -11,7 +11,7 @@ import { RegistryClosed, SessionGone, SessionLimitError } from "../errors.ts";
 import type { ClientInfo, ServerChange } from "../events.ts";
 import { type Clock, systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault } from "../runtime/run-host.ts";
+import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
@@ -20,7 +20,7 @@ import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.
 import { Journal } from "./journal.ts";
 import { Sealer } from "./sealer.ts";
 import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
-import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
+import type { EndedCall, ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 export interface RegistryOptions {
   /** How many calls may be alive at once; 10,000 unless told. */
@@ -42,10 +42,14 @@ export interface RegistryOptions {
   /** Seals sensitive answers in the store; with a key of its own unless told. */
   readonly sealer?: Sealer;
   readonly clock?: Clock;
+  /** Who answers samples besides the client. */
+  readonly sampling?: SamplingSetup;
   /** Hears of tools that break; prints to the error output unless told. */
   readonly report?: (fault: Fault) => void;
   /** Hears of what tools announce to every client. */
   readonly announce?: (change: ServerChange) => void;
+  /** Hears of every call that has ended, for a log or a count. */
+  readonly onCall?: (call: EndedCall) => void;
 }
 
 /** A caller who says nothing about itself is part of this program, and can answer anything. */
@@ -61,6 +65,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly logLimits: LogLimits;
+  readonly sampling: SamplingSetup;
   readonly sealer?: Sealer;
   readonly report: (fault: Fault) => void;
   readonly announce: (change: ServerChange) => void;
@@ -74,7 +79,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #finished = new Map<string, LiveToolSession>();
   #finishedBytes = 0;
   #closed = false;
+  #draining = false;
   #closing: Promise<void> | undefined;
+  /** Called whenever there may be nothing at work any more. */
+  #settled: (() => void) | undefined;
   #emptied: (() => void) | undefined;
   /** Sessions that the store is about to forget. */
   #deletions = 0;
@@ -85,6 +93,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#destroyScope = destroy;
     this.#options = options;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
+    this.sampling = options.sampling ?? {};
     this.logLimits = {
       maxEvents: options.maxEvents ?? 1_000,
       maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
@@ -130,13 +139,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   open(
     tool: Definition,
     params: unknown,
-    { client = IN_PROCESS, principal = "", answers }: ToolSessionOptions = {},
+    { client = IN_PROCESS, principal = "", answers, trace }: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
-    if (this.#closed) throw new RegistryClosed();
+    if (this.#closed || this.#draining) throw new RegistryClosed();
     if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
     if (answers) session.presets = new Map(answers);
+    if (trace) session.trace = trace;
     session.owner = owner;
     this.#live.set(session.id, session);
     const { store } = this.#options;
@@ -190,8 +200,54 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         this.#evict();
       }
       if (this.#empty) this.#emptied?.();
+      this.#tellEnded(session);
     }
+    this.#settled?.();
     this.#reschedule(session);
+  }
+
+  #tellEnded(session: LiveToolSession): void {
+    const { onCall } = this.#options;
+    if (!onCall) return;
+    const { id: sessionId, toolName, client, principal, createdAt } = session;
+    const { kind } = session.tool;
+    const duration = this.deadlines.now() - createdAt;
+    try {
+      onCall({
+        kind,
+        toolName,
+        sessionId,
+        client,
+        principal,
+        duration,
+        outcome: session.outcome!,
+      });
+    } catch (error) {
+      this.report({ what: "its end could not be told", toolName, sessionId, error });
+    }
+  }
+
+  /**
+   * Starts no calls any more, and waits until none is at work, but not longer than
+   * that. Calls that wait for an answer are not at work; they can still be answered.
+   */
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    if (!this.#atWork) return;
+    await new Promise<void>((resolve) => {
+      const deadline = this.deadlines.add(ms, resolve);
+      this.#settled = () => {
+        if (this.#atWork) return;
+        deadline.cancel();
+        resolve();
+      };
+    });
+    this.#settled = undefined;
+  }
+
+  get #atWork(): boolean {
+    for (const session of this.#live.values()) if (!session.waiting) return true;
+    return false;
   }
 
   /** Halts every call, waits until all have cleaned up, and starts none any more. */

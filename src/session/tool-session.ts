@@ -28,10 +28,11 @@ import type {
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
+  TraceContext,
   WithdrawalReason,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost } from "../runtime/run-host.ts";
+import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import { sameAnswer } from "./answers.ts";
@@ -46,6 +47,7 @@ export interface SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly logLimits: LogLimits;
+  readonly sampling: SamplingSetup;
   /** Seals what is sensitive for a store; absent where nothing is stored. */
   readonly sealer?: Sealer;
   announce(change: ServerChange): void;
@@ -73,7 +75,10 @@ export interface Answer {
 export class LiveToolSession implements ToolSession, RunHost {
   readonly id: string;
   readonly tool: Definition;
-  readonly client: ClientInfo;
+  /** As it described itself last; one without sessions does so with every request. */
+  client: ClientInfo;
+  /** Where the caller stands in a trace of its own. */
+  trace: TraceContext = {};
   readonly log: EventLog;
   /** On whose behalf it runs. */
   readonly principal: string;
@@ -83,6 +88,8 @@ export class LiveToolSession implements ToolSession, RunHost {
   updatedAt: number;
   /** Until when it is kept after its end at least, because somebody was told so. */
   keepUntil = 0;
+  /** Since when it is a task, if it is one. Milliseconds since the epoch. */
+  taskSince: number | undefined;
   /** Answers that came with the call; each serves the first question with its name. */
   presets: Map<string, Response> | undefined;
   /** How many streams and requests look at this session; the registry counts. */
@@ -128,6 +135,10 @@ export class LiveToolSession implements ToolSession, RunHost {
     return this.#home.deadlines;
   }
 
+  get sampling(): SamplingSetup {
+    return this.#home.sampling;
+  }
+
   get outcome(): ToolSessionOutcome | undefined {
     return this.#outcome;
   }
@@ -157,7 +168,7 @@ export class LiveToolSession implements ToolSession, RunHost {
   openRequests(): ToolSessionRequest[] {
     if (!this.#pending) return [];
     return [...this.#pending.open.values()]
-      .filter((open) => !open.answered)
+      .filter((open) => open.put && !open.answered)
       .map((open) => open.request);
   }
 
@@ -175,8 +186,8 @@ export class LiveToolSession implements ToolSession, RunHost {
     if (this.#outcome) return this.#outcome.status;
     if (!this.#started) return "initializing";
     let sampling = false;
-    for (const { request, answered } of this.#pending?.open.values() ?? []) {
-      if (answered) continue;
+    for (const { request, put, answered } of this.#pending?.open.values() ?? []) {
+      if (!put || answered) continue;
       if (request.type !== "sample_request") return "awaiting_elicit";
       sampling = true;
     }
@@ -220,12 +231,15 @@ export class LiveToolSession implements ToolSession, RunHost {
     const outcomes = answers.map((answer) => this.#outcomeOf(answer));
     if (outcomes.includes("conflicting")) return outcomes;
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
-    const bodies = taken.map(({ requestId, response }) => {
+    // Before anything changes: an answer that cannot even be written down leaves all open.
+    const bodies = taken.map(({ requestId, response }) =>
+      this.#answerBody(this.#pending!.open.get(requestId)!.request, response)
+    );
+    for (const { requestId } of taken) {
       const open = this.#pending!.open.get(requestId)!;
       open.answered = true;
       open.deadline?.cancel();
-      return this.#answerBody(open.request, response);
-    });
+    }
     bodies.forEach((body, i) =>
       this.log.append(body, i === bodies.length - 1 ? () => this.#deliver(taken) : undefined)
     );
@@ -290,18 +304,20 @@ export class LiveToolSession implements ToolSession, RunHost {
       }
       const pending = this.#pending ??= new Pending();
       const request = pending.number(this.id, question);
-      const open: OpenRequest = { request, resolve };
+      const preset = this.presets?.get(request.name);
+      // Whoever hears of the question must not think that it waits.
+      const open: OpenRequest = { request, resolve, answered: preset !== undefined };
       if (timeout !== undefined) {
         open.deadline = this.deadlines.add(timeout, () => {
           this.#withdraw(request.id, "timeout", () => resolve({ type: "timeout" }));
         });
       }
       pending.open.set(request.id, open);
-      this.log.append(request);
+      this.log.append(request, () => open.put = true);
       this.#changed();
-      const preset = this.presets?.get(request.name);
       if (preset !== undefined) {
         this.presets!.delete(request.name);
+        open.answered = false;
         this.respond(request.id, preset);
       }
       return () => this.#withdraw(request.id, "halted");

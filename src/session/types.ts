@@ -10,8 +10,9 @@ import type {
   ToolSessionEvent,
   ToolSessionOutcome,
   ToolSessionStatus,
+  TraceContext,
 } from "../events.ts";
-import type { FinalizedMcpTool } from "../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 
 /** One run of a tool, from its call to its result. */
 export interface ToolSession {
@@ -45,6 +46,20 @@ export interface ToolSessionOptions {
   readonly principal?: string;
   /** Answers that are known beforehand; each serves the first question with its key. */
   readonly answers?: ReadonlyMap<string, Response>;
+  /** Where the caller stands in a trace of its own. */
+  readonly trace?: TraceContext;
+}
+
+/** A call that has ended, as a log would tell of it. What was said in it is not in here. */
+export interface EndedCall {
+  readonly kind: Definition["kind"];
+  readonly toolName: string;
+  readonly sessionId: string;
+  readonly client: ClientInfo;
+  readonly principal: string;
+  readonly outcome: ToolSessionOutcome;
+  /** Milliseconds from the call to its end, waiting included. */
+  readonly duration: number;
 }
 
 /** All live sessions, and the finished ones that somebody may still want to read. */

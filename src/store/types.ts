@@ -21,6 +21,10 @@ export interface ToolSessionEntry {
   readonly createdAt: number;
   /** Grows with every owner. */
   readonly epoch: number;
+  /** Which version of the tool began it. */
+  readonly toolVersion?: string;
+  /** After this, in milliseconds since the epoch, the store may forget it. */
+  readonly expiresAt?: number;
   /** What the layers above want to find again. */
   readonly meta?: JsonObject;
 }
@@ -52,4 +56,18 @@ export interface ToolSessionStore {
   ): Operation<void>;
   /** The events after an LSN, in order; none for a session that is not there. */
   read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
+}
+
+/** What is kept of a client of the legacy era, so that it finds itself again after a restart. */
+export interface ClientSessionRecord {
+  readonly id: string;
+  readonly expiresAt: number;
+  readonly state: JsonObject;
+}
+
+/** Where client sessions live; a store of its own, because the modern era has none. */
+export interface ClientSessionStore {
+  get(id: string): Operation<ClientSessionRecord | null>;
+  set(id: string, record: ClientSessionRecord): Operation<void>;
+  delete(id: string): Operation<void>;
 }

@@ -11,6 +11,7 @@ import type {
   ToolSessionEvent,
   ToolSessionRequest,
 } from "../events.ts";
+import type { SamplingSetup } from "../runtime/run-host.ts";
 import type { InferInput } from "../schema/types.ts";
 import type { ElicitsMap } from "../tool/types.ts";
 import type { ManualClock } from "./manual-clock.ts";
@@ -49,6 +50,8 @@ export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   roots?: readonly Root[];
   /** What the client can do; everything unless told. */
   client?: ClientInfo;
+  /** Who answers samples besides the client; nobody unless told. */
+  sampling?: SamplingSetup;
   clock?: ManualClock;
 }
 

@@ -47,6 +47,7 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
     clock,
     maxEvents: Infinity,
     maxBytes: Infinity,
+    ...(script.sampling && { sampling: script.sampling }),
     report: ({ error }) => faults.push(error),
   });
   try {

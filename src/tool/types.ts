@@ -6,9 +6,24 @@ import type {
   ElicitTimeout,
   ElicitUrlConfig,
   ElicitUrlResult,
-  McpToolSampleConfig,
+  NarrowedElicitOptions,
+  Narrower,
+} from "../backchannel/elicit-types.ts";
+import type {
+  SampleConfigPlain,
+  SampleConfigWithSchema,
+  SampleConfigWithTools,
+  SampleInput,
   SampleResult,
-} from "../backchannel/types.ts";
+  SampleResultWithParsed,
+  SampleResultWithToolCalls,
+  SampleSchemaConfig,
+  SampleSchemaResult,
+  SampleToolsConfig,
+  SampleToolsResult,
+  SamplingToolDefinition,
+  ToolCallOf,
+} from "../backchannel/sample-types.ts";
 import type { ElicitForm } from "../backchannel/elicit.ts";
 import type {
   ContentAnnotations,
@@ -26,6 +41,7 @@ import type {
   PromptResult,
   ResourceResult,
   Root,
+  TraceContext,
 } from "../events.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
 import type { UriPattern } from "./uri-pattern.ts";
@@ -108,6 +124,8 @@ export type ElicitContext<E extends ElicitDefinition> = E extends
 export interface McpToolServerContext {
   readonly sessionId: string;
   readonly client: ClientInfo;
+  /** The caller's place in a distributed trace; empty if it gave none. */
+  readonly trace: TraceContext;
   /** Tells the client something. What it shows depends on the level it asked for. */
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
   /** Tells how far the tool has come. Without a number, each call counts one. */
@@ -144,8 +162,22 @@ export interface McpToolContext extends McpToolServerContext {
   startTask(): Operation<void>;
   /** The directories and files that the client has opened to servers. */
   roots(): Operation<readonly Root[]>;
-  /** Asks the model. */
-  sample(config: McpToolSampleConfig): Operation<SampleResult>;
+  /** Asks the model for text. */
+  sample(config: SampleConfigPlain & SampleInput): Operation<SampleResult>;
+  /** Asks the model for data; `parsed` is null if the answer did not fit. */
+  sample<S extends SchemaInput>(
+    config: SampleConfigWithSchema<S> & SampleInput,
+  ): Operation<SampleResultWithParsed<Infer<S>>>;
+  /** Asks the model to call tools, which are yours to run. */
+  sample(config: SampleConfigWithTools & SampleInput): Operation<SampleResultWithToolCalls>;
+  /** Asks the model for data until it fits; throws `SampleValidationError` when tries run out. */
+  sampleSchema<S extends SchemaInput>(
+    config: SampleSchemaConfig<S>,
+  ): Operation<SampleSchemaResult<Infer<S>>>;
+  /** Asks the model to call a tool until it does, with arguments that fit. */
+  sampleTools<const T extends SamplingToolDefinition>(
+    config: SampleToolsConfig<T>,
+  ): Operation<SampleToolsResult<ToolCallOf<T>>>;
   /** Runs part of the tool with a conversation and limits of its own. */
   branch<T>(
     body: (ctx: this) => Operation<T>,
@@ -165,6 +197,19 @@ export interface McpToolContextWithElicits<E extends ElicitsMap> extends McpTool
     ask: { message: string } & ElicitContext<E[K]>,
     options: ElicitOptions,
   ): Operation<ElicitResult<ElicitContext<E[K]>, ElicitAnswer<E[K]>> | ElicitTimeout>;
+  /** Asks with a form that offers less than the declared one. */
+  elicit<K extends keyof E & string, S extends SchemaInput>(
+    key: K,
+    ask: { message: string } & ElicitContext<E[K]>,
+    options: { readonly response: Narrower<S, ElicitAnswer<E[K]>>; readonly timeout?: never },
+  ): Operation<ElicitResult<ElicitContext<E[K]>, Infer<S>>>;
+  elicit<K extends keyof E & string, S extends SchemaInput>(
+    key: K,
+    ask: { message: string } & ElicitContext<E[K]>,
+    options: Omit<NarrowedElicitOptions, "response"> & {
+      readonly response: Narrower<S, ElicitAnswer<E[K]>>;
+    },
+  ): Operation<ElicitResult<ElicitContext<E[K]>, Infer<S>> | ElicitTimeout>;
 }
 
 /** A result written out in full. */

@@ -264,6 +264,16 @@ describe("EventLog with a journal", () => {
     assert.equal(log.firstLSN, 49);
   });
 
+  it("shows a large batch to a reader that keeps up before it drops the front of it", () => {
+    const { log } = journalled({ maxEvents: 2 });
+    const seen: number[] = [];
+    log.watch(() => seen.push(...lsns(log.after(seen.length))));
+    for (let n = 1; n <= 10; n++) log.append(progress(n));
+    log.recorded(10);
+    assert.deepEqual(seen, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    assert.equal(log.firstLSN, 9);
+  });
+
   it("finds what is not recorded yet", () => {
     const { log } = journalled();
     log.append(progress(7));

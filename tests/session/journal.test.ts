@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { run } from "effection";
-import { InMemoryToolSessionStore } from "../../src/mod.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import {
   accept,

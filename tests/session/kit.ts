@@ -2,21 +2,14 @@
 import assert from "node:assert/strict";
 import { action, type Operation, run } from "effection";
 import { z } from "zod";
-import {
-  createManualClock,
-  createMcpTool,
-  type Fault,
-  type FinalizedMcpTool,
-  InMemoryToolSessionStore,
-  type ManualClock,
-  type RegistryOptions,
-  type ToolResult,
-  type ToolSessionEntry,
-  type ToolSessionEvent,
-  type ToolSessionOutcome,
-  type ToolSessionStore,
-} from "../../src/mod.ts";
-import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
+import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../../src/events.ts";
+import type { Fault } from "../../src/runtime/run-host.ts";
+import { LiveToolSessionRegistry, type RegistryOptions } from "../../src/session/registry.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
+import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
+import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.ts";
+import { createMcpTool } from "../../src/tool/builder.ts";
+import type { FinalizedMcpTool } from "../../src/tool/types.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 
 export interface Kit {

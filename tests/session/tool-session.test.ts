@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { all, race, run, suspend } from "effection";
+import { all, type Operation, race, run, suspend } from "effection";
 import { z } from "zod";
-import { createMcpTool, type ElicitRequest } from "../../src/mod.ts";
+import type { ElicitRequest } from "../../src/events.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
+import { createMcpTool } from "../../src/tool/builder.ts";
 import { LiveToolSession } from "../../src/session/tool-session.ts";
 import { describe, it } from "../suite.ts";
 import {
@@ -22,11 +24,11 @@ const SAID = { role: "assistant", model: "m", content: { type: "text", text: "sa
 
 /** Asks `n` and `m` at the same time. */
 const both = tool(function* (ctx) {
-  const [n, m] = yield* all([
-    ctx.elicit("n", { message: "n?" }),
-    ctx.elicit("m", { message: "m?" }),
-  ]);
-  return `${n.content.n} ${m.content.n}`;
+  const keys = ["n", "m"];
+  const ask = (key: string): Operation<{ content: { n: number } }> =>
+    ctx.elicit(key, { message: "?" });
+  const answers = yield* all(keys.map(ask));
+  return answers.map(({ content }) => content.n).join(" ");
 });
 
 describe("ToolSession.status()", () => {
@@ -52,7 +54,7 @@ describe("ToolSession.status()", () => {
       await ended(session);
       assert.equal(await run(() => session.status()), "cancelled");
       assert.deepEqual(seen, ["running", "running"]);
-      const unborn = new LiveToolSession(registry, "x", askTool, { capabilities: {} });
+      const unborn = new LiveToolSession(registry, "x", askTool, { capabilities: {} }, "");
       assert.equal(unborn.currentStatus(), "initializing");
     }),
   );
@@ -177,11 +179,12 @@ describe("ToolSession.respondToElicit()", () => {
           }),
       );
       const id = questionOf(session);
-      assert.throws(() => session.respond(id, null as never), TypeError);
+      const content = { pin: 1n as unknown as string };
+      assert.throws(() => session.respond(id, { action: "accept", content }), TypeError);
       assert.equal(session.currentStatus(), "awaiting_elicit");
       assert.equal(session.respond(id, { action: "decline" }), "accepted");
       assert.equal(await textOf(session), "decline");
-    }),
+    }, { store: new InMemoryToolSessionStore() }),
   );
 
   it(

@@ -5,7 +5,6 @@
  * `<stream>.<lsn>-<lsn>…`: where the reader stands in the log of each call. So an
  * id says everything that a resumption needs to know.
  */
-import { encodeProgress } from "../../protocol/legacy/encode.ts";
 import { frame } from "../../protocol/sse.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
 import type { Call } from "./call.ts";
@@ -31,12 +30,15 @@ export class CallStream implements Feed {
     return `${this.number}.${this.#cursors.join("-")}`;
   }
 
-  /** Goes to a place. False if there is no such place on this stream. */
-  seek(cursors: readonly number[]): boolean {
+  /** Whether there is such a place on this stream, and something to be read after it. */
+  canResumeAt(cursors: readonly number[]): boolean {
     if (cursors.length !== this.calls.length) return false;
-    if (cursors.some((cursor, i) => cursor > this.calls[i]!.session.log.lastLSN)) return false;
+    if (this.calls.some(({ session }, i) => cursors[i]! > session.log.lastLSN)) return false;
+    return this.calls.some((call, i) => call.hasMoreAfter(cursors[i]!));
+  }
+
+  seek(cursors: readonly number[]): void {
     this.#cursors = [...cursors];
-    return true;
   }
 
   read(): string {
@@ -65,11 +67,8 @@ export class CallStream implements Feed {
     if (silence < this.#lastBeat) this.#lastBeat = 0;
     if (silence - this.#lastBeat < this.#heartbeat) return undefined;
     this.#lastBeat = silence;
-    const call = this.calls.find(({ session, progressToken }) =>
-      !session.outcome && progressToken !== undefined
-    );
-    const beat = call && encodeProgress(call, Math.max(0, call.progress));
-    return beat && frame(beat);
+    const beats = this.calls.map((call) => call.heartbeat()).filter((beat) => beat !== undefined);
+    return beats.length > 0 ? beats.map((beat) => frame(beat)).join("") : undefined;
   }
 }
 

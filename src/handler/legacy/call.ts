@@ -1,9 +1,11 @@
 /** One call of a legacy client: its request's id, and the session that serves it. */
 import type { JsonObject } from "../../content.ts";
 import type { LogLevel, ToolSessionEvent } from "../../events.ts";
+import { isFinal } from "../../events.ts";
 import { EventsGone } from "../../errors.ts";
-import type { RpcId } from "../../protocol/json-rpc.ts";
-import { encodeEvent, type LegacyCall } from "../../protocol/legacy/encode.ts";
+import { errorText, INTERNAL_ERROR, type RpcId } from "../../protocol/json-rpc.ts";
+import { encodeEvent, encodeHeartbeat, type LegacyCall } from "../../protocol/legacy/encode.ts";
+import { ProgressTrack } from "../../protocol/legacy/progress.ts";
 import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { LiveToolSession, SessionOwner } from "../../session/tool-session.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -12,8 +14,12 @@ export class Call implements LegacyCall, SessionOwner {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
-  progress = -Infinity;
+  readonly progress = new ProgressTrack();
   session!: LiveToolSession;
+  /** The registry has forgotten its session. */
+  isGone = false;
+  /** The tool has asked to let the client go. */
+  hungUp = false;
   /** Ends the connection that carries this call, if there is one. */
   disconnect: (() => void) | undefined;
   /** Called when the session is forgotten. */
@@ -34,9 +40,33 @@ export class Call implements LegacyCall, SessionOwner {
     return this.client.logLevel;
   }
 
+  get usesTools(): boolean {
+    return this.client.info.capabilities.sampling?.tools !== undefined;
+  }
+
   /** Whether everything up to the end has been read. */
   isReadTo(cursor: number): boolean {
     return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
+  }
+
+  /** Whether anything is left to be told after an LSN, now or later. */
+  hasMoreAfter(lsn: number): boolean {
+    if (!this.session.outcome) return true;
+    let more = false;
+    this.messagesAfter(lsn, () => more = true);
+    return more;
+  }
+
+  /** The one message of a call that has ended; null if it has none, undefined if it takes a stream. */
+  get onlyMessage(): string | null | undefined {
+    if (!this.session.outcome) return undefined;
+    let only: string | undefined;
+    let count = 0;
+    this.messagesAfter(0, (message) => {
+      only = message;
+      count++;
+    });
+    return count > 1 ? undefined : only ?? null;
   }
 
   /**
@@ -50,10 +80,15 @@ export class Call implements LegacyCall, SessionOwner {
     let cursor = lsn;
     for (const event of this.#eventsAfter(lsn, send)) {
       cursor = event.lsn;
-      const message = encodeEvent(event, this);
+      const message = this.#encode(event);
       if (message !== undefined) send(message, cursor);
     }
     return cursor;
+  }
+
+  /** A sign of life that counts as progress, if the caller wants to hear of that. */
+  heartbeat(): string | undefined {
+    return this.session.outcome ? undefined : encodeHeartbeat(this);
   }
 
   #eventsAfter(
@@ -68,9 +103,26 @@ export class Call implements LegacyCall, SessionOwner {
       const kept = log.after(error.firstLSN - 1);
       for (const request of this.session.openRequests()) {
         if (kept.some((event) => "id" in event && event.id === request.id)) continue;
-        send(encodeEvent({ ...request, lsn: 0 }, this)!, undefined);
+        const message = this.#encode({ ...request, lsn: 0 });
+        if (message !== undefined) send(message, undefined);
       }
       return kept;
+    }
+  }
+
+  /** Whoever reads must not suffer from what an author put into an event. */
+  #encode(event: ToolSessionEvent): string | undefined {
+    try {
+      return encodeEvent(event, this);
+    } catch (error) {
+      const { id: sessionId, toolName } = this.session;
+      const what = `its ${event.type} could not be sent`;
+      this.client.core.registry.report({ what, toolName, sessionId, error });
+      if (!isFinal(event)) return undefined;
+      return errorText(this.id, {
+        code: INTERNAL_ERROR,
+        message: "Cannot send the result: it has no JSON; the server's log has the details",
+      });
     }
   }
 
@@ -79,11 +131,13 @@ export class Call implements LegacyCall, SessionOwner {
   }
 
   gone(session: LiveToolSession): void {
+    this.isGone = true;
     this.client.callsBySession.delete(session.id);
     this.forgotten?.();
   }
 
   hangUp(): void {
+    this.hungUp = true;
     this.disconnect?.();
   }
 }

@@ -2,8 +2,10 @@
  * A client of the legacy era, from `initialize` to the end: what it said about
  * itself, and the calls it has under way. It knows messages, but no transport.
  */
-import type { ClientCapabilities, ClientInfo, LogLevel, ServerChange } from "../../events.ts";
-import { notificationText, type RpcId } from "../../protocol/json-rpc.ts";
+import type { JsonObject } from "../../content.ts";
+import type { ClientInfo, LogLevel, ServerChange } from "../../events.ts";
+import { isObject, notificationText, type RpcId } from "../../protocol/json-rpc.ts";
+import { declaredCapabilities } from "../../protocol/legacy/capabilities.ts";
 import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
 import type { ServerCore } from "../core.ts";
@@ -11,24 +13,37 @@ import type { Call } from "./call.ts";
 import type { CallStream } from "./call-stream.ts";
 import { StandingStream } from "./standing-stream.ts";
 
+/** Something under way that can be stopped. */
+interface Stoppable {
+  halt(): void;
+}
+
 export class ClientSession {
   readonly id: string;
   readonly principal: string;
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
   info: ClientInfo = { capabilities: {} };
+  initialized = false;
+  ended = false;
   logLevel: LogLevel = "info";
   lastSeen: number;
+  /** When it was last put behind all the others. */
+  placedAt: number;
   /** When it is forgotten, if nobody uses it. */
   expiry: Deadline | undefined;
   /** Calls under way, by the ids that the client gave them. */
   readonly calls = new Map<RpcId, Call>();
   /** Those, and the ones that ended lately, by the ids of their sessions. */
   readonly callsBySession = new Map<string, Call>();
+  /** Lists and completions that take a while, by the ids that the client gave them. */
+  readonly queries = new Map<RpcId, Stoppable>();
   /** Streams that can be resumed, by number. */
   readonly streams = new Map<number, CallStream>();
   readonly standing = new StandingStream();
   readonly subscriptions = new Set<string>();
+  /** What the server told of itself; it never speaks of anything else. */
+  #offered: JsonObject = {};
   #lastStream = 0;
   #deafen: () => void;
 
@@ -36,22 +51,25 @@ export class ClientSession {
     this.id = id;
     this.principal = principal;
     this.core = core;
-    this.lastSeen = core.deadlines.now();
+    this.lastSeen = this.placedAt = core.deadlines.now();
     this.#deafen = core.changes.listen((change) => this.#hear(change));
   }
 
-  /** What the client told in `initialize`. */
+  /** What each side told the other in `initialize`. */
   introduce(
     version: LegacyVersion,
     { name, version: clientVersion }: { name?: unknown; version?: unknown },
-    capabilities: ClientCapabilities,
+    capabilities: JsonObject,
+    offered: JsonObject,
   ): void {
     this.version = version;
+    this.initialized = true;
+    this.#offered = offered;
     this.info = {
       ...(typeof name === "string" && { name }),
       ...(typeof clientVersion === "string" && { version: clientVersion }),
       protocolVersion: version,
-      capabilities,
+      capabilities: declaredCapabilities(capabilities, version),
     };
   }
 
@@ -59,17 +77,24 @@ export class ClientSession {
     return ++this.#lastStream;
   }
 
+  /** Whether a request with this id is under way. */
+  isAnswering(id: RpcId): boolean {
+    return this.calls.has(id) || this.queries.has(id);
+  }
+
   /** True while it is worth keeping although the client is silent. */
   get busy(): boolean {
-    if (this.calls.size > 0 || this.standing.connection) return true;
+    if (this.calls.size > 0 || this.queries.size > 0 || this.standing.connection) return true;
     for (const stream of this.streams.values()) if (stream.connection) return true;
     return false;
   }
 
   /** Halts all calls and ends all streams. */
   end(reason: string): void {
+    this.ended = true;
     this.#deafen();
     for (const call of [...this.calls.values()]) call.session.halt(reason, "caller");
+    for (const query of [...this.queries.values()]) query.halt();
     for (const stream of [...this.streams.values()]) stream.connection?.end();
     this.standing.connection?.end();
     this.streams.clear();
@@ -77,6 +102,7 @@ export class ClientSession {
 
   #hear(change: ServerChange): void {
     if (change.type === "list_changed") {
+      if (!isObject(this.#offered[change.list])) return;
       this.standing.post(notificationText(`notifications/${change.list}/list_changed`));
     } else if (this.subscriptions.has(change.uri)) {
       this.standing.post(notificationText("notifications/resources/updated", { uri: change.uri }));

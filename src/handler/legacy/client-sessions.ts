@@ -33,7 +33,9 @@ export class ClientSessions {
   find(id: string, principal: string): ClientSession | undefined {
     const session = this.#sessions.get(id);
     if (!session || session.principal !== principal) return undefined;
-    if (this.#core.deadlines.now() - session.lastSeen > REORDER_AFTER) {
+    const now = this.#core.deadlines.now();
+    if (now - session.placedAt > REORDER_AFTER) {
+      session.placedAt = now;
       this.#sessions.delete(id);
       this.#sessions.set(id, session);
     }

@@ -1,5 +1,10 @@
 /** The legacy era over Streamable HTTP: POST, GET and DELETE on one address. */
-import { INVALID_REQUEST, readMessage, type RpcMessage } from "../../protocol/json-rpc.ts";
+import {
+  errorText,
+  INVALID_REQUEST,
+  readMessage,
+  type RpcMessage,
+} from "../../protocol/json-rpc.ts";
 import { frame, KEEP_ALIVE, primingFrame } from "../../protocol/sse.ts";
 import { isLegacyVersion, since } from "../../protocol/versions.ts";
 import type { ServerCore } from "../core.ts";
@@ -14,6 +19,7 @@ import { receive, type Received } from "./receive.ts";
 import { STANDING, type StandingStream } from "./standing-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
+const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
 
 export class LegacyHttp {
   readonly #core: ServerCore;
@@ -43,7 +49,7 @@ export class LegacyHttp {
     if (client instanceof Response) return client;
     client.lastSeen = this.#core.deadlines.now();
     const lastEventId = request.headers.get("last-event-id");
-    if (lastEventId === null) return this.#open(client, client.standing, []);
+    if (lastEventId === null) return this.#open(client, client.standing) ?? busy(503, NO_ROOM);
     const position = parsePosition(lastEventId);
     if (!position) {
       return refuse(400, `Cannot resume after "${lastEventId}": it is no event id of this server`);
@@ -51,10 +57,12 @@ export class LegacyHttp {
     const { stream, cursors } = position;
     const feed = stream === STANDING ? client.standing : client.streams.get(stream);
     // 405 is what stops every client in use from asking again and again.
-    if (!feed || !feed.seek(cursors) || feed.done) {
-      return refuse(405, `Cannot resume after "${lastEventId}": nothing follows it`);
+    if (!feed?.canResumeAt(cursors)) {
+      return refuse(405, `Cannot resume after "${lastEventId}": nothing follows it`, undefined, {
+        allow: "POST, GET, DELETE",
+      });
     }
-    return this.#open(client, feed, feed instanceof CallStream ? feed.calls : []);
+    return this.#open(client, feed, { cursors }) ?? busy(503, NO_ROOM);
   }
 
   delete(request: Request, principal: string): Response {
@@ -72,7 +80,7 @@ export class LegacyHttp {
     const received = receive(client, message);
     if (received.type !== "reply") throw new TypeError("initialize is always answered at once");
     // A session that could not be initialized has told nothing about itself.
-    if (!client.info.protocolVersion) {
+    if (!client.initialized) {
       this.sessions.end(client, "it was not initialized");
       return json(received.text);
     }
@@ -92,11 +100,7 @@ export class LegacyHttp {
     if (id === null) {
       return refuse(400, "Cannot serve the request: it names no session; send initialize first");
     }
-    return this.sessions.find(id, principal) ??
-      refuse(404, {
-        code: -32001,
-        message: "Cannot find the session: it has ended or expired; send initialize again",
-      });
+    return this.sessions.find(id, principal) ?? sessionGone();
   }
 
   async #respond(client: ClientSession, received: Received): Promise<Response> {
@@ -104,7 +108,7 @@ export class LegacyHttp {
       case "accepted":
         return accepted();
       case "refused":
-        return refuse(400, received.problem);
+        return refuse(400, received.problem, received.id);
       case "busy":
         return busy(received.lasting ? 503 : 429, received.problem, received.id);
       case "reply":
@@ -123,56 +127,73 @@ export class LegacyHttp {
     replies: readonly string[] = [],
     batch = false,
   ): Promise<Response> {
-    for (const call of calls) if (!call.session.outcome) await this.#soon(call);
-    const answers = calls.map((call) => onlyMessage(call));
+    const undecided = calls.filter((call) => isUndecided(call));
+    if (undecided.length > 0) await Promise.all(undecided.map((call) => this.#soon(call)));
+    if (client.ended) return sessionGone();
+    const answers = calls.map((call) => call.onlyMessage);
     if (answers.every((answer) => answer !== undefined)) {
-      for (const call of calls) this.#core.registry.forget(call.session);
-      const all = [...replies, ...answers as string[]];
-      return json(batch ? `[${all.join(",")}]` : all[0]!);
+      for (const { session } of calls) this.#core.registry.forget(session);
+      const texts = [...replies, ...answers.filter((answer) => answer !== null)];
+      // Nobody waits for the answer to a call that its caller has cancelled.
+      if (texts.length === 0) return new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
+      return json(batch ? `[${texts.join(",")}]` : texts[0]!);
     }
-    const { heartbeat, maxStreams } = this.#core.limits;
-    if (this.#core.streams >= maxStreams) {
+    const stream = new CallStream(client.nextStream(), calls, this.#core.limits.heartbeat);
+    const first = replies.map((text) => frame(text)).join("");
+    const response = this.#open(client, stream, { first });
+    if (!response) {
       for (const { session } of calls) session.halt("too many streams are open");
-      return busy(503, `Cannot start the call: ${maxStreams} streams are open; try again later`);
+      return busy(503, NO_ROOM, batch ? undefined : calls[0]!.id);
     }
-    const stream = new CallStream(client.nextStream(), calls, heartbeat);
-    client.streams.set(stream.number, stream);
-    for (const call of calls) {
-      client.callsBySession.set(call.session.id, call);
-      call.forgotten = () => client.streams.delete(stream.number);
-      call.disconnect = () => {
-        if (since(client.version, "2025-11-25")) stream.connection?.end();
+    this.#keep(client, stream);
+    return response;
+  }
+
+  /** From here on the stream can be left and found again. */
+  #keep(client: ClientSession, stream: CallStream): void {
+    let left = stream.calls.filter((call) => !call.isGone).length;
+    if (left > 0) client.streams.set(stream.number, stream);
+    // Before 2025-11-25 a client that lost its stream was not bound to come back.
+    const hangUp = since(client.version, "2025-11-25") ? () => stream.connection?.end() : undefined;
+    for (const call of stream.calls) {
+      call.forgotten = () => {
+        if (--left === 0) client.streams.delete(stream.number);
       };
+      call.disconnect = hangUp;
+      if (call.hungUp) hangUp?.();
     }
-    return this.#open(client, stream, calls, replies.map((text) => frame(text)).join(""));
   }
 
   /** Waits for the call's first event, but not for long. */
-  #soon({ session }: Call): Promise<void> | undefined {
-    if (session.log.lastLSN > 0) return undefined;
+  #soon({ session }: Call): Promise<void> {
+    const { registry, deadlines, limits: { decideTime } } = this.#core;
+    registry.hold(session);
     return new Promise((resolve) => {
       const settle = () => {
         deadline.cancel();
         unwatch();
+        registry.letGo(session);
         resolve();
       };
-      const deadline = this.#core.deadlines.add(this.#core.limits.decideTime, settle);
+      const deadline = deadlines.add(decideTime, settle);
       const unwatch = session.log.watch(settle);
     });
   }
 
-  /** Connects a feed. A connection that it had before is ended: each message goes out once. */
+  /**
+   * Connects a feed, unless there is no room. A connection that it had before is
+   * ended: each message goes out once.
+   */
   #open(
     client: ClientSession,
     feed: CallStream | StandingStream,
-    calls: readonly Call[],
-    first = "",
-  ): Response {
+    { cursors, first = "" }: { cursors?: readonly number[]; first?: string } = {},
+  ): Response | undefined {
     const core = this.#core;
-    if (core.closing || core.streams >= core.limits.maxStreams) {
-      return busy(503, "Cannot open a stream: the server has as many as it can; try again later");
-    }
+    if (core.closing || core.streams >= core.limits.maxStreams) return undefined;
     feed.connection?.close();
+    if (cursors) feed.seek(cursors);
+    const calls = feed instanceof CallStream ? feed.calls : [];
     core.streams++;
     for (const { session } of calls) core.registry.hold(session);
     const priming = since(client.version, "2025-11-25")
@@ -202,35 +223,43 @@ export class LegacyHttp {
       return refuse(400, `Cannot take a batch: protocol version ${client.version} has none`);
     }
     if (body.length === 0) return refuse(400, "Cannot take a batch: it is empty");
-    const replies: Promise<string>[] = [];
+    const replies: (string | Promise<string>)[] = [];
     const calls: Call[] = [];
+    let problem: string | undefined;
     for (const item of body) {
-      const message = readMessage(item);
-      const received = message.type === "request" && message.method === "initialize"
-        ? { type: "refused", problem: "Cannot initialize in a batch" } as const
-        : receive(client, message);
+      const received = receiveInBatch(client, readMessage(item));
       if (received.type === "call") calls.push(received.call);
-      else if (received.type === "reply") replies.push(Promise.resolve(received.text));
-      else if (received.type === "later") replies.push(received.text);
+      else if (received.type === "reply" || received.type === "later") replies.push(received.text);
       else if (received.type !== "accepted") {
-        const id = "id" in received ? received.id : undefined;
-        replies.push(refuse(400, { code: INVALID_REQUEST, message: received.problem }, id).text());
+        // What nobody waits for can only be refused as a whole.
+        if (received.id === undefined) problem ??= received.problem;
+        else {
+          const error = { code: INVALID_REQUEST, message: received.problem };
+          replies.push(errorText(received.id, error));
+        }
       }
     }
-    if (replies.length === 0 && calls.length === 0) return accepted();
+    if (replies.length === 0 && calls.length === 0) {
+      return problem === undefined ? accepted() : refuse(400, problem);
+    }
     return await this.#respondToCalls(client, calls, await Promise.all(replies), true);
   }
 }
 
-/** The call's answer, if it has ended and has nothing else to say. */
-function onlyMessage(call: Call): string | undefined {
-  const { session } = call;
-  if (!session.outcome) return undefined;
-  let only: string | undefined;
-  let count = 0;
-  call.messagesAfter(0, (message) => {
-    only = message;
-    count++;
+function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
+  if (message.type === "request" && message.method === "initialize") {
+    return { type: "refused", id: message.id, problem: "Cannot initialize in a batch" };
+  }
+  return receive(client, message);
+}
+
+function isUndecided({ session }: Call): boolean {
+  return !session.outcome && session.log.lastLSN === 0;
+}
+
+function sessionGone(): Response {
+  return refuse(404, {
+    code: -32001,
+    message: "Cannot find the session: it has ended or expired; send initialize again",
   });
-  return count === 1 ? only : undefined;
 }

@@ -6,7 +6,7 @@
 import type { Operation } from "effection";
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError, RegistryClosed, SessionLimitError } from "../../errors.ts";
-import type { ClientCapabilities, Response } from "../../events.ts";
+import type { Response } from "../../events.ts";
 import {
   errorText,
   INTERNAL_ERROR,
@@ -22,21 +22,27 @@ import {
   type RpcNotification,
   type RpcRequest,
 } from "../../protocol/json-rpc.ts";
+import { newerAnswer } from "../../protocol/legacy/forms.ts";
 import { isLogLevel } from "../../protocol/log-level.ts";
-import { isLegacyVersion, LEGACY_VERSIONS } from "../../protocol/versions.ts";
-import { Strand } from "../../runtime/strand.ts";
-import { errorResult } from "../../tool/result.ts";
+import { isLegacyVersion, LEGACY_VERSIONS, since } from "../../protocol/versions.ts";
+import { Strand, type StrandOutcome } from "../../runtime/strand.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import { refusal } from "../../tool/result.ts";
+import type { Definition } from "../../tool/types.ts";
+import { serverCapabilities } from "../capabilities.ts";
 import { QUERIES } from "../queries.ts";
-import { missingCapabilities, type Target, targetOf } from "../runs.ts";
+import { missingCapabilities, resourceAt, type Target, targetOf } from "../runs.ts";
 import { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
-import { serverCapabilities } from "../capabilities.ts";
+
+/** A template has any number of addresses, and each would be kept. */
+const MOST_SUBSCRIPTIONS = 1_000;
 
 export type Received =
   /** Taken; there is nothing to say. */
   | { readonly type: "accepted" }
-  /** Not taken, and the client should know. */
-  | { readonly type: "refused"; readonly problem: string }
+  /** Not taken, and the client should know; with an id, where it may wait for an answer. */
+  | { readonly type: "refused"; readonly id: RpcId | undefined; readonly problem: string }
   /** Not taken now. */
   | {
     readonly type: "busy";
@@ -59,22 +65,24 @@ export function receive(client: ClientSession, message: RpcMessage): Received {
       return notification(client, message);
     case "answer":
       return answer(client, message);
-    case "invalid":
-      return message.id === undefined
-        ? { type: "refused", problem: `Cannot read the message: ${message.problem}` }
-        : reply(errorText(message.id, {
-          code: INVALID_REQUEST,
-          message: `Cannot read the message: ${message.problem}`,
-        }));
+    case "invalid": {
+      const { id, problem } = message;
+      return { type: "refused", id, problem: `Cannot read the message: ${problem}` };
+    }
   }
 }
 
 function request(client: ClientSession, { id, method, params }: RpcRequest): Received {
   try {
+    if (!client.initialized && method !== "initialize" && method !== "ping") {
+      throw new ProtocolError(INVALID_REQUEST, `Cannot ${method} yet: send initialize first`);
+    }
     const target = targetOf(client.core, method, params, RESOURCE_NOT_FOUND);
-    if (target) return call(client, id, target, params);
+    if (target) return refusedNow(client, id) ?? call(client, id, target, params);
     const query = QUERIES[method];
-    if (query) return answered(client, id, () => query(client.core, params));
+    if (query) {
+      return refusedNow(client, id) ?? answered(client, id, () => query(client.core, params));
+    }
     return reply(resultText(id, simple(client, method, params)));
   } catch (error) {
     return failed(client, id, error);
@@ -90,10 +98,7 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
       return initialize(client, params);
     case "logging/setLevel":
       if (!isLogLevel(params.level)) {
-        throw new ProtocolError(
-          INVALID_PARAMS,
-          `Cannot set the log level: "${params.level}" is none`,
-        );
+        throw new ProtocolError(INVALID_PARAMS, "Cannot set the log level: that is none");
       }
       client.logLevel = params.level;
       return {};
@@ -101,7 +106,7 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
       client.subscriptions.add(uriOf(client, params));
       return {};
     case "resources/unsubscribe":
-      client.subscriptions.delete(String(params.uri));
+      client.subscriptions.delete(params.uri as string);
       return {};
     default:
       throw new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
@@ -117,18 +122,28 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
-  client.introduce(version, clientInfo, capabilities as ClientCapabilities);
+  const offered = { ...serverCapabilities(client.core), logging: {} };
+  client.introduce(version, clientInfo, capabilities, offered);
   const { info, instructions } = client.core;
   return {
     protocolVersion: version,
-    capabilities: { ...serverCapabilities(client.core), logging: {} },
+    capabilities: offered,
     serverInfo: { ...info },
     ...(instructions !== undefined && { instructions }),
   };
 }
 
 function uriOf(client: ClientSession, { uri }: JsonObject): string {
-  if (typeof uri === "string" && client.core.catalog.findResource(uri)) return uri;
+  if (typeof uri !== "string") {
+    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing");
+  }
+  if (client.subscriptions.size >= MOST_SUBSCRIPTIONS) {
+    throw new ProtocolError(
+      INVALID_REQUEST,
+      `Cannot subscribe to "${uri}": there are ${MOST_SUBSCRIPTIONS} subscriptions; drop some first`,
+    );
+  }
+  if (resourceAt(client.core, uri)) return uri;
   throw new ProtocolError(
     RESOURCE_NOT_FOUND,
     `Cannot subscribe to "${uri}": there is no such resource`,
@@ -136,37 +151,56 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   );
 }
 
-function call(client: ClientSession, id: RpcId, target: Target, params: JsonObject): Received {
-  if (client.calls.has(id)) {
-    throw new ProtocolError(
-      INVALID_REQUEST,
-      `Cannot start call ${JSON.stringify(id)}: one with this id is under way; use another id`,
-    );
+/** Why a request that may take a while cannot be begun. */
+function refusedNow(client: ClientSession, id: RpcId): Received | undefined {
+  if (client.isAnswering(id)) {
+    const message = `Cannot start request ${
+      JSON.stringify(id)
+    }: one with this id is under way; use another id`;
+    return reply(errorText(id, { code: INVALID_REQUEST, message }));
   }
   const { maxCallsPerClient } = client.core.limits;
-  if (client.calls.size >= maxCallsPerClient) {
-    const problem = `Cannot start a call: ${maxCallsPerClient} are under way already; wait for one`;
-    return { type: "busy", id, problem, lasting: false };
-  }
+  if (client.calls.size + client.queries.size < maxCallsPerClient) return undefined;
+  const problem = `Cannot start a call: ${maxCallsPerClient} are under way already; wait for one`;
+  return { type: "busy", id, problem, lasting: false };
+}
+
+function call(client: ClientSession, id: RpcId, target: Target, params: JsonObject): Received {
   const { definition, args } = target;
   const missing = missingCapabilities(definition, client.info);
-  if (missing) {
-    const what = Object.keys(missing).join(" and ");
-    const who = client.info.name ?? "this client";
-    return reply(resultText(
-      id,
-      errorResult(
-        `Cannot run ${definition.kind} "${definition.name}": it needs ${what}, which ${who} does not support; use a client that does`,
-      ),
-    ));
-  }
+  if (missing) return reply(incapable(client, id, definition, missing));
   const { _meta: meta } = params;
   const call = new Call(id, client, isObject(meta) ? meta : undefined);
+  // Before it runs: it may end at once, and then takes itself off again.
   client.calls.set(id, call);
-  const session = client.core.registry.open(definition, args, { client: client.info }, call);
-  call.session = session;
-  if (!session.outcome) client.callsBySession.set(session.id, call);
+  try {
+    const { info, principal } = client;
+    call.session = client.core.registry.open(definition, args, { client: info, principal }, call);
+  } catch (error) {
+    client.calls.delete(id);
+    throw error;
+  }
+  if (!call.isGone) client.callsBySession.set(call.session.id, call);
   return { type: "call", call };
+}
+
+/** Tells that the client lacks what a definition insists on. */
+function incapable(
+  client: ClientSession,
+  id: RpcId,
+  definition: Definition,
+  missing: JsonObject,
+): string {
+  const what = Object.entries(missing)
+    .map(([name, modes]) => [name, ...Object.keys(modes as object)].join("."))
+    .join(" and ");
+  const refused = refusal(
+    definition,
+    `Cannot run ${definition.kind} "${definition.name}": it needs ${what}, which ${
+      client.info.name ?? "this client"
+    } does not support; use a client that does`,
+  );
+  return refused.type === "result" ? resultText(id, refused.result) : errorText(id, refused.error);
 }
 
 /** Runs a query, and answers at once if it did not have to wait. */
@@ -177,21 +211,34 @@ function answered(
 ): Received {
   let text: string | undefined;
   let settle: ((text: string) => void) | undefined;
-  new Strand(client.core.registry.scope, query, (outcome) => {
-    text = outcome.type === "returned"
-      ? resultText(id, outcome.value)
-      : errorOf(client, id, outcome.type === "threw" ? outcome.error : new RegistryClosed());
+  const strand = new Strand(client.core.registry.scope, query, (outcome) => {
+    client.queries.delete(id);
+    text = answerTo(client, id, outcome);
     settle?.(text);
-  }).start();
+  });
+  strand.start();
   if (text !== undefined) return reply(text);
+  client.queries.set(id, strand);
   return { type: "later", text: new Promise((resolve) => settle = resolve) };
+}
+
+function answerTo(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {
+  switch (outcome.type) {
+    case "returned":
+      return resultText(id, outcome.value);
+    case "threw":
+      return errorOf(client, id, outcome.error);
+    case "halted":
+      return errorText(id, { code: INTERNAL_ERROR, message: "Cannot answer: it was cancelled" });
+  }
 }
 
 function notification(client: ClientSession, { method, params }: RpcNotification): Received {
   if (method === "notifications/cancelled") {
-    const call = client.calls.get(params.requestId as RpcId);
-    const { reason } = params;
-    call?.session.halt(typeof reason === "string" ? reason : "cancelled by the client", "caller");
+    const { requestId, reason } = params;
+    const why = typeof reason === "string" ? reason : "cancelled by the client";
+    client.calls.get(requestId as RpcId)?.session.halt(why, "caller");
+    client.queries.get(requestId as RpcId)?.halt();
   }
   return ACCEPTED;
 }
@@ -201,19 +248,29 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
   const session = client.callsBySession.get(sessionId)?.session;
-  const response = "error" in message ? { error: message.error } : message.result;
-  const outcome = session?.respond(id, response as unknown as Response) ?? "unknown";
+  const outcome = session?.respond(id, responseIn(client, session, message)) ?? "unknown";
   // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
   if (outcome !== "unknown") return ACCEPTED;
   return {
     type: "refused",
+    id: undefined,
     problem: `Cannot take the answer: no request "${id}" is waiting for one`,
   };
 }
 
+function responseIn(client: ClientSession, session: LiveToolSession, message: RpcAnswer): Response {
+  if ("error" in message) return { error: message.error };
+  // Whatever a result has by that name, it is no failure.
+  const { error: _error, ...result } = message.result;
+  const response = result as unknown as Response;
+  if (since(client.version, "2025-11-25")) return response;
+  const request = session.openRequests().find(({ id }) => id === message.id);
+  if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
+  return newerAnswer(request.params.requestedSchema, response);
+}
+
 function failed(client: ClientSession, id: RpcId, error: unknown): Received {
   if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
-    client.calls.delete(id);
     return { type: "busy", id, problem: error.message, lasting: true };
   }
   return reply(errorOf(client, id, error));

@@ -52,7 +52,7 @@ export class LegacySse {
     return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
   }
 
-  async post(request: Request, body: unknown, principal: string): Promise<Response> {
+  post(request: Request, body: unknown, principal: string): Response {
     const id = new URL(request.url).searchParams.get("sessionId");
     const client = id ? this.sessions.find(id, principal) : undefined;
     const outbox = client && this.#outboxes.get(client);
@@ -60,17 +60,16 @@ export class LegacySse {
     const received = receive(client, readMessage(body));
     switch (received.type) {
       case "refused":
-        return refuse(400, received.problem);
+        return refuse(400, received.problem, received.id);
       case "busy":
         return busy(received.lasting ? 503 : 429, received.problem, received.id);
       case "reply":
         outbox.post(received.text);
         break;
       case "later":
-        outbox.post(await received.text);
+        received.text.then((text) => outbox.post(text));
         break;
       case "call":
-        client.callsBySession.set(received.call.session.id, received.call);
         outbox.carry(received.call);
         break;
     }

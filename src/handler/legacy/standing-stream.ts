@@ -28,11 +28,14 @@ export class StandingStream implements Feed {
     this.#wake?.();
   }
 
+  /** Whether there is such a place; something may always follow. */
+  canResumeAt(cursors: readonly number[]): boolean {
+    return cursors.length === 1 && cursors[0]! <= this.#last;
+  }
+
   /** Goes back to a place; what is no longer kept is skipped. */
-  seek([cursor]: readonly number[]): boolean {
-    if (cursor === undefined || cursor > this.#last) return false;
+  seek([cursor = 0]: readonly number[]): void {
     this.#cursor = cursor;
-    return true;
   }
 
   read(): string {

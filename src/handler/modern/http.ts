@@ -1,17 +1,21 @@
 /** The modern era over HTTP: every request is a POST of its own. */
+import type { JsonObject } from "../../content.ts";
 import type { RpcError } from "../../events.ts";
 import {
+  INTERNAL_ERROR,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   readMessage,
   type RpcId,
+  type RpcRequest,
 } from "../../protocol/json-rpc.ts";
 import { mismatch } from "../../protocol/modern/headers.ts";
-import { readMeta } from "../../protocol/modern/meta.ts";
+import { claimedVersion, readMeta, type RequestMeta } from "../../protocol/modern/meta.ts";
+import { frame } from "../../protocol/sse.ts";
 import { MODERN_VERSION } from "../../protocol/versions.ts";
 import type { ServerCore } from "../core.ts";
 import { EventStream, type Feed } from "../event-stream.ts";
-import { accepted, busy, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
+import { accepted, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
 import {
   HEADER_MISMATCH,
   MISSING_CAPABILITY,
@@ -21,6 +25,10 @@ import {
 } from "./receive.ts";
 import type { RunFeed } from "./run-feed.ts";
 import type { Subscription } from "./subscription.ts";
+
+const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
+/** Something at once: some runtimes send the headers with it. */
+const OPENING = ":\n\n";
 
 export class ModernHttp {
   readonly #core: ServerCore;
@@ -34,19 +42,17 @@ export class ModernHttp {
 
   async post(request: Request, body: unknown, principal: string): Promise<Response> {
     const message = readMessage(body);
-    if (message.type === "notification") return accepted();
-    if (message.type !== "request") {
-      const problem = message.type === "invalid" ? message.problem : "this era has no answers";
-      return refuse(400, `Cannot read the message: ${problem}`, message.id);
+    switch (message.type) {
+      case "notification":
+        return accepted();
+      case "answer":
+        return refuse(400, "Cannot read the message: this era has no answers");
+      case "invalid":
+        return refuse(400, `Cannot read the message: ${message.problem}`, message.id);
     }
     const { headers } = request;
-    const meta = readMeta(message.params);
-    if ("problem" in meta) {
-      const error = { code: INVALID_PARAMS, message: `Cannot take the request: ${meta.problem}` };
-      return refuse(400, error, message.id);
-    }
-    const problem = this.#wrongHeaders(headers, meta.version, message.method, message.params);
-    if (problem) return refuse(400, problem, message.id);
+    const meta = checkedMeta(headers, message);
+    if ("code" in meta) return refuse(400, meta, message.id);
     const received = this.#receiver.receive(message, { meta, principal, headers });
     return await this.#respond(request, message.id, received);
   }
@@ -56,33 +62,6 @@ export class ModernHttp {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  #wrongHeaders(
-    headers: Headers,
-    version: string,
-    method: string,
-    params: Parameters<typeof mismatch>[2],
-  ): RpcError | undefined {
-    const said = headers.get("mcp-protocol-version");
-    if (said !== version) {
-      const what = said === null ? "is missing" : `says "${said}", the body "${version}"`;
-      return {
-        code: HEADER_MISMATCH,
-        message: `Cannot take the request: the MCP-Protocol-Version header ${what}`,
-      };
-    }
-    if (version !== MODERN_VERSION) {
-      return {
-        code: UNSUPPORTED_VERSION,
-        message: `Cannot serve protocol version "${version}": it is not supported here`,
-        data: { supported: [MODERN_VERSION], requested: version },
-      };
-    }
-    const problem = mismatch(headers, method, params);
-    return problem
-      ? { code: HEADER_MISMATCH, message: `Cannot take the request: ${problem}` }
-      : undefined;
-  }
-
   async #respond(request: Request, id: RpcId, received: ModernReceived): Promise<Response> {
     switch (received.type) {
       case "reply":
@@ -90,9 +69,9 @@ export class ModernHttp {
           ? refuse(statusOf(received.error), received.error, id)
           : json(received.text);
       case "later":
-        return json(await received.text);
+        return await respondLater(request, received);
       case "busy":
-        return busy(503, received.problem, id);
+        return busy(received.problem, id);
       case "run":
         return await this.#respondToRun(request, id, received.feed);
       case "listen":
@@ -102,25 +81,24 @@ export class ModernHttp {
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
   async #respondToRun(request: Request, id: RpcId, feed: RunFeed): Promise<Response> {
+    const news = feed.notifications();
     // The signal is touched only where there is time for it: on some runtimes that costs.
-    if (!feed.standing && feed.session.log.lastLSN === 0 && await this.#leftSoon(request, feed)) {
+    if (!feed.standing && news.length === 0 && await this.#leftSoon(request, feed, news)) {
       feed.release();
-      return refuse(499, "Cannot answer: the client has gone", id);
+      return clientGone(id);
     }
-    const notifications = feed.notifications();
-    if (feed.standing && notifications.length === 0) {
-      const text = feed.response();
-      if (feed.standing === "ended" && feed.session.keepUntil === 0) {
-        this.#core.registry.forget(feed.session);
-      }
-      return json(text);
+    if (feed.standing && news.length === 0) {
+      const { text, error } = feed.respond();
+      return error ? refuse(statusOf(error), error, id) : json(text);
     }
-    return this.#stream(feed, notifications, () => feed.release()) ??
-      this.#tooMany(id, () => feed.release());
+    const release = () => feed.release();
+    return this.#stream(feed, news, release) ?? this.#noRoom(id, release);
   }
 
   /** Waits until the run has something to say, but not for long. True if the client has left. */
-  #leftSoon({ signal }: Request, feed: RunFeed): Promise<boolean> {
+  #leftSoon({ signal }: Request, feed: RunFeed, news: string[]): Promise<boolean> {
+    const { deadlines, limits } = this.#core;
+    if (signal.aborted) return Promise.resolve(true);
     return new Promise((resolve) => {
       const settle = () => {
         deadline.cancel();
@@ -128,8 +106,11 @@ export class ModernHttp {
         signal.removeEventListener("abort", settle);
         resolve(signal.aborted && !feed.standing);
       };
-      const deadline = this.#core.deadlines.add(this.#core.limits.decideTime, settle);
-      const unwatch = feed.watch(settle);
+      const deadline = deadlines.add(limits.decideTime, settle);
+      const unwatch = feed.watch(() => {
+        news.push(...feed.notifications());
+        if (feed.standing || news.length > 0) settle();
+      });
       signal.addEventListener("abort", settle);
     });
   }
@@ -142,7 +123,7 @@ export class ModernHttp {
     this.#subscriptions.add(subscription);
     return this.#stream(subscription, subscription.take(), close, (stream) => {
       subscription.connection = stream;
-    }) ?? this.#tooMany(id, close);
+    }) ?? this.#noRoom(id, close);
   }
 
   #stream(
@@ -154,9 +135,7 @@ export class ModernHttp {
     const core = this.#core;
     if (core.closing || core.streams >= core.limits.maxStreams) return undefined;
     core.streams++;
-    const text = first.length > 0
-      ? first.map((m) => `event: message\ndata: ${m}\n\n`).join("")
-      : ": \n\n";
+    const text = first.map((message) => frame(message)).join("") || OPENING;
     const stream = new EventStream(feed, text, core.deadlines, core.limits, () => {
       core.streams--;
       closed();
@@ -165,10 +144,72 @@ export class ModernHttp {
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
   }
 
-  #tooMany(id: RpcId, closed: () => void): Response {
+  #noRoom(id: RpcId, closed: () => void): Response {
     closed();
-    return busy(503, "Cannot open a stream: the server has as many as it can; try again later", id);
+    return busy(NO_ROOM, id);
   }
+}
+
+/** What the request says about itself, or why it cannot be taken. */
+function checkedMeta(
+  headers: Headers,
+  { method, params }: RpcRequest,
+): RequestMeta | RpcError {
+  // First of all the revision: what else a request must say depends on it.
+  const version = claimedVersion(params);
+  const wrong = version === undefined ? undefined : wrongVersion(headers, version);
+  if (wrong) return wrong;
+  const meta = readMeta(params);
+  if ("problem" in meta) {
+    return { code: INVALID_PARAMS, message: `Cannot take the request: ${meta.problem}` };
+  }
+  return wrongHeaders(headers, method, params) ?? meta;
+}
+
+function wrongVersion(headers: Headers, version: string): RpcError | undefined {
+  const said = headers.get("mcp-protocol-version");
+  if (said !== version) {
+    const what = said === null ? "is missing" : `says "${said}", the body "${version}"`;
+    return {
+      code: HEADER_MISMATCH,
+      message: `Cannot take the request: the MCP-Protocol-Version header ${what}`,
+    };
+  }
+  return version === MODERN_VERSION ? undefined : {
+    code: UNSUPPORTED_VERSION,
+    message: `Cannot serve protocol version "${version}": it is not supported here`,
+    data: { supported: [MODERN_VERSION], requested: version },
+  };
+}
+
+function wrongHeaders(headers: Headers, method: string, params: JsonObject): RpcError | undefined {
+  const problem = mismatch(headers, method, params);
+  return problem
+    ? { code: HEADER_MISMATCH, message: `Cannot take the request: ${problem}` }
+    : undefined;
+}
+
+/** Waits for an answer; a client that leaves meanwhile has cancelled its request. */
+async function respondLater(
+  { signal }: Request,
+  { text, leave }: Extract<ModernReceived, { type: "later" }>,
+): Promise<Response> {
+  signal.addEventListener("abort", leave);
+  if (signal.aborted) leave();
+  try {
+    return json(await text);
+  } finally {
+    signal.removeEventListener("abort", leave);
+  }
+}
+
+function busy(message: string, id: RpcId): Response {
+  return refuse(503, { code: INTERNAL_ERROR, message }, id, { "retry-after": "5" });
+}
+
+/** Nobody reads it; some status there must be. */
+function clientGone(id: RpcId): Response {
+  return refuse(499, "Cannot answer: the client has gone", id);
 }
 
 function statusOf({ code }: RpcError): number {

@@ -5,7 +5,7 @@
  */
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError, RegistryClosed, SessionLimitError } from "../../errors.ts";
-import type { Response, RpcError } from "../../events.ts";
+import type { ClientInfo, RpcError } from "../../events.ts";
 import {
   errorText,
   INTERNAL_ERROR,
@@ -32,10 +32,11 @@ import { serverCapabilities } from "../capabilities.ts";
 import type { ServerCore } from "../core.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../runs.ts";
-import { settle, type Settled } from "../settle.ts";
+import { settle, type Settling } from "../settle.ts";
+import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import { openState, sealState, type StateBinding } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
-import { RunFeed, type Standing } from "./run-feed.ts";
+import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
 import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
 import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
 
@@ -45,7 +46,8 @@ export const UNSUPPORTED_VERSION = -32022;
 
 export type ModernReceived =
   | { readonly type: "reply"; readonly text: string; readonly error?: RpcError }
-  | { readonly type: "later"; readonly text: Promise<string> }
+  /** `leave` says that nobody waits for it any more. */
+  | { readonly type: "later"; readonly text: Promise<string>; leave(): void }
   | { readonly type: "busy"; readonly problem: string }
   | { readonly type: "run"; readonly feed: RunFeed }
   | { readonly type: "listen"; readonly subscription: Subscription };
@@ -62,6 +64,7 @@ export class ModernReceiver {
   readonly #core: ServerCore;
   readonly #sealer: Sealer;
   readonly #listCaching: Caching;
+  readonly #queries = new Set<Settling<JsonObject>>();
 
   constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
     this.#core = core;
@@ -81,6 +84,11 @@ export class ModernReceiver {
     }
   }
 
+  /** Stops what takes a while, so that whoever waits for it is told. */
+  close(): void {
+    for (const query of [...this.#queries]) query.halt();
+  }
+
   #receive(request: RpcRequest, asking: Asking): ModernReceived {
     const { id, method, params } = request;
     const core = this.#core;
@@ -91,11 +99,7 @@ export class ModernReceiver {
     if (target) return this.#run(request, target, asking);
     const query = QUERIES[method];
     if (query) {
-      return this.#query(
-        id,
-        method,
-        settle(core.registry.scope, () => query(core, params)),
-      );
+      return this.#query(id, method, settle(core.registry.scope, () => query(core, params)));
     }
     switch (method) {
       case "server/discover":
@@ -139,11 +143,11 @@ export class ModernReceiver {
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };
-    const { requestState } = params;
+    const { requestState, inputResponses = {} } = params;
+    const answers = readAnswers(inputResponses);
     const { session, after } = requestState === undefined
-      ? this.#start({ definition, args }, asking, params)
-      : this.#resume(requestState, binding);
-    if (requestState !== undefined) this.#answer(session, params);
+      ? this.#start({ definition, args }, asking, answers)
+      : this.#resume(requestState, binding, meta, answers);
     const task = knowsTasks ? tool.task : undefined;
     if (task && task.start !== "when_told" && !session.outcome) {
       return reply(this.#taskText(id, session));
@@ -154,22 +158,22 @@ export class ModernReceiver {
       meta,
       after,
       task !== undefined,
-      (standing) => this.#standingText(id, session, standing, binding),
+      (standing) => this.#answerTo(id, session, standing, binding, meta.client),
     );
     return { type: "run", feed };
   }
 
-  #start(target: Target, { meta, principal }: Asking, params: JsonObject) {
-    const answers = readAnswers(params);
+  #start(target: Target, { meta, principal }: Asking, answers: Answers) {
     const session = this.#core.registry.open(target.definition, target.args, {
       client: meta.client,
+      trace: meta.trace,
       principal,
       ...(answers.length > 0 && { answers: new Map(answers) }),
     });
     return { session, after: 0 };
   }
 
-  #resume(requestState: unknown, binding: StateBinding) {
+  #resume(requestState: unknown, binding: StateBinding, meta: RequestMeta, answers: Answers) {
     const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
     if (!state) {
       throw new ProtocolError(
@@ -184,43 +188,62 @@ export class ModernReceiver {
         "Cannot continue the call: the server no longer has it, because it expired or the server was restarted; call again",
       );
     }
-    return { session, after: session.log.lastLSN };
-  }
-
-  #answer(session: LiveToolSession, params: JsonObject): void {
-    const answers = readAnswers(params).flatMap(([name, response]) => {
+    const known = answers.flatMap(([name, response]) => {
       const request = session.requestNamed(name);
       return request ? [{ requestId: request.id, response }] : [];
     });
-    if (session.respondAll(answers).includes("conflicting")) {
+    // What it can do and where it stands is said anew with every request.
+    session.client = meta.client;
+    session.trace = meta.trace;
+    if (session.respondAll(known).includes("conflicting")) {
       throw new ProtocolError(
         INVALID_PARAMS,
         "Cannot take the answer: the question has been answered before, and differently",
       );
     }
+    return { session, after: state.lsn };
   }
 
-  #standingText(
+  /** The response, once it is known how the run stands. Total, because a stream may wait for it. */
+  #answerTo(
     id: RpcId,
     session: LiveToolSession,
     standing: Standing,
     binding: StateBinding,
+    client: ClientInfo,
+  ): Answer {
+    try {
+      switch (standing) {
+        case "ended": {
+          const caching = session.tool.kind === "resource" ? NOT_CACHED : undefined;
+          return { text: outcomeText(this.#core, id, session.outcome!, caching) };
+        }
+        case "task":
+          return { text: this.#taskText(id, session) };
+        case "asking":
+          return { text: this.#askingText(id, session, binding, client) };
+      }
+    } catch (error) {
+      const rpc = this.#errorOf(error);
+      return { text: errorText(id, rpc), error: rpc };
+    }
+  }
+
+  #askingText(
+    id: RpcId,
+    session: LiveToolSession,
+    binding: StateBinding,
+    client: ClientInfo,
   ): string {
     const core = this.#core;
-    switch (standing) {
-      case "ended": {
-        const caching = session.tool.kind === "resource" ? NOT_CACHED : undefined;
-        return outcomeText(core, id, session.outcome!, caching);
-      }
-      case "task":
-        return this.#taskText(id, session);
-      case "asking": {
-        const expires = core.deadlines.now() + core.registry.timeToLive;
-        session.keepUntil = Math.max(session.keepUntil, expires);
-        const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
-        return inputRequiredText(core, id, session, sealState(this.#sealer, state, binding));
-      }
-    }
+    const open = session.openRequests();
+    const missing = undeclared(open, client);
+    if (missing) throw missingCapability(missing);
+    const expires = core.deadlines.now() + core.registry.timeToLive;
+    const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
+    const text = inputRequiredText(core, id, open, sealState(this.#sealer, state, binding));
+    session.keepUntil = Math.max(session.keepUntil, expires);
+    return text;
   }
 
   // ------------------------------------------------------------------- tasks
@@ -258,27 +281,25 @@ export class ModernReceiver {
     if ("taskIds" in notifications && !declaresTasks(meta.client)) {
       throw missingCapability(TASKS_CAPABILITY);
     }
-    const tasks = taskIds.flatMap((taskId) => {
-      const session = core.registry.find(taskId);
-      return session && taskOf(session) && session.principal === principal ? [session] : [];
-    });
+    const tasks = taskIds.flatMap((taskId) => taskOf(core, taskId, principal) ?? []);
     const subscription = new Subscription(core, id, readFilter(core, notifications), tasks);
     return { type: "listen", subscription };
   }
 
-  #query(
-    id: RpcId,
-    method: string,
-    settled: Settled<JsonObject> | Promise<Settled<JsonObject>>,
-  ): ModernReceived {
+  #query(id: RpcId, method: string, query: Settling<JsonObject>): ModernReceived {
     const caching = method === "completion/complete" ? undefined : this.#listCaching;
-    const text = (outcome: Settled<JsonObject>) =>
-      outcome.ok
-        ? completeText(this.#core, id, outcome.value, caching)
-        : errorText(id, this.#errorOf(outcome.error));
-    if (settled instanceof Promise) return { type: "later", text: settled.then(text) };
-    if (!settled.ok) throw settled.error;
-    return reply(text(settled));
+    const text = (outcome: Settling<JsonObject>["outcome"]) => {
+      if (outcome?.type !== "returned") {
+        throw outcome?.type === "threw" ? outcome.error : new RegistryClosed();
+      }
+      return completeText(this.#core, id, outcome.value, caching);
+    };
+    if (query.outcome) return reply(text(query.outcome));
+    this.#queries.add(query);
+    const later = query.ended().then(text)
+      .catch((error) => errorText(id, this.#errorOf(error)))
+      .finally(() => this.#queries.delete(query));
+    return { type: "later", text: later, leave: () => query.halt() };
   }
 
   #errorOf(error: unknown): RpcError {
@@ -286,6 +307,7 @@ export class ModernReceiver {
       const { rpcCode: code, message, data } = error;
       return { code, message, ...(data !== undefined && { data }) };
     }
+    if (error instanceof RegistryClosed) return { code: INTERNAL_ERROR, message: error.message };
     this.#core.registry.report({
       what: "a request failed",
       toolName: "-",
@@ -301,9 +323,12 @@ export class ModernReceiver {
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {
+  // Methods come from outside, and must not find what every object has.
+  __proto__: null as never,
   tools: "tools",
   prompts: "prompts",
   resources: "resources",
+  completion: "completions",
 };
 
 const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
@@ -326,11 +351,4 @@ function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
     `Cannot do this: the client does not declare ${names}; use a client that does`,
     { requiredCapabilities },
   );
-}
-
-function readAnswers({ inputResponses = {} }: JsonObject): [string, Response][] {
-  if (!isObject(inputResponses)) {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot take the answers: inputResponses is no object");
-  }
-  return Object.entries(inputResponses) as [string, Response][];
 }

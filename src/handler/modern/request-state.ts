@@ -42,10 +42,14 @@ export function openState(
   return now < expires ? { sessionId, lsn, expires } : undefined;
 }
 
-/** Bound by the seal itself: opened in another context, it does not open. */
+/**
+ * Bound by the seal itself: opened in another context, it does not open. Only what
+ * a run depends on counts, and arguments that are left out are none.
+ */
 function contextOf({ principal, method, params }: StateBinding): string {
-  const { _meta, inputResponses: _answers, requestState: _state, ...salient } = params;
-  const digest = createHash("sha256").update(canonical([method, salient])).digest("base64url");
+  const { name, uri, arguments: args = {} } = params;
+  const call = canonical([method, name, uri, args]);
+  const digest = createHash("sha256").update(call).digest("base64url");
   return `request state\0${principal}\0${digest}`;
 }
 

@@ -1,10 +1,9 @@
 /** What the modern era answers, as text. */
 import type { JsonObject } from "../../content.ts";
-import type { ToolSessionOutcome } from "../../events.ts";
+import type { ToolSessionOutcome, ToolSessionRequest } from "../../events.ts";
 import { errorText, INTERNAL_ERROR, resultText, type RpcId } from "../../protocol/json-rpc.ts";
 import { type Caching, completeResult, inputRequests } from "../../protocol/modern/encode.ts";
 import { SERVER_INFO } from "../../protocol/modern/meta.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 
 /** The answer to a call that has ended. */
@@ -31,12 +30,12 @@ export function outcomeText(
 export function inputRequiredText(
   core: ServerCore,
   id: RpcId,
-  session: LiveToolSession,
+  open: readonly ToolSessionRequest[],
   requestState: string,
 ): string {
   return resultText(id, {
     resultType: "input_required",
-    inputRequests: inputRequests(session.openRequests()),
+    inputRequests: inputRequests(open),
     requestState,
     _meta: { [SERVER_INFO]: core.info },
   });

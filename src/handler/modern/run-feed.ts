@@ -5,7 +5,12 @@
  * The questions of a run that does one thing at a time go out the moment it
  * waits for them. Where several parts are at work, a short quiet window lets
  * their questions go out together.
+ *
+ * F1  How the run stands is looked at again with every event, until it is answered:
+ *     a question may be taken back before anybody has heard of it.
+ * F2  After the response nothing is sent, and leaving changes nothing.
  */
+import type { RpcError } from "../../events.ts";
 import {
   encodeNotification,
   encodeProgress,
@@ -18,8 +23,14 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
 
-/** How a request's wait ended. */
+/** How a request's wait can end. */
 export type Standing = "ended" | "asking" | "task";
+
+/** A response, and the error in it, if it is one of the protocol's own. */
+export interface Answer {
+  readonly text: string;
+  readonly error?: RpcError;
+}
 
 const QUIET_WINDOW = 20;
 
@@ -29,15 +40,14 @@ export class RunFeed implements Feed, ModernCall {
   progress = -Infinity;
   readonly session: LiveToolSession;
   readonly #core: ServerCore;
-  readonly #answer: (standing: Standing) => string;
+  readonly #answer: (standing: Standing) => Answer;
   readonly #asTask: boolean;
   readonly #watchers = new Set<() => void>();
   #cursor: number;
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
-  #becameTask = false;
-  #unwatch: () => void;
+  #unwatch: (() => void) | undefined;
   #answered = false;
   #lastBeat = 0;
 
@@ -48,7 +58,7 @@ export class RunFeed implements Feed, ModernCall {
     meta: RequestMeta,
     after: number,
     asTask: boolean,
-    answer: (standing: Standing) => string,
+    answer: (standing: Standing) => Answer,
   ) {
     this.#core = core;
     this.session = session;
@@ -85,12 +95,21 @@ export class RunFeed implements Feed, ModernCall {
     return messages;
   }
 
-  /** The response itself. It ends the wait. */
+  /** The response as text. It ends the wait. */
   response(): string {
+    return this.respond().text;
+  }
+
+  /** The response. It ends the wait. */
+  respond(): Answer {
+    const standing = this.#standing!;
+    const answer = this.#answer(standing);
     this.#answered = true;
-    const text = this.#answer(this.#standing!);
     this.release();
-    return text;
+    const { session } = this;
+    // Nobody has been told anything to come back with.
+    if (standing === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
+    return answer;
   }
 
   read(): string {
@@ -110,58 +129,53 @@ export class RunFeed implements Feed, ModernCall {
     if (silence < this.#lastBeat) this.#lastBeat = 0;
     if (silence - this.#lastBeat < this.#core.limits.heartbeat) return undefined;
     this.#lastBeat = silence;
-    const beat = encodeProgress(this, Math.max(0, this.progress));
+    const beat = encodeProgress(this, -Infinity);
     return beat && frame(beat);
   }
 
   /** Lets the run go. Whoever leaves while it is at work, as the last one, stops it. */
   release(): void {
-    if (this.#unwatch === RELEASED) return;
+    if (!this.#unwatch) return;
     this.#unwatch();
-    this.#unwatch = RELEASED;
+    this.#unwatch = undefined;
     this.#window?.cancel();
     const { session } = this;
     this.#core.registry.letGo(session);
     if (this.#answered || session.holders > 0 || session.outcome) return;
     // A question whose state has gone out can still be answered; any other run is lost.
-    if (session.waiting && session.keepUntil > 0) return;
+    const told = session.keepUntil > this.#core.deadlines.now();
+    if (told && session.openRequests().length > 0) return;
     session.halt("the client closed the connection", "caller");
   }
 
   #look(): void {
-    if (this.#standing) return;
-    const { session } = this;
-    if (this.#asTask && !this.#becameTask) {
-      this.#becameTask = session.log.findLast((event) =>
-        event.type === "task_started"
-      ) !== undefined;
-    }
-    if (session.outcome) this.#settle("ended");
-    else if (this.#becameTask) this.#settle("task");
-    else if (session.openRequests().length === 0) this.#await();
-    else if (!session.concurrent || this.#quiet) this.#settle("asking");
-    else this.#waitForQuiet();
+    if (this.#answered) return;
+    this.#standing = this.#stand();
     for (const watcher of [...this.#watchers]) watcher();
   }
 
-  #settle(standing: Standing): void {
-    this.#standing = standing;
-    this.#window?.cancel();
-  }
-
-  #await(): void {
-    this.#window?.cancel();
-    this.#window = undefined;
-    this.#quiet = false;
-  }
-
-  #waitForQuiet(): void {
+  #stand(): Standing | undefined {
+    const { session } = this;
+    if (session.outcome) return "ended";
+    if (this.#asTask && isTask(session)) return "task";
+    if (session.openRequests().length === 0) {
+      this.#window?.cancel();
+      this.#window = undefined;
+      this.#quiet = false;
+      return undefined;
+    }
+    if (this.#quiet || !session.concurrent) return "asking";
     this.#window ??= this.#core.deadlines.add(QUIET_WINDOW, () => {
       this.#window = undefined;
       this.#quiet = true;
       this.#look();
     });
+    return undefined;
   }
 }
 
-const RELEASED = () => {};
+/** Whether it is a task, or its tool has said that it shall be one. */
+function isTask({ taskSince, log }: LiveToolSession): boolean {
+  return taskSince !== undefined ||
+    log.findLast(({ type }) => type === "task_started") !== undefined;
+}

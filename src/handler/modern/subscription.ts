@@ -1,12 +1,13 @@
 /** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
 import type { JsonObject } from "../../content.ts";
 import type { ServerChange } from "../../events.ts";
-import { isObject, notificationText, resultText, type RpcId } from "../../protocol/json-rpc.ts";
+import { notificationText, resultText, type RpcId } from "../../protocol/json-rpc.ts";
 import { SERVER_INFO, SUBSCRIPTION_ID } from "../../protocol/modern/meta.ts";
 import { frame } from "../../protocol/sse.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
+import { resourceAt } from "../runs.ts";
 import { detailedTask } from "./tasks.ts";
 
 /** Messages that may wait for a reader; the oldest go first. */
@@ -21,21 +22,23 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-export function readFilter({ catalog }: ServerCore, wanted: JsonObject): SubscriptionFilter {
-  const uris = strings(wanted.resourceSubscriptions);
+export function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
+  const { catalog } = core;
+  const uris = catalog.resources.size > 0 ? strings(wanted.resourceSubscriptions) : undefined;
   return {
     ...(wanted.toolsListChanged === true && catalog.tools.size > 0 && { toolsListChanged: true }),
     ...(wanted.promptsListChanged === true && catalog.prompts.size > 0 &&
       { promptsListChanged: true }),
     ...(wanted.resourcesListChanged === true && catalog.resources.size > 0 &&
       { resourcesListChanged: true }),
-    ...(uris && { resourceSubscriptions: uris.filter((uri) => catalog.findResource(uri)) }),
+    ...(uris && { resourceSubscriptions: uris.filter((uri) => resourceAt(core, uri)) }),
   };
 }
 
+/** Each string once. */
 function strings(value: unknown): string[] | undefined {
   return Array.isArray(value) && value.every((item) => typeof item === "string")
-    ? value
+    ? [...new Set<string>(value)]
     : undefined;
 }
 
@@ -109,25 +112,33 @@ export class Subscription implements Feed {
       if (now === last) return;
       last = now;
       this.#post("notifications/tasks", state);
+      if (task.outcome) unwatch();
     };
-    this.#stops.push(task.log.watch(look));
+    const unwatch = task.log.watch(look);
+    this.#stops.push(unwatch);
     look();
   }
 
   #hear(change: ServerChange): void {
     if (change.type === "resource_updated") {
       if (!this.#filter.resourceSubscriptions?.includes(change.uri)) return;
-      this.#post("notifications/resources/updated", { uri: change.uri });
+      this.#postOnce("notifications/resources/updated", { uri: change.uri });
     } else if (this.#filter[`${change.list}ListChanged`]) {
-      this.#post(`notifications/${change.list}/list_changed`, {});
+      this.#postOnce(`notifications/${change.list}/list_changed`, {});
     }
   }
 
+  /** To a reader that has not heard of a change yet, hearing of it twice says no more. */
+  #postOnce(method: string, params: JsonObject): void {
+    if (!this.#waiting.includes(this.#text(method, params))) this.#post(method, params);
+  }
+
+  #text(method: string, params: JsonObject): string {
+    return notificationText(method, { ...params, _meta: { [SUBSCRIPTION_ID]: this.#id } });
+  }
+
   #post(method: string, params: JsonObject): void {
-    const meta = isObject(params._meta) ? params._meta : {};
-    this.#waiting.push(
-      notificationText(method, { ...params, _meta: { ...meta, [SUBSCRIPTION_ID]: this.#id } }),
-    );
+    this.#waiting.push(this.#text(method, params));
     if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
     this.#wake?.();
   }

@@ -4,40 +4,30 @@
  */
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
-import type { Response } from "../../events.ts";
-import { INVALID_PARAMS, isObject } from "../../protocol/json-rpc.ts";
+import { INVALID_PARAMS } from "../../protocol/json-rpc.ts";
 import { completeResult, inputRequests } from "../../protocol/modern/encode.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool, McpToolTask } from "../../tool/types.ts";
 import type { ServerCore } from "../core.ts";
+import { readAnswers } from "./answers.ts";
 
 const DEFAULT_TTL = 3_600_000;
 const DEFAULT_POLL_INTERVAL = 1_000;
 
-export function taskOf(session: LiveToolSession): McpToolTask | undefined {
-  return (session.tool as FinalizedMcpTool).task;
-}
-
-/** Makes a task of a session: from now on it lives by its own clock. */
-export function beginTask(core: ServerCore, session: LiveToolSession): void {
-  const ttl = taskOf(session)?.ttl ?? DEFAULT_TTL;
-  session.keepUntil = Math.max(session.keepUntil, session.createdAt + ttl);
-  core.registry.hold(session);
-  const expiry = core.deadlines.add(session.keepUntil - core.deadlines.now(), () => {
-    session.halt("its time to live is over");
-    core.registry.letGo(session);
-  });
-  const { owner } = session;
+/** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
+export function beginTask({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
+  if (session.taskSince !== undefined) return;
+  session.taskSince = deadlines.now();
+  const { ttl } = termsOf(session);
+  session.keepUntil = Math.max(session.keepUntil, session.taskSince + ttl);
+  registry.hold(session);
+  const expiry = deadlines.add(ttl, () => session.halt("its time to live is over"));
   session.owner = {
-    ...owner,
-    ended: (ended) => {
+    ended() {
       expiry.cancel();
-      core.registry.letGo(ended);
-      owner?.ended?.(ended);
+      registry.letGo(session);
     },
   };
-  // It may have ended in the same moment.
-  if (session.outcome) session.owner.ended!(session);
 }
 
 /** The task as it stands, with what belongs to its status. */
@@ -52,21 +42,29 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
     case "completed":
       return { ...base, result: completeResult(outcome.result, core.info) };
     case "failed":
-      return { ...base, error: outcome.error };
+      return { ...base, statusMessage: outcome.error.message, error: outcome.error };
     case "cancelled":
       return { ...base, statusMessage: outcome.reason };
   }
 }
 
 export function taskFields(session: LiveToolSession): JsonObject {
-  const task = taskOf(session);
+  const { ttl, pollInterval } = termsOf(session);
   return {
     taskId: session.id,
     status: statusOf(session),
-    createdAt: new Date(session.createdAt).toISOString(),
+    createdAt: new Date(session.taskSince ?? session.createdAt).toISOString(),
     lastUpdatedAt: new Date(session.updatedAt).toISOString(),
-    ttlMs: task?.ttl ?? DEFAULT_TTL,
-    pollIntervalMs: task?.pollInterval ?? DEFAULT_POLL_INTERVAL,
+    ttlMs: ttl,
+    pollIntervalMs: pollInterval,
+  };
+}
+
+function termsOf({ tool }: LiveToolSession): Required<Pick<McpToolTask, "ttl" | "pollInterval">> {
+  const { task } = tool as FinalizedMcpTool;
+  return {
+    ttl: task?.ttl ?? DEFAULT_TTL,
+    pollInterval: task?.pollInterval ?? DEFAULT_POLL_INTERVAL,
   };
 }
 
@@ -75,29 +73,36 @@ function statusOf(session: LiveToolSession): string {
   return session.openRequests().length > 0 ? "input_required" : "working";
 }
 
-/** The task that a request names, if it is this caller's. */
+/** The task with an id, if it is this caller's. */
+export function taskOf(
+  { registry }: ServerCore,
+  taskId: unknown,
+  principal: string,
+): LiveToolSession | undefined {
+  const session = typeof taskId === "string" ? registry.find(taskId) : undefined;
+  return session?.taskSince !== undefined && session.principal === principal ? session : undefined;
+}
+
+/** The task that a request names. */
 export function findTask(
   core: ServerCore,
-  params: JsonObject,
+  { taskId }: JsonObject,
   principal: string,
 ): LiveToolSession {
-  const { taskId } = params;
-  const session = typeof taskId === "string" ? core.registry.find(taskId) : undefined;
-  if (session && taskOf(session) && session.principal === principal) return session;
+  const session = taskOf(core, taskId, principal);
+  if (session) return session;
   throw new ProtocolError(
     INVALID_PARAMS,
-    `Cannot find task "${taskId}": it has expired or never was; call the tool again`,
+    "Cannot find the task: it has expired or never was; call the tool again",
   );
 }
 
 /** Hands answers to a task. Those that nobody waits for are ignored. */
 export function updateTask(session: LiveToolSession, { inputResponses }: JsonObject): void {
-  if (!isObject(inputResponses)) {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot update the task: inputResponses is no object");
-  }
-  const answers = Object.entries(inputResponses).flatMap(([name, response]) => {
-    const request = session.openRequests().find((open) => open.name === name);
-    return request ? [{ requestId: request.id, response: response as Response }] : [];
+  const open = session.openRequests();
+  const answers = readAnswers(inputResponses).flatMap(([name, response]) => {
+    const request = open.find((one) => one.name === name);
+    return request ? [{ requestId: request.id, response }] : [];
   });
   session.respondAll(answers);
 }

@@ -9,12 +9,12 @@
  *   withdrawn        notifications/cancelled
  *   elicit_complete  notifications/elicitation/complete
  *   answer           nothing: the client said it
+ *   begun, fact      nothing: they are for the tool, should it be run again
  *   task_started     nothing: this era has no such tasks
  *   result, error    the response to the call
  *   cancelled        nothing if the client did it, otherwise an error
  */
-import type { McpMessage, MessageContent } from "../../content.ts";
-import type { ElicitRequest, LogLevel, SampleParams, ToolSessionEvent } from "../../events.ts";
+import type { ElicitRequest, LogLevel, ToolSessionEvent } from "../../events.ts";
 import {
   errorText,
   INTERNAL_ERROR,
@@ -25,23 +25,28 @@ import {
 } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { type LegacyVersion, since } from "../versions.ts";
+import { resultFor } from "./content.ts";
+import { olderForm } from "./forms.ts";
+import type { ProgressTrack } from "./progress.ts";
+import { sampleParams, type SampleReader } from "./sampling.ts";
 
 /** What an event's form depends on besides the event. */
-export interface LegacyCall {
+export interface LegacyCall extends SampleReader {
   readonly id: RpcId;
-  readonly version: LegacyVersion;
   readonly progressToken: RpcId | undefined;
   /** The least severe level that the client wants to hear. */
   readonly logLevel: LogLevel;
-  /** The last progress that was sent, so that the next one is greater. */
-  progress: number;
+  readonly progress: ProgressTrack;
 }
 
 /** The message for an event, or nothing. */
 export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string | undefined {
   switch (event.type) {
-    case "progress":
-      return encodeProgress(call, event.progress, event.total, event.message);
+    case "progress": {
+      const { lsn, progress, total, message } = event;
+      if (call.progressToken === undefined) return undefined;
+      return progressText(call.progressToken, call.progress.of(lsn, progress), total, message);
+    }
     case "log": {
       if (!isAtLeast(event.level, call.logLevel)) return undefined;
       const { level, data, logger } = event;
@@ -54,7 +59,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
     case "elicit_request":
       return requestText(event.id, "elicitation/create", elicitParams(event, call.version));
     case "sample_request":
-      return requestText(event.id, "sampling/createMessage", sampleParams(event.params));
+      return requestText(event.id, "sampling/createMessage", sampleParams(event.params, call));
     case "roots_request":
       return requestText(event.id, "roots/list");
     case "withdrawn": {
@@ -67,10 +72,12 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
       return notificationText("notifications/elicitation/complete", { elicitationId });
     }
     case "answer":
+    case "begun":
+    case "fact":
     case "task_started":
       return undefined;
     case "result":
-      return resultText(call.id, event.result);
+      return resultText(call.id, resultFor(call.version, event.result));
     case "error":
       return errorText(call.id, event.error);
     case "cancelled":
@@ -82,40 +89,27 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
   }
 }
 
-/** Progress must grow with every notification, whatever the tool says. */
-export function encodeProgress(
-  call: LegacyCall,
+/** A sign that the call is alive, if its caller asked to hear of progress. */
+export function encodeHeartbeat({ progressToken, progress }: LegacyCall): string | undefined {
+  return progressToken === undefined ? undefined : progressText(progressToken, progress.beat());
+}
+
+function progressText(
+  progressToken: RpcId,
   progress: number,
   total?: number,
   message?: string,
-): string | undefined {
-  if (call.progressToken === undefined) return undefined;
-  call.progress = progress > call.progress ? progress : call.progress + LEAST_PROGRESS;
+): string {
   return notificationText("notifications/progress", {
-    progressToken: call.progressToken,
-    progress: call.progress,
-    ...(total !== undefined && { total }),
+    progressToken,
+    progress,
+    ...(Number.isFinite(total) && { total }),
     ...(message !== undefined && { message }),
   });
 }
 
-const LEAST_PROGRESS = 0.001;
-
 /** Before 2025-11-25 there was only one mode, and no word for it. */
 function elicitParams({ params }: ElicitRequest, version: LegacyVersion): object {
   if (params.mode === "url" || since(version, "2025-11-25")) return params;
-  const { message, requestedSchema } = params;
-  return { message, requestedSchema };
-}
-
-/** One block stands for itself: older clients know no lists. */
-function sampleParams(params: SampleParams): object {
-  return { ...params, messages: params.messages.map(unwrapped) };
-}
-
-function unwrapped({ role, content }: McpMessage): {
-  role: string;
-  content: MessageContent | MessageContent[];
-} {
-  return { role, content: content.length === 1 ? content[0]! : content };
+  return { message: params.message, requestedSchema: olderForm(params.requestedSchema) };
 }

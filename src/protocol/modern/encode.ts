@@ -48,13 +48,21 @@ export function encodeProgress(
   message?: string,
 ): string | undefined {
   if (call.progressToken === undefined) return undefined;
-  call.progress = progress > call.progress ? progress : call.progress + LEAST_PROGRESS;
+  call.progress = Number.isFinite(progress) && progress > call.progress
+    ? progress
+    : above(call.progress);
   return notificationText("notifications/progress", {
     progressToken: call.progressToken,
     progress: call.progress,
-    ...(total !== undefined && { total }),
+    ...(Number.isFinite(total) && { total }),
     ...(message !== undefined && { message }),
   });
+}
+
+function above(progress: number): number {
+  if (progress === -Infinity) return 0;
+  // Beyond some size a thousandth no longer makes a number greater.
+  return progress + Math.max(LEAST_PROGRESS, Math.abs(progress) * 2 * Number.EPSILON);
 }
 
 /** The questions, by the names that their answers will carry. */

@@ -8,6 +8,8 @@ import type { HeaderParameter } from "../../tool/types.ts";
 
 /** Which field of the params a request's `Mcp-Name` repeats. */
 const NAME_FIELD: { readonly [method: string]: string | undefined } = {
+  // Methods come from outside, and must not find what every object has.
+  __proto__: null as never,
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
@@ -44,10 +46,7 @@ export function parameterMismatch(
 ): string | undefined {
   for (const { name, path } of parameters) {
     const header = headers.get(`mcp-param-${name}`);
-    const value = path.reduce<unknown>(
-      (at, key) => typeof at === "object" && at !== null ? (at as JsonObject)[key] : undefined,
-      args,
-    );
+    const value = path.reduce(valueAt, args);
     if (value === undefined || value === null) {
       if (header !== null) return `the Mcp-Param-${name} header has a value, the body has none`;
       continue;
@@ -55,13 +54,35 @@ export function parameterMismatch(
     if (header === null) return `the Mcp-Param-${name} header is missing`;
     const decoded = decodeHeader(header);
     if (decoded === undefined) return `the Mcp-Param-${name} header is not encoded properly`;
-    const same = typeof value === "number"
-      ? decoded !== "" && Number(decoded) === value
-      : decoded === String(value);
-    if (!same) return `the Mcp-Param-${name} header says "${decoded}", the body something else`;
+    if (!saysSame(decoded, value)) {
+      return `the Mcp-Param-${name} header says "${decoded}", the body something else`;
+    }
   }
   return undefined;
 }
+
+function valueAt(at: unknown, key: string): unknown {
+  return typeof at === "object" && at !== null && Object.hasOwn(at, key)
+    ? (at as JsonObject)[key]
+    : undefined;
+}
+
+/** A number may be written in more than one way, but beyond the safe range no longer for certain. */
+function saysSame(decoded: string, value: unknown): boolean {
+  switch (typeof value) {
+    case "string":
+      return decoded === value;
+    case "boolean":
+      return decoded === String(value);
+    case "number":
+      return DECIMAL.test(decoded) && Number(decoded) === value &&
+        Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+    default:
+      return false;
+  }
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?$/;
 
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 const PLAIN = /^[\x20-\x7e\t]*$/;
@@ -73,5 +94,8 @@ export function decodeHeader(value: string): string | undefined {
   if (!encoded) return value;
   const bytes = Buffer.from(encoded[1]!, "base64");
   // Decoding is lenient about alphabet and padding; only the one right spelling counts.
-  return bytes.toString("base64") === encoded[1] ? bytes.toString("utf8") : undefined;
+  if (bytes.toString("base64") !== encoded[1]) return undefined;
+  const decoded = bytes.toString("utf8");
+  // So it is with bytes that are no UTF-8.
+  return Buffer.from(decoded).equals(bytes) ? decoded : undefined;
 }

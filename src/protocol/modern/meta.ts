@@ -1,6 +1,6 @@
 /** What every request of the modern era says about itself, in `params._meta`. */
 import type { JsonObject } from "../../content.ts";
-import type { ClientCapabilities, ClientInfo, LogLevel } from "../../events.ts";
+import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../events.ts";
 import { isObject, type RpcId } from "../json-rpc.ts";
 import { isLogLevel } from "../log-level.ts";
 
@@ -20,12 +20,7 @@ export interface RequestMeta {
   /** Nothing is logged to a client that does not ask for it. */
   readonly logLevel: LogLevel | undefined;
   readonly progressToken: RpcId | undefined;
-  /** The caller's place in a distributed trace, as it was given. */
-  readonly trace: {
-    readonly traceparent?: string;
-    readonly tracestate?: string;
-    readonly baggage?: string;
-  };
+  readonly trace: TraceContext;
 }
 
 /** Whether a request claims to be of this era. */
@@ -33,12 +28,18 @@ export function claimsModern(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && PROTOCOL_VERSION in params._meta;
 }
 
+/** The revision that a request says it speaks, if it says so at all. */
+export function claimedVersion({ _meta: meta }: JsonObject): string | undefined {
+  const version = isObject(meta) ? meta[PROTOCOL_VERSION] : undefined;
+  return typeof version === "string" ? version : undefined;
+}
+
 /** Reads it, or says what is wrong with it. */
 export function readMeta(params: JsonObject): RequestMeta | { readonly problem: string } {
   const { _meta: meta } = params;
   if (!isObject(meta)) return { problem: "params._meta is missing" };
-  const version = meta[PROTOCOL_VERSION];
-  if (typeof version !== "string") return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
+  const version = claimedVersion(params);
+  if (version === undefined) return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
   const capabilities = meta[CLIENT_CAPABILITIES];
   if (!isObject(capabilities)) return { problem: `_meta["${CLIENT_CAPABILITIES}"] is missing` };
   const info = meta[CLIENT_INFO] ?? {};
@@ -47,19 +48,18 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
   if (level !== undefined && !isLogLevel(level)) {
     return { problem: `_meta["${LOG_LEVEL}"] is no log level` };
   }
-  const { name, version: clientVersion } = info;
   const { progressToken } = meta;
   return {
     version,
     client: {
-      ...(typeof name === "string" && { name }),
-      ...(typeof clientVersion === "string" && { version: clientVersion }),
+      ...text(info, "name"),
+      ...text(info, "version"),
       protocolVersion: version,
-      capabilities: capabilities as ClientCapabilities,
+      capabilities: declaredCapabilities(capabilities),
     },
     logLevel: level,
-    progressToken: typeof progressToken === "string" || typeof progressToken === "number"
-      ? progressToken
+    progressToken: typeof progressToken === "string" || Number.isInteger(progressToken)
+      ? progressToken as RpcId
       : undefined,
     trace: {
       ...text(meta, "traceparent"),
@@ -69,11 +69,29 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
   };
 }
 
-function text(meta: JsonObject, key: string): { [key: string]: string } {
-  const value = meta[key];
+function text(fields: JsonObject, key: string): { [key: string]: string } {
+  const value = fields[key];
   return typeof value === "string" ? { [key]: value } : {};
 }
 
-export function declaresTasks({ capabilities }: ClientInfo): boolean {
-  return isObject(capabilities.extensions) && TASKS_EXTENSION in capabilities.extensions;
+/** Only an object declares anything. */
+function declaredCapabilities(
+  { elicitation, sampling, roots, extensions, ...others }: JsonObject,
+): ClientCapabilities {
+  return {
+    ...others,
+    ...(isObject(elicitation) && { elicitation: objectsIn(elicitation) }),
+    ...(isObject(sampling) && { sampling: objectsIn(sampling) }),
+    ...(isObject(roots) && { roots }),
+    ...(isObject(extensions) && { extensions: objectsIn(extensions) }),
+  };
+}
+
+function objectsIn(declared: JsonObject): { [name: string]: JsonObject } {
+  const found = Object.entries(declared).filter(([, value]) => isObject(value));
+  return Object.fromEntries(found) as { [name: string]: JsonObject };
+}
+
+export function declaresTasks({ capabilities: { extensions } }: ClientInfo): boolean {
+  return extensions !== undefined && Object.hasOwn(extensions, TASKS_EXTENSION);
 }

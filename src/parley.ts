@@ -1,11 +1,16 @@
-/** `createParley`: a server made of tools, prompts and resources. */
-import type { Definition } from "../tool/types.ts";
-import { Handler, type HandlerOptions, type McpHandler } from "./handler.ts";
+/** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
+import { Connection } from "./handler/connection.ts";
+import { Handler, type HandlerOptions, type McpHandler } from "./handler/handler.ts";
+import { processStdio } from "./host/process-stdio.ts";
+import { serveStdio, type Stdio } from "./host/stdio.ts";
+import type { Definition } from "./tool/types.ts";
 
 export type ParleyOptions = HandlerOptions;
 
 /** A server, not yet listening anywhere: hand its `fetch` to whatever listens. */
 export interface Parley extends McpHandler {
+  /** Serves one client over stdin and stdout, or over another channel, until its input ends. */
+  stdio(options?: { readonly channel?: Stdio; readonly signal?: AbortSignal }): Promise<void>;
   /** Offers something more, and tells every client. */
   add(definition: Definition): void;
   /** Offers something no longer, and tells every client. */
@@ -24,12 +29,19 @@ export interface Parley extends McpHandler {
 /** Makes a server. */
 export function createParley(options: ParleyOptions = {}): Parley {
   const handler = new Handler(options);
-  const { catalog, changes, registry } = handler.core;
+  const { core, modern } = handler;
+  const { catalog, changes, registry } = core;
   const changed = (kind: Definition["kind"]) =>
     changes.announce({ type: "list_changed", list: `${kind}s` });
   return {
     fetch: handler.fetch,
-    close: () => handler.close(),
+    close: (options) => handler.close(options),
+    stdio: ({ channel = processStdio(), signal } = {}) =>
+      serveStdio(
+        (wake) => new Connection(core, modern, wake),
+        channel,
+        { limit: core.limits.maxBody, signal },
+      ),
     add(definition) {
       catalog.add(definition);
       changed(definition.kind);
@@ -42,12 +54,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
     resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
     get counts() {
       const { live, finished } = registry.counts;
-      return {
-        live,
-        finished,
-        streams: handler.core.streams,
-        clientSessions: handler.clientSessions,
-      };
+      return { live, finished, streams: core.streams, clientSessions: handler.clientSessions };
     },
   };
 }

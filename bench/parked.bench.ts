@@ -1,0 +1,125 @@
+/**
+ * What a parked session costs: live heap while it waits, what is left of that
+ * after it has ended, and how many a second are started, parked and resumed.
+ *
+ *     deno task bench parked
+ */
+import process from "node:process";
+import { all } from "effection";
+import { z } from "zod";
+import { LiveToolSessionRegistry } from "../src/session/registry.ts";
+import { createMcpTool } from "../src/tool/builder.ts";
+import type { FinalizedMcpTool } from "../src/tool/types.ts";
+
+const SESSIONS = 10_000;
+const WARM_UPS = 3;
+const ROUNDS = 5;
+
+const form = { response: z.object({ n: z.number() }) };
+
+const tools: Record<string, FinalizedMcpTool> = {
+  "returns at once": createMcpTool("now").description("Returns at once")
+    .execute(function* () {
+      return "done";
+    }),
+  "one question": createMcpTool("one").description("Asks once").elicits({ a: form })
+    .execute(function* (_params, ctx) {
+      const answer = yield* ctx.elicit("a", { message: "Which number?" });
+      return answer.action;
+    }),
+  "two branches": createMcpTool("two").description("Asks twice at once")
+    .elicits({ a: form, b: form })
+    .execute(function* (_params, ctx) {
+      const answers = yield* all([
+        ctx.branch((inner) => inner.elicit("a", { message: "Which number?" })),
+        ctx.branch((inner) => inner.elicit("b", { message: "And which?" })),
+      ]);
+      return answers.map(({ action }) => action).join();
+    }),
+};
+
+const heapSize = await heapMeter();
+
+for (const [name, tool] of Object.entries(tools)) {
+  for (let round = 0; round < WARM_UPS; round++) await measure(tool);
+  const rounds: Measured[] = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measure(tool));
+  const middle = (pick: (one: Measured) => number) =>
+    rounds.map(pick).sort((a, b) => a - b)[ROUNDS >> 1]!;
+  const parked = name === "returns at once" ? "" : [
+    `${count(middle(({ parked }) => parked))} bytes parked`,
+    `${count(middle(({ left }) => left))} left after the end`,
+    "",
+  ].join(", ");
+  const resumed = middle(({ resumed }) => resumed);
+  console.log(
+    `${name}: ${parked}${count(middle(({ started }) => started))} started a second` +
+      (parked ? `, ${count(resumed)} answered and ended a second` : ""),
+  );
+}
+
+interface Measured {
+  /** Bytes for each parked session, and what is left of them. */
+  parked: number;
+  left: number;
+  /** Sessions a second. */
+  started: number;
+  resumed: number;
+}
+
+async function measure(tool: FinalizedMcpTool): Promise<Measured> {
+  const before = heapSize();
+  const registry = new LiveToolSessionRegistry({ maxSessions: SESSIONS, maxFinished: 0 });
+  let sessions: ReturnType<typeof registry.open>[] | undefined = [];
+
+  const start = performance.now();
+  for (let n = 0; n < SESSIONS; n++) sessions.push(registry.open(tool, {}));
+  const started = performance.now() - start;
+  const during = heapSize();
+
+  const resume = performance.now();
+  for (const session of sessions) {
+    for (const { id } of session.openRequests()) {
+      session.respond(id, { action: "accept", content: { n: 1 } });
+    }
+  }
+  while (registry.counts.live > 0) await Promise.resolve();
+  const resumed = performance.now() - resume;
+
+  sessions = undefined;
+  await registry.close();
+  return {
+    parked: (during - before) / SESSIONS,
+    left: (heapSize() - before) / SESSIONS,
+    started: SESSIONS / started * 1_000,
+    resumed: SESSIONS / resumed * 1_000,
+  };
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString("en").replaceAll(",", " ");
+}
+
+/** Bytes of live heap, after everything dead is gone. */
+async function heapMeter(): Promise<() => number> {
+  const { gc } = globalThis as { gc?: () => void };
+  if (!gc) throw new Error("Cannot measure the heap: there is no gc(); run it with --expose-gc");
+  if (!("bun" in process.versions)) {
+    return () => {
+      gc();
+      gc();
+      return process.memoryUsage().heapUsed;
+    };
+  }
+  // Not a literal, or Deno would look for it.
+  const module = "bun:jsc";
+  const { heapStats, fullGC } = await import(module) as {
+    heapStats(): { heapSize: number };
+    fullGC(): void;
+  };
+  return () => {
+    fullGC();
+    fullGC();
+    return heapStats().heapSize;
+  };
+}

@@ -1,0 +1,31 @@
+/** Colours, where somebody can see them and has not asked for none. */
+import process from "node:process";
+
+export interface Style {
+  bold(text: string): string;
+  dim(text: string): string;
+  red(text: string): string;
+  green(text: string): string;
+  yellow(text: string): string;
+  cyan(text: string): string;
+}
+
+/** As much of a stream as decides whether it is coloured. */
+export interface Coloured {
+  readonly isTTY?: boolean;
+}
+
+export function styleFor(stream: Coloured, env: NodeJS.ProcessEnv = process.env): Style {
+  // Set to anything at all, it means no: https://no-color.org
+  const coloured = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+  const paint = (open: number, close: number) => (text: string) =>
+    coloured ? `\x1b[${open}m${text}\x1b[${close}m` : text;
+  return {
+    bold: paint(1, 22),
+    dim: paint(2, 22),
+    red: paint(31, 39),
+    green: paint(32, 39),
+    yellow: paint(33, 39),
+    cyan: paint(36, 39),
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * Lines in, lines out.
+ *
+ * One write is under way at a time, and waited for; what is said meanwhile goes
+ * out with the next. So a slow reader slows nobody but itself, and nothing is cut
+ * off when the program ends.
+ */
+import type { Connection } from "../handler/connection.ts";
+import { PARSE_ERROR } from "../protocol/json-rpc.ts";
+import { type Line, LineCutter } from "./lines.ts";
+
+/** The two ends of a channel. */
+export interface Stdio {
+  readonly input: ReadableStream<Uint8Array>;
+  /** Resolves when there is room for more; rejects when nobody reads any longer. */
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export interface StdioOptions {
+  /** Bytes of the longest line that is read. */
+  readonly limit: number;
+  /** Ends it as the end of the input would. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Serves one client until its input ends, the output breaks, or `signal` says so.
+ * Everything that the client started has ended when this resolves.
+ */
+export async function serveStdio(
+  connect: (wake: () => void) => Connection,
+  { input, write }: Stdio,
+  { limit, signal }: StdioOptions,
+): Promise<void> {
+  const reader = input.getReader();
+  const stop = () => void reader.cancel().catch(() => {});
+  const writer = new Writer(write, stop);
+  const connection = connect(() => writer.flush(connection));
+  const cutter = new LineCutter(limit);
+  const take = (lines: Iterable<Line>) => {
+    for (const line of lines) {
+      if ("tooLong" in line) {
+        connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
+      } else if (line.text.trim() !== "") connection.receive(line.text);
+    }
+  };
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || signal?.aborted) break;
+      take(cutter.cut(value));
+      // Whoever does not listen is not heard either.
+      while (connection.crowded && writer.writing) await writer.writing;
+      if (connection.abandoned) break;
+    }
+    if (!signal?.aborted) take(cutter.end());
+  } catch {
+    // The input broke, which ends it as well as its end would have.
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    stop();
+    await connection.close("the client closed the connection");
+    while (writer.writing) await writer.writing;
+  }
+}
+
+class Writer {
+  /** The write under way, if there is one. Never rejects. */
+  writing: Promise<void> | undefined;
+  readonly #write: (bytes: Uint8Array) => Promise<void>;
+  readonly #broke: () => void;
+  readonly #encoder = new TextEncoder();
+  #broken = false;
+
+  constructor(write: (bytes: Uint8Array) => Promise<void>, broke: () => void) {
+    this.#write = write;
+    this.#broke = broke;
+  }
+
+  /** Writes everything that there is to say, and whatever is added meanwhile. */
+  flush(connection: Connection): void {
+    if (this.#broken) return;
+    // A turn later, so that what is said in one go is written in one go.
+    this.writing ??= Promise.resolve().then(() => this.#all(connection));
+  }
+
+  async #all(connection: Connection): Promise<void> {
+    try {
+      for (let text = connection.read(); text; text = connection.read()) {
+        await this.#write(this.#encoder.encode(text));
+      }
+    } catch {
+      // Nobody reads any more.
+      this.#broken = true;
+      this.#broke();
+    }
+    this.writing = undefined;
+  }
+}

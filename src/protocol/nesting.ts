@@ -1,0 +1,44 @@
+/** Looks how deep JSON nests before anybody parses it. */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Says nothing about whether it is JSON at all. */
+export function nestsDeeperThan(text: string, levels: number): boolean {
+  // Each level takes two characters at least, unless it is no JSON anyway.
+  if (text.length <= 2 * levels) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at);
+        if (at < 0) return false;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        if (++depth > levels) return true;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth--;
+        break;
+    }
+  }
+  return false;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start;
+  do end = text.indexOf('"', end + 1); while (end >= 0 && isEscaped(text, end));
+  return end;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1;
+}

@@ -1,0 +1,44 @@
+/** Anthropic. Data is asked for as the call of a tool that the model has to make. */
+import { createAnthropic } from "@ai-sdk/anthropic";
+import type { SampleParams } from "../events.ts";
+import {
+  askLanguageModel,
+  type CallOptions,
+  schemaAskedFor,
+  toolOptions,
+} from "./language-model.ts";
+import { SCHEMA_TOOL } from "./provider.ts";
+import type { AskModel } from "./model-provider.ts";
+
+export const askAnthropic: AskModel = async ({ params, model, apiKey, baseUrl, fetch }) => {
+  const { messages } = createAnthropic({ baseURL: baseUrl, apiKey: apiKey!, fetch });
+  return await askLanguageModel(messages(model), params, { picturesInResults: true }, {
+    ...(schemaAskedFor(params) ? dataOptions(params) : callOptions(params)),
+  });
+};
+
+/** One call, and no other. Models that cannot be forced are asked, by the library. */
+function dataOptions(params: SampleParams): Partial<CallOptions> {
+  return {
+    ...toolOptions(params),
+    toolChoice: { type: "tool", toolName: SCHEMA_TOOL },
+    providerOptions: { anthropic: { disableParallelToolUse: true } },
+  };
+}
+
+function callOptions(params: SampleParams): Partial<CallOptions> {
+  const { tools = [], messages } = params;
+  if (tools.length > 0) return toolOptions(params);
+  // A conversation with calls in it is refused unless the tools that were called are named.
+  const called = new Set(
+    messages.flatMap(({ content }) =>
+      content.flatMap((block) => block.type === "tool_use" ? [block.name] : [])
+    ),
+  );
+  if (called.size === 0) return {};
+  return toolOptions({
+    ...params,
+    tools: [...called].map((name) => ({ name, inputSchema: { type: "object" } })),
+    toolChoice: { mode: "none" },
+  });
+}

@@ -1,0 +1,177 @@
+/**
+ * Which model the server has of its own, from code or from the environment.
+ *
+ * | model                   | key                 | address                              |
+ * |-------------------------|---------------------|--------------------------------------|
+ * | `openai:…`              | `OPENAI_API_KEY`    | `OPENAI_BASE_URL`                    |
+ * | `anthropic:…`           | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL`                 |
+ * | `ollama:…`              | none                | `OLLAMA_HOST`                        |
+ * | `openai-compatible:…`   | `PARLEY_MODEL_KEY`  | `PARLEY_MODEL_URL`, which it needs   |
+ *
+ * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` come before the others for all of them.
+ */
+import { systemClock } from "./patience.ts";
+import type { Patience, SamplingClock } from "./patience.ts";
+import type { SamplingProvider } from "./provider.ts";
+import { ModelProvider } from "./model-provider.ts";
+
+const KINDS = ["openai", "anthropic", "ollama", "openai-compatible"] as const;
+
+/** Who serves a model. */
+export type ProviderKind = (typeof KINDS)[number];
+
+const DEFAULT_URLS: Record<ProviderKind, string | undefined> = {
+  "openai": "https://api.openai.com/v1",
+  "anthropic": "https://api.anthropic.com/v1",
+  "ollama": "http://127.0.0.1:11434",
+  "openai-compatible": undefined,
+};
+
+const KEY_VARIABLES: Record<ProviderKind, string | undefined> = {
+  "openai": "OPENAI_API_KEY",
+  "anthropic": "ANTHROPIC_API_KEY",
+  "ollama": undefined,
+  "openai-compatible": undefined,
+};
+
+const URL_VARIABLES: Record<ProviderKind, string | undefined> = {
+  "openai": "OPENAI_BASE_URL",
+  "anthropic": "ANTHROPIC_BASE_URL",
+  "ollama": "OLLAMA_HOST",
+  "openai-compatible": undefined,
+};
+
+/** A model, and how to reach it. */
+export interface SamplingProviderConfig {
+  /** Who serves it and its name, such as `anthropic:claude-sonnet-5` or `ollama:llama3.3`. */
+  readonly model: string;
+  readonly apiKey?: string;
+  /** Where it is served, if not at its usual place. */
+  readonly baseUrl?: string;
+  /** Milliseconds for one try; two minutes unless told. */
+  readonly timeout?: number;
+  /** How often to try again when it is busy, broken or out of reach; 2 unless told. */
+  readonly retries?: number;
+  readonly fetch?: typeof fetch;
+  readonly clock?: SamplingClock;
+}
+
+/** A checked configuration. */
+export interface ProviderSetup {
+  readonly kind: ProviderKind;
+  readonly model: string;
+  readonly apiKey: string | undefined;
+  readonly keyVariable: string | undefined;
+  readonly baseUrl: string;
+  readonly patience: Patience;
+}
+
+/** A model that answers samples. Nothing is loaded or sent before the first one. */
+export function createSamplingProvider(config: SamplingProviderConfig): SamplingProvider {
+  return provider(config, "model", "apiKey", "baseUrl");
+}
+
+/** The variables that say which model the server has. */
+export type Environment = { readonly [name: string]: string | undefined };
+
+/** The model that the environment names, or nothing if it names none. */
+export function samplingFromEnvironment(env: Environment): SamplingProvider | undefined {
+  const model = env.PARLEY_MODEL?.trim();
+  if (!model) return undefined;
+  const kind = kindOf(model);
+  const keyVariable = firstSet(env, ["PARLEY_MODEL_KEY", kind && KEY_VARIABLES[kind]]);
+  const urlVariable = firstSet(env, ["PARLEY_MODEL_URL", kind && URL_VARIABLES[kind]]);
+  const apiKey = keyVariable && env[keyVariable]?.trim();
+  const baseUrl = urlVariable && env[urlVariable]?.trim();
+  return provider(
+    { model, ...(apiKey && { apiKey }), ...(baseUrl && { baseUrl }) },
+    "PARLEY_MODEL",
+    keyVariable ?? (kind && KEY_VARIABLES[kind]) ?? "PARLEY_MODEL_KEY",
+    urlVariable ?? "PARLEY_MODEL_URL",
+  );
+}
+
+/** The last three are what the author or the operator calls these things. */
+function provider(
+  config: SamplingProviderConfig,
+  modelName: string,
+  keyName: string,
+  urlName: string,
+): SamplingProvider {
+  const { model: full, apiKey, retries = 2, timeout = 120_000 } = config;
+  const kind = typeof full === "string" ? kindOf(full) : undefined;
+  const model = kind && full.slice(kind.length + 1).trim();
+  if (!kind || !model) {
+    throw new TypeError(
+      `Cannot use ${modelName} "${full}": it does not say who serves which model; write ${
+        KINDS.map((each) => `${each}:…`).join(", ")
+      }`,
+    );
+  }
+  if ((kind === "openai" || kind === "anthropic") && !apiKey) {
+    throw new TypeError(
+      `Cannot use ${modelName} "${full}": there is no key; set ${keyName}, or choose a model that needs none`,
+    );
+  }
+  checkNumber(modelName, full, "timeout", timeout, 1);
+  checkNumber(modelName, full, "retries", retries, 0);
+  return new ModelProvider({
+    kind,
+    model,
+    apiKey,
+    keyVariable: keyName,
+    baseUrl: checkedUrl(kind, `${modelName} "${full}"`, urlName, config.baseUrl),
+    patience: {
+      timeout,
+      retries,
+      fetch: config.fetch ?? globalThis.fetch,
+      clock: config.clock ?? systemClock,
+    },
+  });
+}
+
+function kindOf(model: string): ProviderKind | undefined {
+  return KINDS.find((kind) => model.startsWith(`${kind}:`));
+}
+
+function firstSet(env: Environment, names: readonly (string | undefined)[]): string | undefined {
+  return names.find((name) => name !== undefined && env[name]?.trim());
+}
+
+/** The address without a slash at its end. Ollama is used to being told without `http://`. */
+function checkedUrl(
+  kind: ProviderKind,
+  what: string,
+  urlName: string,
+  given: string | undefined = DEFAULT_URLS[kind],
+): string {
+  if (given === undefined) {
+    throw new TypeError(
+      `Cannot use ${what}: nobody says where it is served; set ${urlName} to an address such as http://127.0.0.1:8080/v1`,
+    );
+  }
+  const full = kind === "ollama" && !given.includes("://") ? `http://${given}` : given;
+  const url = URL.parse(full);
+  if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
+    throw new TypeError(
+      `Cannot use ${what}: ${urlName} is no http or https address; write it in full`,
+    );
+  }
+  if (kind === "ollama" && full !== given && url.port === "") url.port = "11434";
+  const trimmed = url.href.replace(/\/+$/, "");
+  // Anthropic's own tools are told the address without the version.
+  return kind === "anthropic" && url.pathname === "/" ? `${trimmed}/v1` : trimmed;
+}
+
+function checkNumber(
+  modelName: string,
+  model: string,
+  what: string,
+  value: unknown,
+  least: number,
+): void {
+  if (typeof value === "number" && value >= least && Number.isFinite(value)) return;
+  throw new TypeError(
+    `Cannot use ${modelName} "${model}": its ${what} is ${value}; give a number of ${least} or more`,
+  );
+}

@@ -1,0 +1,128 @@
+/**
+ * Asks a language model of the AI SDK, which knows the wire formats, and answers
+ * as a client would.
+ */
+import type { OpenAIProvider } from "@ai-sdk/openai";
+import type { JsonObject, MessageContent } from "../content.ts";
+import type { SampleParams, SampleResponse } from "../events.ts";
+import { type PromptForm, promptOf } from "./prompt.ts";
+import { SCHEMA_TOOL } from "./provider.ts";
+
+export type LanguageModel = ReturnType<OpenAIProvider["chat"]>;
+export type CallOptions = Parameters<LanguageModel["doGenerate"]>[0];
+type Generated = Awaited<ReturnType<LanguageModel["doGenerate"]>>;
+
+/** Asks, with what the provider adds or says differently in `own`. */
+export async function askLanguageModel(
+  model: LanguageModel,
+  params: SampleParams,
+  form: PromptForm,
+  own: Partial<CallOptions> = {},
+): Promise<SampleResponse> {
+  const { maxTokens, temperature, stopSequences } = params;
+  const generated = await model.doGenerate({
+    prompt: promptOf(params, form),
+    maxOutputTokens: maxTokens,
+    ...(temperature !== undefined && { temperature }),
+    ...(stopSequences && stopSequences.length > 0 && { stopSequences }),
+    ...own,
+  });
+  return responseOf(generated, model.modelId, own.responseFormat?.type === "json");
+}
+
+/** The tools of a sample, for whoever offers tools to the model. */
+export function toolOptions(
+  { tools = [], toolChoice }: SampleParams,
+): Pick<CallOptions, "tools" | "toolChoice"> {
+  if (tools.length === 0) return {};
+  return {
+    tools: tools.map(({ name, description, inputSchema }) => ({
+      type: "function" as const,
+      name,
+      ...(description !== undefined && { description }),
+      inputSchema: withoutDialect(inputSchema),
+    })),
+    toolChoice: { type: toolChoice?.mode ?? "auto" },
+  };
+}
+
+/** Providers know one dialect, and some stumble over its name. */
+export function withoutDialect({ $schema: _dialect, ...schema }: JsonObject): JsonObject {
+  return schema;
+}
+
+/** The schema of a sample that asks for data, and for nothing else. */
+export function schemaAskedFor({ tools }: SampleParams): JsonObject | undefined {
+  const [only, ...more] = tools ?? [];
+  if (only?.name !== SCHEMA_TOOL || more.length > 0) return undefined;
+  return withoutDialect(only.inputSchema);
+}
+
+/** Data that a model gave as text, as the call of the reserved tool; or the text, if it is none. */
+export function dataBlock(said: string): MessageContent {
+  const data = parsed(said);
+  if (!data) return { type: "text", text: said };
+  return { type: "tool_use", id: newCallId(), name: SCHEMA_TOOL, input: data };
+}
+
+export function newCallId(): string {
+  return `call_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+function responseOf(
+  { content, finishReason, usage, response }: Generated,
+  modelId: string,
+  isData: boolean,
+): SampleResponse {
+  const blocks = content.flatMap((part): MessageContent[] => {
+    if (part.type === "text") {
+      if (part.text === "") return [];
+      return [isData && finishReason.unified === "stop" ? dataBlock(part.text) : part];
+    }
+    return part.type === "tool-call" ? [callBlock(part)] : [];
+  }).map((block) => block.type === "text" ? { type: block.type, text: block.text } : block);
+  const { total: inputTokens } = usage.inputTokens;
+  const { total: outputTokens } = usage.outputTokens;
+  return {
+    role: "assistant",
+    content: blocks,
+    model: response?.modelId ?? modelId,
+    stopReason: stopReasonOf(finishReason, blocks),
+    usage: {
+      ...(inputTokens !== undefined && { inputTokens }),
+      ...(outputTokens !== undefined && { outputTokens }),
+    },
+  };
+}
+
+/** A call whose arguments are cut off or broken is no call, but what was said can still be read. */
+function callBlock(
+  { toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string },
+): MessageContent {
+  const data = parsed(input === "" ? "{}" : input);
+  return data
+    ? { type: "tool_use", id: toolCallId, name: toolName, input: data }
+    : { type: "text", text: `${toolName}(${input})` };
+}
+
+function parsed(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value)
+      ? value as JsonObject
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function stopReasonOf(
+  { unified, raw }: Generated["finishReason"],
+  blocks: readonly MessageContent[],
+): string {
+  if (unified === "length") return "maxTokens";
+  if (unified === "content-filter") return "refusal";
+  if (blocks.some(({ type }) => type === "tool_use")) return "toolUse";
+  if (raw === "stop_sequence") return "stopSequence";
+  return unified === "stop" || unified === "tool-calls" ? "endTurn" : raw ?? unified;
+}

@@ -1,0 +1,42 @@
+/** OpenAI, and everything else that speaks Chat Completions. */
+import { createOpenAI } from "@ai-sdk/openai";
+import {
+  askLanguageModel,
+  type CallOptions,
+  schemaAskedFor,
+  toolOptions,
+} from "./language-model.ts";
+import type { AskModel } from "./model-provider.ts";
+import { strictSchema } from "./strict-schema.ts";
+
+export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetch }) => {
+  const { chat } = createOpenAI({
+    baseURL: baseUrl,
+    // The library insists on one.
+    apiKey: apiKey ?? "none",
+    fetch: apiKey === undefined ? withoutKey(fetch) : fetch,
+  });
+  return await askLanguageModel(chat(model), params, { picturesInResults: false }, {
+    ...(schemaAskedFor(params) ? dataOptions(params) : toolOptions(params)),
+  });
+};
+
+/** Data is asked for natively; `strict` only where the schema is one that it allows. */
+function dataOptions(params: Parameters<typeof schemaAskedFor>[0]): Partial<CallOptions> {
+  const schema = schemaAskedFor(params)!;
+  const strict = strictSchema(schema);
+  return {
+    responseFormat: { type: "json", name: "answer", schema: strict ?? schema },
+    providerOptions: { openai: { strictJsonSchema: strict !== undefined } },
+  };
+}
+
+/** A server that asks for no key is not told one. */
+function withoutKey(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
+  const send = (input: RequestInfo | URL, init: RequestInit = {}) => {
+    const headers = new Headers(init.headers);
+    headers.delete("authorization");
+    return fetch(input, { ...init, headers });
+  };
+  return send as typeof globalThis.fetch;
+}

@@ -1,0 +1,79 @@
+/**
+ * OpenAI can promise that an answer fits its schema, but only for some schemas,
+ * and refuses all others: every object closed, every property required, and no
+ * keyword but those below. Whoever is in doubt asks without the promise, and the
+ * answer is checked either way.
+ */
+import type { JsonObject } from "../content.ts";
+
+const ALLOWED = new Set([
+  "type",
+  "description",
+  "title",
+  "enum",
+  "const",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "anyOf",
+  "$ref",
+  "$defs",
+  "pattern",
+  "multipleOf",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "minItems",
+  "maxItems",
+]);
+
+const DEEPEST = 10;
+
+/** The schema with its objects closed, if the promise can be had for it. */
+export function strictSchema(schema: JsonObject): JsonObject | undefined {
+  if (schema.type !== "object") return undefined;
+  try {
+    return strict(schema, 0);
+  } catch (error) {
+    if (error instanceof NotStrict) return undefined;
+    throw error;
+  }
+}
+
+class NotStrict extends Error {}
+
+function strict(node: unknown, depth: number): JsonObject {
+  if (!isObject(node) || depth > DEEPEST) throw new NotStrict();
+  const { type, properties, required, additionalProperties = false, items, anyOf, $defs } = node;
+  if (Object.keys(node).some((key) => !ALLOWED.has(key))) throw new NotStrict();
+  // Nothing in it says what it is.
+  if (!("enum" in node || "const" in node || "$ref" in node || anyOf || type)) {
+    throw new NotStrict();
+  }
+  if (type === "array" && items === undefined) throw new NotStrict();
+  if (type === "object") {
+    if (!isObject(properties) || additionalProperties !== false) throw new NotStrict();
+    const asked = Array.isArray(required) ? required : [];
+    if (Object.keys(properties).some((name) => !asked.includes(name))) throw new NotStrict();
+  }
+  return {
+    ...node,
+    ...(type === "object" && { required: node.required ?? [], additionalProperties: false }),
+    ...(isObject(properties) && { properties: each(properties, depth) }),
+    ...(items !== undefined && { items: strict(items, depth + 1) }),
+    ...(Array.isArray(anyOf) && { anyOf: anyOf.map((branch) => strict(branch, depth + 1)) }),
+    ...(isObject($defs) && { $defs: each($defs, depth) }),
+  };
+}
+
+function each(nodes: JsonObject, depth: number): JsonObject {
+  return Object.fromEntries(
+    Object.entries(nodes).map(([name, node]) => [name, strict(node, depth + 1)]),
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

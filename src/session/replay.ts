@@ -1,0 +1,208 @@
+/**
+ * What a log tells about a run that has to be run again.
+ *
+ * Every question and every recorded fact has a place: its branch, its kind, its
+ * key, and how many of these came before it there. When the tool is run again,
+ * each branch must ask the same in the same order as it did before; how branches
+ * interleave does not matter.
+ *
+ * P1  What was answered, recorded or timed out is handed out in the order in which
+ *     that happened, each as soon as its question has been asked again. So a race
+ *     is won by the same runner.
+ * P2  Past the last record of its branch, a question is a new one.
+ * P3  A branch that asks something else than it did is a divergence.
+ */
+import type {
+  FactEvent,
+  Place,
+  Response,
+  ToolSessionEvent,
+  ToolSessionRequest,
+} from "../events.ts";
+
+/** How something that the tool waited for came out. */
+export type Recorded =
+  | { readonly type: "answered"; readonly response: Response; readonly sealed?: string }
+  | { readonly type: "timeout" }
+  | { readonly type: "fact"; readonly fact: FactEvent };
+
+/** One thing that the tool asked or did, and how it came out, if it did. */
+export interface Step {
+  readonly place: Place;
+  readonly request?: ToolSessionRequest;
+  /** When a sleep is over, in milliseconds since the epoch. */
+  readonly until?: number;
+  /** The LSN of the outcome; it is handed out in that order. */
+  outcome: { readonly lsn: number; readonly recorded: Recorded } | undefined;
+}
+
+/** The tool asks something else than it did. */
+export interface Divergence {
+  readonly recorded: Place | undefined;
+  readonly asked: Place | undefined;
+}
+
+interface Course {
+  readonly steps: Step[];
+  next: number;
+}
+
+export class Replay {
+  readonly #courses = new Map<string, Course>();
+  /** Progress and log messages that were sent, by branch; they are not sent again. */
+  readonly #told = new Map<string, number>();
+  /** The LSNs of all outcomes, in order. */
+  readonly #due: number[] = [];
+  #delivered = 0;
+  readonly #waiting = new Map<number, () => void>();
+  /** The highest number that a question was given, and all names that are taken. */
+  readonly lastSeq: number;
+  readonly names: ReadonlySet<string>;
+
+  constructor(events: readonly ToolSessionEvent[]) {
+    const byRequest = new Map<string, Step>();
+    const begun = new Map<string, Step>();
+    const names = new Set<string>();
+    let lastSeq = 0;
+    for (const event of events) {
+      switch (event.type) {
+        case "elicit_request":
+        case "sample_request":
+        case "roots_request": {
+          byRequest.set(event.id, this.#begin({ place: event.place, request: event }));
+          names.add(event.name);
+          lastSeq = Math.max(lastSeq, Number(event.id.slice(event.id.lastIndexOf("_") + 1)));
+          break;
+        }
+        case "answer": {
+          const { response, sealed, lsn } = event;
+          const recorded: Recorded = {
+            type: "answered",
+            response,
+            ...(sealed !== undefined && { sealed }),
+          };
+          this.#settle(byRequest.get(event.requestId), lsn, recorded);
+          break;
+        }
+        case "withdrawn":
+          // A question that was withdrawn because its branch was halted needs no
+          // outcome: the branch will be halted again.
+          if (event.reason === "timeout") {
+            this.#settle(byRequest.get(event.requestId), event.lsn, { type: "timeout" });
+          }
+          break;
+        case "begun": {
+          const { place, until } = event;
+          const step = this.#begin({ place, ...(until !== undefined && { until }) });
+          begun.set(keyOf(place), step);
+          break;
+        }
+        case "fact": {
+          // A value is there at once; everything else has begun before.
+          const step = begun.get(keyOf(event.place)) ?? this.#begin({ place: event.place });
+          this.#settle(step, event.lsn, { type: "fact", fact: event });
+          break;
+        }
+        case "progress":
+        case "log":
+        case "elicit_complete":
+        case "task_started": {
+          const branch = "branch" in event ? event.branch ?? "" : "";
+          this.#told.set(branch, (this.#told.get(branch) ?? 0) + 1);
+          break;
+        }
+      }
+    }
+    this.lastSeq = lastSeq;
+    this.names = names;
+  }
+
+  /** True once everything on record has been handed out. */
+  get done(): boolean {
+    return this.#delivered === this.#due.length;
+  }
+
+  /** What was on record for a question, nothing if it is new, or how it diverges. */
+  take(place: Place): Step | undefined | Divergence {
+    const course = this.#courses.get(place.branch);
+    const step = course?.steps[course.next];
+    if (!step) return undefined;
+    const same = step.place.kind === place.kind && step.place.key === place.key;
+    if (!same) return { recorded: step.place, asked: place };
+    course!.next++;
+    return step;
+  }
+
+  /** Calls `deliver` when it is this outcome's turn, which may be at once. */
+  await({ lsn }: { readonly lsn: number }, deliver: () => void): () => void {
+    this.#waiting.set(lsn, deliver);
+    this.#hand();
+    return () => {
+      // Whoever asked is gone, as it was before; the others need not wait for it.
+      if (this.#waiting.has(lsn)) this.#waiting.set(lsn, () => {});
+      this.#hand();
+    };
+  }
+
+  /** True for a message that has been sent already. */
+  alreadyTold(branch: string): boolean {
+    const left = this.#told.get(branch) ?? 0;
+    if (left === 0) return false;
+    this.#told.set(branch, left - 1);
+    return true;
+  }
+
+  /** What the tool should have asked before it ended, if it left something out. */
+  leftOut(): Divergence | undefined {
+    for (const { steps, next } of this.#courses.values()) {
+      const step = steps[next];
+      if (step?.outcome) return { recorded: step.place, asked: undefined };
+    }
+    return undefined;
+  }
+
+  #begin(begun: Omit<Step, "outcome">): Step {
+    const step: Step = { ...begun, outcome: undefined };
+    this.#course(begun.place.branch).steps.push(step);
+    return step;
+  }
+
+  #course(branch: string): Course {
+    let course = this.#courses.get(branch);
+    if (!course) this.#courses.set(branch, course = { steps: [], next: 0 });
+    return course;
+  }
+
+  #settle(step: Step | undefined, lsn: number, recorded: Recorded): void {
+    if (!step || step.outcome) return;
+    step.outcome = { lsn, recorded };
+    this.#due.push(lsn);
+  }
+
+  #hand(): void {
+    for (;;) {
+      const lsn = this.#due[this.#delivered];
+      const deliver = lsn === undefined ? undefined : this.#waiting.get(lsn);
+      if (!deliver) return;
+      this.#waiting.delete(lsn!);
+      this.#delivered++;
+      deliver();
+    }
+  }
+}
+
+function keyOf({ branch, kind, key, count }: Place): string {
+  return JSON.stringify([branch, kind, key, count]);
+}
+
+/** A divergence in words: where, what was recorded, what was asked. */
+export function describeDivergence({ recorded, asked }: Divergence): string {
+  if (!asked) return `${inWords(recorded!)} was recorded, but the tool ended without it`;
+  if (!recorded) return `${inWords(asked)} was never recorded`;
+  return `${inWords(recorded)} was recorded, but ${inWords(asked)} was asked`;
+}
+
+function inWords({ branch, kind, key, count }: Place): string {
+  const nth = count > 0 ? ` (number ${count + 1})` : "";
+  return `${kind} "${key}"${nth}${branch ? ` in branch ${branch}` : ""}`;
+}

@@ -1,0 +1,155 @@
+/** Stores that outlast the process, in one SQLite file. */
+import type { Operation } from "effection";
+import { StoreConflict } from "../errors.ts";
+import type { ToolSessionEvent } from "../events.ts";
+import { type Durability, SqliteFile } from "./sqlite-file.ts";
+import type {
+  AppendCondition,
+  ClientSessionRecord,
+  ClientSessionStore,
+  ToolSessionEntry,
+  ToolSessionStore,
+} from "./types.ts";
+
+/** How many expired sessions one sweep removes at most, so that no sweep takes long. */
+const SWEEP = 1_000;
+
+export class SqliteToolSessionStore implements ToolSessionStore {
+  readonly #file: SqliteFile;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  *get(id: string): Operation<ToolSessionEntry | null> {
+    const row = this.#file.prepare("SELECT entry FROM sessions WHERE id = ?").get(id);
+    return row ? JSON.parse(String(row.entry)) : null;
+  }
+
+  *set(id: string, entry: ToolSessionEntry): Operation<void> {
+    // Now, not when it is written: the caller may go on to change what it holds.
+    const text = JSON.stringify(entry);
+    yield* this.#file.write(() => {
+      const { changes } = this.#file.prepare(`
+        INSERT INTO sessions (id, epoch, last_lsn, expires_at, entry) VALUES (?, ?, 0, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET
+          epoch = excluded.epoch, expires_at = excluded.expires_at, entry = excluded.entry
+        WHERE excluded.epoch >= sessions.epoch
+      `).run(id, entry.epoch, entry.expiresAt ?? null, text);
+      if (Number(changes) === 0) {
+        throw new StoreConflict(id, `epoch ${entry.epoch} is over, a later one has begun`);
+      }
+    });
+  }
+
+  *delete(id: string): Operation<void> {
+    yield* this.#file.write(() => this.#remove(id));
+  }
+
+  *append(
+    id: string,
+    events: readonly ToolSessionEvent[],
+    { afterLSN, epoch }: AppendCondition,
+  ): Operation<void> {
+    const texts = events.map((event, i) => {
+      if (event.lsn !== afterLSN + 1 + i) {
+        throw new StoreConflict(id, `event ${event.lsn} does not follow ${afterLSN + i}`);
+      }
+      return JSON.stringify(event);
+    });
+    yield* this.#file.write(() => {
+      const { changes } = this.#file.prepare(
+        "UPDATE sessions SET last_lsn = ? WHERE id = ? AND last_lsn = ? AND epoch = ?",
+      ).run(afterLSN + events.length, id, afterLSN, epoch);
+      if (Number(changes) === 0) throw this.#conflict(id, afterLSN, epoch);
+      const insert = this.#file.prepare(
+        "INSERT INTO events (session_id, lsn, event) VALUES (?, ?, ?)",
+      );
+      texts.forEach((text, i) => insert.run(id, afterLSN + 1 + i, text));
+    });
+  }
+
+  *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
+    return this.#file.prepare(
+      "SELECT event FROM events WHERE session_id = ? AND lsn > ? ORDER BY lsn",
+    ).all(id, afterLSN).map((row) => JSON.parse(String(row.event)));
+  }
+
+  /** Forgets sessions whose time is over, and tells how many. */
+  *sweep(now: number): Operation<number> {
+    return yield* this.#file.write(() => {
+      const expired = this.#file.prepare(
+        `SELECT id FROM sessions WHERE expires_at < ? LIMIT ${SWEEP}`,
+      ).all(now);
+      for (const row of expired) this.#remove(String(row.id));
+      return expired.length;
+    });
+  }
+
+  #remove(id: string): void {
+    this.#file.prepare("DELETE FROM events WHERE session_id = ?").run(id);
+    this.#file.prepare("DELETE FROM sessions WHERE id = ?").run(id);
+  }
+
+  #conflict(id: string, afterLSN: number, epoch: number): StoreConflict {
+    const row = this.#file.prepare("SELECT epoch, last_lsn FROM sessions WHERE id = ?").get(id);
+    if (!row) return new StoreConflict(id, "it is not in the store");
+    return Number(row.epoch) !== epoch
+      ? new StoreConflict(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
+      : new StoreConflict(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);
+  }
+}
+
+export class SqliteClientSessionStore implements ClientSessionStore {
+  readonly #file: SqliteFile;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  *get(id: string): Operation<ClientSessionRecord | null> {
+    const row = this.#file.prepare("SELECT record FROM client_sessions WHERE id = ?").get(id);
+    return row ? JSON.parse(String(row.record)) : null;
+  }
+
+  *set(id: string, record: ClientSessionRecord): Operation<void> {
+    const text = JSON.stringify(record);
+    yield* this.#file.write(() =>
+      void this.#file.prepare(
+        "INSERT OR REPLACE INTO client_sessions (id, expires_at, record) VALUES (?, ?, ?)",
+      ).run(id, record.expiresAt, text)
+    );
+  }
+
+  *delete(id: string): Operation<void> {
+    yield* this.#file.write(() =>
+      void this.#file.prepare("DELETE FROM client_sessions WHERE id = ?").run(id)
+    );
+  }
+
+  /** Forgets clients whose time is over, and tells how many. */
+  *sweep(now: number): Operation<number> {
+    return yield* this.#file.write(() =>
+      Number(
+        this.#file.prepare("DELETE FROM client_sessions WHERE expires_at < ?").run(now).changes,
+      )
+    );
+  }
+}
+
+/** Both stores in one file. */
+export interface SqliteStores {
+  readonly sessions: SqliteToolSessionStore;
+  readonly clients: SqliteClientSessionStore;
+  close(): void;
+}
+
+/** Opens a file, and makes it if it is not there. */
+export function openSqlite(path: string, durability?: Durability): SqliteStores {
+  const file = new SqliteFile(path, durability);
+  return {
+    sessions: new SqliteToolSessionStore(file),
+    clients: new SqliteClientSessionStore(file),
+    close: () => file.close(),
+  };
+}

@@ -1,0 +1,34 @@
+/**
+ * Programs that tests run against ours, such as the official conformance suite.
+ *
+ * Nothing imports them and some are large, so they have a package.json of their
+ * own in tests/peers. Bun installs them: some name optional packages that do not
+ * exist everywhere, at which Deno stops.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { root } from "./files.ts";
+import { useRuntime } from "./toolchain.ts";
+
+const folder = join(root, "tests/peers");
+
+const programs = {
+  conformance: "@modelcontextprotocol/conformance/dist/index.js",
+  inspector: "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
+};
+
+/** Installs exactly what the lock file says. It takes no time where that is done already. */
+export function installPeers(): void {
+  const { path } = useRuntime("bun");
+  const { status, stdout, stderr } = spawnSync(path, ["install", "--frozen-lockfile"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (status === 0) return;
+  throw new Error(`Cannot install what tests/peers names:\n${stdout}${stderr}`);
+}
+
+/** The command that runs such a program, to be followed by its arguments. */
+export function peerCommand(name: keyof typeof programs): readonly [string, string] {
+  return [useRuntime("bun").path, join(folder, "node_modules", programs[name])];
+}

@@ -1,0 +1,14 @@
+/** Lets everything happen that is due already, such as a stream asking for its next chunk. */
+import { setImmediate } from "node:timers";
+
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets turns pass until something is the case, which is a matter of a few, never of time. */
+export async function until(isSo: () => boolean): Promise<void> {
+  for (let turns = 0; !isSo(); turns++) {
+    if (turns > 1_000) throw new Error(`Waited for nothing: ${isSo}`);
+    await turn();
+  }
+}
