@@ -153,6 +153,8 @@ interface RequestBase {
   /** The name under which the request is put to a stateless client; never reused in a run. */
   readonly name: string;
   readonly place: Place;
+  /** When the tool stops waiting, in milliseconds since the epoch. */
+  readonly expiresAt?: number;
 }
 
 /** A question to the person. */
@@ -267,7 +269,15 @@ export interface FactEvent {
   readonly place: Place;
   readonly outcome:
     | { readonly ok: true; readonly value?: unknown }
-    | { readonly ok: false; readonly error: { readonly name: string; readonly message: string } };
+    | {
+      readonly ok: false;
+      readonly error: {
+        readonly name: string;
+        readonly message: string;
+        readonly rpcCode?: number;
+        readonly data?: unknown;
+      };
+    };
 }
 
 /** A recorded answer. Sensitive fields are masked; `sealed` holds them for a replay. */

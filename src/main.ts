@@ -1,72 +1,48 @@
-/**
- * The executable: serves tools, prompts and resources over HTTP.
- *
- *     main.ts [serve] [module …] [--port N] [--host H]
- *
- * Without modules, those in tools/ are served.
- */
-import { existsSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+/** The executable. */
 import process from "node:process";
-import { pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
-import { listen } from "./host/listen.ts";
-import { createParley } from "./mod.ts";
+import manifest from "../package.json" with { type: "json" };
+import { runCommandLine } from "./cli/program.ts";
+import { Terminal } from "./cli/terminal.ts";
+import type { OwnModules } from "./host/own-modules.ts";
 import type { Definition } from "./tool/types.ts";
 
-const TOOLS = "tools";
+/** What is served where no module is named. */
+async function shipped(): Promise<Definition[]> {
+  const modules = await Promise.all([
+    import("../tools/plan_dinner.ts"),
+  ]);
+  return modules.flatMap((module) => Object.values(module) as Definition[]);
+}
 
-const { values: { port, host }, positionals } = parseArgs({
-  args: process.argv.slice(2),
-  allowPositionals: true,
-  options: {
-    port: { type: "string", default: "7411" },
-    host: { type: "string", default: "127.0.0.1" },
+/** Named one by one: a compiled program has these and no others. */
+const own: OwnModules = {
+  "parley-mcp": {
+    url: () => import.meta.resolve("parley-mcp"),
+    load: () => import("./mod.ts"),
   },
-});
-const modules = positionals[0] === "serve" ? positionals.slice(1) : positionals;
-const definitions = await load(modules.length > 0 ? modules : modulesIn(TOOLS));
-const parley = createParley({ serve: definitions });
-const server = await listen(parley.fetch, { port: portOf(port), hostname: host });
-console.log(`Serving ${countOf(definitions)} at http://${server.hostname}:${server.port}/mcp`);
+  "effection": {
+    url: () => import.meta.resolve("effection"),
+    load: () => import("effection"),
+  },
+  "zod": {
+    url: () => import.meta.resolve("zod"),
+    load: () => import("zod"),
+  },
+  "zod/v4": {
+    url: () => import.meta.resolve("zod/v4"),
+    load: () => import("zod/v4"),
+  },
+  "zod/v3": {
+    url: () => import.meta.resolve("zod/v3"),
+    load: () => import("zod/v3"),
+  },
+};
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
-
-async function stop(): Promise<void> {
-  // Responses are ended first; the listener waits for those.
-  await parley.close();
-  await server.stop();
-  process.exit(0);
-}
-
-function modulesIn(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((name) => /\.[jt]s$/.test(name)).sort()
-    .map((name) => join(folder, name));
-}
-
-async function load(paths: readonly string[]): Promise<Definition[]> {
-  const found: Definition[] = [];
-  for (const path of paths) {
-    const exported: object = await import(pathToFileURL(resolve(path)).href);
-    found.push(...Object.values(exported).filter(isDefinition));
-  }
-  return found;
-}
-
-function isDefinition(value: { kind?: unknown } | null | undefined): boolean {
-  return ["tool", "prompt", "resource"].includes(value?.kind as string);
-}
-
-function portOf(text: string): number {
-  const port = Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new TypeError(`Cannot listen on port "${text}": it is none; give a number up to 65535`);
-}
-
-function countOf(definitions: readonly Definition[]): string {
-  return ["tool", "prompt", "resource"].map((kind) => {
-    const count = definitions.filter((definition) => definition.kind === kind).length;
-    return `${count} ${kind}${count === 1 ? "" : "s"}`;
-  }).join(", ");
-}
+process.exit(
+  await runCommandLine(process.argv.slice(2), {
+    version: manifest.version,
+    terminal: new Terminal(),
+    shipped,
+    own,
+  }),
+);

@@ -40,7 +40,8 @@ export interface Asker {
   readonly answerer: SampleAnswerer;
   /** An id that is the same when the tool is run again. */
   newId(kind: string): string;
-  now(): number;
+  /** Milliseconds since the epoch. */
+  time(): number;
   /** Puts the question and waits. Leaving it early takes the question back. */
   ask(question: Question, timeout?: number): Operation<Reply>;
 }

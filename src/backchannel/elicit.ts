@@ -59,7 +59,7 @@ export function* elicit(
   const { key, sensitive } = form;
   const response = narrower === undefined ? form.response : narrowed(form, narrower);
   const requestedSchema = response.json;
-  const end = timeout === undefined ? undefined : asker.now() + timeout;
+  const end = timeout === undefined ? undefined : asker.time() + timeout;
   let asked = message;
   let problem = "";
   for (let repeats = 0; repeats <= MOST_REPEATS; repeats++) {
@@ -70,7 +70,7 @@ export function* elicit(
         params: { mode: "form", message: asked, requestedSchema },
         ...(sensitive.length > 0 && { sensitive }),
       },
-      end === undefined ? undefined : Math.max(0, end - asker.now()),
+      end === undefined ? undefined : Math.max(0, end - asker.time()),
     );
     if (reply.type === "timeout") return { action: "timeout" };
     const action = actionOf(key, reply.response);

@@ -80,8 +80,9 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** A number that is not safe has been rounded, and nobody would know it again. */
 function isId(value: unknown): value is RpcId {
-  return typeof value === "string" || (typeof value === "number" && Number.isInteger(value));
+  return typeof value === "string" || Number.isSafeInteger(value);
 }
 
 // Messages are written as text at once: each is sent exactly once, and nobody

@@ -6,11 +6,10 @@
  */
 import { type Operation, race } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
-import { TokenBudget } from "../backchannel/budget.ts";
 import { elicit, elicitUrl } from "../backchannel/elicit.ts";
 import { checkLimit } from "../backchannel/limit.ts";
 import { listRoots } from "../backchannel/roots.ts";
-import { type Conversation, sample, sampleSchema, sampleTools } from "../backchannel/sample.ts";
+import { sample, sampleSchema, sampleTools } from "../backchannel/sample.ts";
 import type {
   ElicitOptions,
   ElicitResult,
@@ -25,9 +24,9 @@ import type {
   SampleSchemaConfig,
   SampleToolsConfig,
 } from "../backchannel/sample-types.ts";
-import { type JsonObject, type McpMessage, normalizeMessage } from "../content.ts";
-import { McpToolDepthError, McpToolTimeoutError } from "../errors.ts";
-import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../events.ts";
+import type { JsonObject, McpMessage } from "../content.ts";
+import { McpToolTimeoutError } from "../errors.ts";
+import type { ClientInfo, LogLevel, Root, TraceContext } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type {
   Definition,
@@ -36,14 +35,15 @@ import type {
   McpToolContextWithElicits,
   McpToolServerContext,
 } from "../tool/types.ts";
-import { deadline } from "./deadline-operation.ts";
+import { type Branch, rootBranch } from "./branch.ts";
 import type { RunHost } from "./run-host.ts";
-
-const DEFAULT_MAX_DEPTH = 10;
 
 /** What `before` and `after` get: a context that cannot ask. */
 export class ServerContext implements McpToolServerContext {
-  constructor(protected readonly host: RunHost) {}
+  constructor(
+    protected readonly host: RunHost,
+    protected readonly branchState: Branch,
+  ) {}
 
   get sessionId(): string {
     return this.host.id;
@@ -64,12 +64,40 @@ export class ServerContext implements McpToolServerContext {
         level,
         data: snapshot(data),
         ...(logger !== undefined && { logger }),
+        ...(this.branchState.path && { branch: this.branchState.path }),
       })
     );
   }
 
   notify(message: string, progress?: number, total?: number): Operation<void> {
-    return doing(() => this.host.notify(message, progress, total));
+    return doing(() => this.host.notify(message, progress, total, this.branchState.path));
+  }
+
+  step<T>(name: string, body: (key: string) => Operation<T>): Operation<T> {
+    return operation(() => this.host.facts.step(this.branchState.place("step", name), body));
+  }
+
+  now(): Operation<number> {
+    return this.#value("now", () => this.host.deadlines.now());
+  }
+
+  random(): Operation<number> {
+    return this.#value("random", Math.random);
+  }
+
+  uuid(): Operation<string> {
+    return this.#value("uuid", () => crypto.randomUUID());
+  }
+
+  sleep(ms: number): Operation<void> {
+    return operation(() => {
+      checkLimit("a sleep", ms);
+      return this.host.facts.sleep(this.branchState.place("sleep", "sleep"), ms);
+    });
+  }
+
+  #value<T>(key: string, make: () => T): Operation<T> {
+    return operation(() => this.host.facts.value(this.branchState.place("value", key), make));
   }
 
   hangUp(): Operation<void> {
@@ -85,61 +113,18 @@ export class ServerContext implements McpToolServerContext {
   }
 }
 
-/** Where a context stands among the branches of its tool. */
-class Branch implements Conversation {
-  #counts: Map<string, number> | undefined;
-
-  constructor(
-    readonly path: string,
-    readonly depth: number,
-    readonly maxDepth: number,
-    readonly messages: McpMessage[],
-    readonly parentMessages: readonly McpMessage[],
-    readonly budget: TokenBudget,
-  ) {}
-
-  /** How many of this kind and key this branch has had. */
-  count(kind: string, key: string): number {
-    const name = `${kind}:${key}`;
-    const count = this.#counts?.get(name) ?? 0;
-    (this.#counts ??= new Map()).set(name, count + 1);
-    return count;
-  }
-
-  place(kind: Place["kind"], key: string): Place {
-    return { branch: this.path, kind, key, count: this.count(kind, key) };
-  }
-
-  open(options: McpToolBranchOptions): Branch {
-    const depth = this.depth + 1;
-    checkLimit("a branch's maxDepth", options.maxDepth);
-    checkLimit("a branch's maxTokens", options.maxTokens);
-    checkLimit("a branch's timeout", options.timeout);
-    if (depth > this.maxDepth) throw new McpToolDepthError(depth, this.maxDepth);
-    return new Branch(
-      `${this.path}/${this.count("branch", "")}`,
-      depth,
-      Math.min(this.maxDepth, depth + (options.maxDepth ?? Infinity)),
-      [
-        ...(options.inheritMessages === false ? [] : this.messages),
-        ...(options.messages ?? []).map(normalizeMessage),
-      ],
-      this.messages.slice(),
-      new TokenBudget(options.maxTokens, this.budget),
-    );
-  }
-}
-
 /** What `execute` and `client` get. */
 export class ToolContext extends ServerContext
   implements McpToolContextWithElicits<ElicitsMap>, Asker {
   readonly #tool: Definition;
-  readonly #branch: Branch;
 
   constructor(host: RunHost, tool: Definition, branch: Branch = rootBranch(tool)) {
-    super(host);
+    super(host, branch);
     this.#tool = tool;
-    this.#branch = branch;
+  }
+
+  get #branch(): Branch {
+    return this.branchState;
   }
 
   get messages(): readonly McpMessage[] {
@@ -232,7 +217,8 @@ export class ToolContext extends ServerContext
     const inTime = operation(function* () {
       return { value: yield* body(ctx) };
     });
-    const outcome = yield* race([inTime, deadline(this.host.deadlines, timeout)]);
+    const late = this.host.facts.sleep(this.#branch.place("sleep", "timeout"), timeout);
+    const outcome = yield* race([inTime, late]);
     if (!outcome) throw new McpToolTimeoutError(`branch ${branch.path}`, timeout);
     return outcome.value;
   }
@@ -252,7 +238,7 @@ export class ToolContext extends ServerContext
     return `${kind}${path.replaceAll("/", "_")}_${this.#branch.count("id", kind)}`;
   }
 
-  now(): number {
+  time(): number {
     return this.host.deadlines.now();
   }
 
@@ -260,11 +246,6 @@ export class ToolContext extends ServerContext
     const place = this.#branch.place(question.kind, question.key);
     return this.host.ask({ ...question, place }, timeout);
   }
-}
-
-function rootBranch({ limits }: Definition): Branch {
-  const budget = new TokenBudget(limits.maxTokens);
-  return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
 }
 
 /** An operation that can be evaluated more than once, unlike a generator object. */

@@ -2,7 +2,7 @@
 import type { Operation } from "effection";
 import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import type { ClientInfo, EventBody, ServerChange, TraceContext } from "../events.ts";
+import type { ClientInfo, EventBody, Place, ServerChange, TraceContext } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { Deadlines } from "./deadlines.ts";
 
@@ -42,8 +42,19 @@ export interface RunHost {
   /** Tells everyone who listens to the server, not only this caller. */
   announce(change: ServerChange): void;
   /** Records how far the tool has come; counts by itself where it is not told. */
-  notify(message: string, progress?: number, total?: number): void;
+  notify(message: string, progress?: number, total?: number, branch?: string): void;
   /** Puts a question and waits; refuses while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
+  /** Does things once, and remembers how they came out. */
+  readonly facts: Facts;
+  /** When the call began, in milliseconds since the epoch. */
+  readonly createdAt: number;
   report(fault: Fault): void;
+}
+
+/** What is done once, also if the tool is run again. */
+export interface Facts {
+  step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
+  value<T>(place: Place, make: () => T): Operation<T>;
+  sleep(place: Place, ms: number): Operation<void>;
 }

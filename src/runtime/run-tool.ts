@@ -12,6 +12,7 @@ import { refusal, toResult } from "../tool/result.ts";
 import type { Definition, ToolBody } from "../tool/types.ts";
 import { ServerContext, ToolContext } from "./context.ts";
 import type { Deadline } from "./deadlines.ts";
+import { phaseBranch } from "./branch.ts";
 import type { RunHost } from "./run-host.ts";
 import { Strand, type StrandOutcome } from "./strand.ts";
 
@@ -83,7 +84,9 @@ export function runTool(
     strand.start();
     // Only a tool that waits can run out of time.
     if (timeout === undefined || over) return;
-    timer = host.deadlines.add(timeout, () => {
+    // A run that is taken up again has used some of its time before.
+    const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
+    timer = host.deadlines.add(left, () => {
       // One that is being halted already ends for that reason, however long it takes.
       if (host.halting) return;
       timedOut = true;
@@ -128,13 +131,17 @@ function* handoff(
   host: RunHost,
   tool: Definition,
 ): Operation<unknown> {
-  const server = new ServerContext(host);
-  const prepared = yield* operationOf("before", phases.before(params, server));
+  const phase = (key: "before" | "after", body: (ctx: ServerContext) => unknown) =>
+    host.facts.step(
+      { branch: "", kind: "phase", key, count: 0 },
+      () => operationOf(key, body(new ServerContext(host, phaseBranch(key)))),
+    );
+  const prepared = yield* phase("before", (ctx) => phases.before(params, ctx));
   if (host.halting) return;
   const context = new ToolContext(host, tool);
   const talked = yield* operationOf("client", phases.client(prepared, context));
   if (host.halting) return;
-  return yield* operationOf("after", phases.after(prepared, talked, server));
+  return yield* phase("after", (ctx) => phases.after(prepared, talked, ctx));
 }
 
 function outcomeOf(

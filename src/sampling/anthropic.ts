@@ -12,9 +12,8 @@ import type { AskModel } from "./model-provider.ts";
 
 export const askAnthropic: AskModel = async ({ params, model, apiKey, baseUrl, fetch }) => {
   const { messages } = createAnthropic({ baseURL: baseUrl, apiKey: apiKey!, fetch });
-  return await askLanguageModel(messages(model), params, { picturesInResults: true }, {
-    ...(schemaAskedFor(params) ? dataOptions(params) : callOptions(params)),
-  });
+  const own = schemaAskedFor(params) ? dataOptions(params) : callOptions(params);
+  return await askLanguageModel(messages(model), params, { picturesInResults: true }, own);
 };
 
 /** One call, and no other. Models that cannot be forced are asked, by the library. */

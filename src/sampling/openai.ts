@@ -1,5 +1,6 @@
 /** OpenAI, and everything else that speaks Chat Completions. */
 import { createOpenAI } from "@ai-sdk/openai";
+import type { JsonObject } from "../content.ts";
 import {
   askLanguageModel,
   type CallOptions,
@@ -16,14 +17,13 @@ export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetc
     apiKey: apiKey ?? "none",
     fetch: apiKey === undefined ? withoutKey(fetch) : fetch,
   });
-  return await askLanguageModel(chat(model), params, { picturesInResults: false }, {
-    ...(schemaAskedFor(params) ? dataOptions(params) : toolOptions(params)),
-  });
+  const schema = schemaAskedFor(params);
+  const own = schema ? dataOptions(schema) : toolOptions(params);
+  return await askLanguageModel(chat(model), params, { picturesInResults: false }, own);
 };
 
 /** Data is asked for natively; `strict` only where the schema is one that it allows. */
-function dataOptions(params: Parameters<typeof schemaAskedFor>[0]): Partial<CallOptions> {
-  const schema = schemaAskedFor(params)!;
+function dataOptions(schema: JsonObject): Partial<CallOptions> {
   const strict = strictSchema(schema);
   return {
     responseFormat: { type: "json", name: "answer", schema: strict ?? schema },

@@ -38,6 +38,14 @@ export class EventLog {
     this.#limits = limits;
   }
 
+  /** Goes on after events that an earlier run has left. */
+  restore(events: readonly ToolSessionEvent[]): void {
+    this.#events = [...events];
+    this.#bytes = weigh(events);
+    this.#last = this.#visible = events.at(-1)?.lsn ?? 0;
+    this.#closed = events.length > 0 && isFinal(events.at(-1)!);
+  }
+
   /** From here on, events become visible when the journal says so. */
   keepIn(journal: Journal): void {
     this.#journal = journal;

@@ -15,12 +15,26 @@ export interface OpenRequest {
 
 export class Pending {
   readonly open = new Map<string, OpenRequest>();
-  #asked = 0;
+  #asked: number;
   #names: Set<string> | undefined;
   #firstName: string | undefined;
 
+  /** Goes on where an earlier run of the same session left off. */
+  constructor(asked = 0, names?: ReadonlySet<string>) {
+    this.#asked = asked;
+    if (names && names.size > 0) {
+      this.#names = new Set(names);
+      [this.#firstName] = names;
+    }
+  }
+
   /** Gives a question its id and its name. */
-  number(sessionId: string, question: PlacedQuestion): ToolSessionRequest {
+  number(sessionId: string, question: PlacedQuestion, expiresAt?: number): ToolSessionRequest {
+    const request = this.#numbered(sessionId, question);
+    return expiresAt === undefined ? request : { ...request, expiresAt };
+  }
+
+  #numbered(sessionId: string, question: PlacedQuestion): ToolSessionRequest {
     const { kind, key, place } = question;
     const seq = ++this.#asked;
     const name = this.#name(key);

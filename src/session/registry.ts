@@ -145,7 +145,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (this.#closed || this.#draining) throw new RegistryClosed();
     if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
-    if (answers) session.presets = new Map(answers);
+    if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
     session.owner = owner;
     this.#live.set(session.id, session);
@@ -204,6 +204,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     this.#settled?.();
     this.#reschedule(session);
+  }
+
+  /** For sessions: one has left memory, and can be run again from its log. */
+  suspended(session: LiveToolSession): void {
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    this.#live.delete(session.id);
+    if (this.#empty) this.#emptied?.();
   }
 
   #tellEnded(session: LiveToolSession): void {

@@ -5,17 +5,12 @@
  * runtime talks to. It knows nothing of HTTP, of eras or of who is listening.
  *
  * T1  The log ends with exactly one final event, and only after every `finally` has run.
- * T2  A question is registered before it is announced: a reader may answer at once.
- * T3  An answer, or that there was none in time, is recorded before the tool hears of it.
- * T4  When the session has ended, no question is open and no deadline is set.
+ * T2  When the session has ended, no question is open and no deadline is set.
+ * T3  A run that is suspended leaves nothing in the log: it has not ended.
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import { mask } from "../backchannel/mask.ts";
-import type { JsonObject } from "../content.ts";
-import { SessionHalted } from "../errors.ts";
 import type {
-  AnswerBody,
   AnswerOutcome,
   ClientInfo,
   ElicitResponse,
@@ -29,16 +24,16 @@ import type {
   ToolSessionRequest,
   ToolSessionStatus,
   TraceContext,
-  WithdrawalReason,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { sameAnswer } from "./answers.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
-import { type OpenRequest, Pending } from "./pending.ts";
+import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
+import { Recorder, type RecorderHome } from "./recorder.ts";
+import { describeDivergence, type Divergence, Replay } from "./replay.ts";
 import type { Sealer } from "./sealer.ts";
 import type { ToolSession } from "./types.ts";
 
@@ -54,6 +49,8 @@ export interface SessionHome {
   report(fault: Fault): void;
   /** It began or ceased to wait for answers, or ended. */
   changed(session: LiveToolSession): void;
+  /** It has left memory, and can be run again from its log. */
+  suspended(session: LiveToolSession): void;
 }
 
 /** Who opened a session, where that is more than a caller. */
@@ -66,13 +63,7 @@ export interface SessionOwner {
   hangUp?(session: LiveToolSession): void;
 }
 
-/** An answer, and the question that it is for. */
-export interface Answer {
-  readonly requestId: string;
-  readonly response: Response;
-}
-
-export class LiveToolSession implements ToolSession, RunHost {
+export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, RecorderHome {
   readonly id: string;
   readonly tool: Definition;
   /** As it described itself last; one without sessions does so with every request. */
@@ -90,23 +81,27 @@ export class LiveToolSession implements ToolSession, RunHost {
   keepUntil = 0;
   /** Since when it is a task, if it is one. Milliseconds since the epoch. */
   taskSince: number | undefined;
-  /** Answers that came with the call; each serves the first question with its name. */
-  presets: Map<string, Response> | undefined;
   /** How many streams and requests look at this session; the registry counts. */
   holders = 0;
   /** When the registry lets go of it, if nothing happens before. */
   expiry: Deadline | undefined;
   owner: SessionOwner | undefined;
   halting = false;
+  suspending = false;
+  /** True once the store has failed us. */
+  lost = false;
+  /** True if it can be run again from its log. */
+  readonly durable: boolean;
+  replay: Replay | undefined;
+  readonly facts: Recorder;
+  readonly questions: Questions;
   readonly #home: SessionHome;
-  #pending: Pending | undefined;
   #run: Run | undefined;
   #started = false;
   #progress = 0;
   /** True once the run is over, although its end may not be recorded yet. */
   #ended = false;
-  /** True once the store has failed us. */
-  #lost = false;
+  #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
   #reason: { reason: string; by: "caller" | "server" } = { reason: "", by: "server" };
@@ -117,14 +112,18 @@ export class LiveToolSession implements ToolSession, RunHost {
     tool: Definition,
     client: ClientInfo,
     principal: string,
+    createdAt = home.deadlines.now(),
   ) {
     this.#home = home;
     this.id = id;
     this.tool = tool;
     this.client = client;
     this.principal = principal;
-    this.createdAt = this.updatedAt = home.deadlines.now();
+    this.createdAt = this.updatedAt = createdAt;
+    this.durable = tool.durable !== undefined;
     this.log = new EventLog(id, home.logLimits);
+    this.facts = new Recorder(this);
+    this.questions = new Questions(this);
   }
 
   get toolName(): string {
@@ -143,10 +142,13 @@ export class LiveToolSession implements ToolSession, RunHost {
     return this.#outcome;
   }
 
+  get sealer(): Sealer | undefined {
+    return this.#home.sealer;
+  }
+
   /** True while it waits for at least one answer. */
   get waiting(): boolean {
-    return this.#outcome === undefined && this.#pending !== undefined &&
-      this.#pending.open.size > 0;
+    return this.#outcome === undefined && this.questions.unsettled;
   }
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
@@ -156,20 +158,27 @@ export class LiveToolSession implements ToolSession, RunHost {
 
   /** The question that went out under a name, open or not. */
   requestNamed(name: string): ToolSessionRequest | undefined {
-    for (const { request } of this.#pending?.open.values() ?? []) {
-      if (request.name === name) return request;
-    }
-    return this.log.findLast((event) => "name" in event && event.name === name) as
-      | ToolSessionRequest
-      | undefined;
+    return this.questions.named(name);
   }
 
   /** The questions that wait for an answer, oldest first. */
   openRequests(): ToolSessionRequest[] {
-    if (!this.#pending) return [];
-    return [...this.#pending.open.values()]
-      .filter((open) => open.put && !open.answered)
-      .map((open) => open.request);
+    return this.questions.open();
+  }
+
+  /**
+   * Takes up a log that an earlier run has left. One that has ended is only there
+   * to be read; any other is to be started, and will find its place again.
+   */
+  restore(events: readonly ToolSessionEvent[]): void {
+    this.log.restore(events);
+    const last = events.at(-1);
+    if (last?.type === "result") this.#outcome = { status: "completed", result: last.result };
+    else if (last?.type === "error") this.#outcome = { status: "failed", error: last.error };
+    else if (last?.type === "cancelled") {
+      this.#outcome = { status: "cancelled", reason: last.reason };
+    } else this.replay = new Replay(events);
+    this.#ended = this.#outcome !== undefined;
   }
 
   /** Runs the tool up to its first wait. */
@@ -185,13 +194,10 @@ export class LiveToolSession implements ToolSession, RunHost {
   currentStatus(): ToolSessionStatus {
     if (this.#outcome) return this.#outcome.status;
     if (!this.#started) return "initializing";
-    let sampling = false;
-    for (const { request, put, answered } of this.#pending?.open.values() ?? []) {
-      if (!put || answered) continue;
-      if (request.type !== "sample_request") return "awaiting_elicit";
-      sampling = true;
-    }
-    return sampling ? "awaiting_sample" : "running";
+    const open = this.questions.open();
+    if (open.length === 0) return "running";
+    const onlySamples = open.every(({ type }) => type === "sample_request");
+    return onlySamples ? "awaiting_sample" : "awaiting_elicit";
   }
 
   *status(): Operation<ToolSessionStatus> {
@@ -223,105 +229,38 @@ export class LiveToolSession implements ToolSession, RunHost {
     return this.respondAll([{ requestId, response }])[0]!;
   }
 
-  /**
-   * Records several answers, and hands none of them to the tool before all are
-   * recorded. If one contradicts an answer on record, none is taken.
-   */
+  /** All of the answers, or none if one contradicts an answer on record. */
   respondAll(answers: readonly Answer[]): AnswerOutcome[] {
-    const outcomes = answers.map((answer) => this.#outcomeOf(answer));
-    if (outcomes.includes("conflicting")) return outcomes;
-    const taken = answers.filter((_, i) => outcomes[i] === "accepted");
-    // Before anything changes: an answer that cannot even be written down leaves all open.
-    const bodies = taken.map(({ requestId, response }) =>
-      this.#answerBody(this.#pending!.open.get(requestId)!.request, response)
-    );
-    for (const { requestId } of taken) {
-      const open = this.#pending!.open.get(requestId)!;
-      open.answered = true;
-      open.deadline?.cancel();
-    }
-    bodies.forEach((body, i) =>
-      this.log.append(body, i === bodies.length - 1 ? () => this.#deliver(taken) : undefined)
-    );
-    return outcomes;
-  }
-
-  #deliver(answers: readonly Answer[]): void {
-    for (const { requestId, response } of answers) {
-      // What the tool did with the one before may have made this one pointless.
-      const open = this.#pending!.open.get(requestId);
-      if (!open) continue;
-      this.#pending!.open.delete(requestId);
-      this.#changed();
-      open.resolve({ type: "answered", requestId, response });
-    }
-  }
-
-  #outcomeOf({ requestId, response }: Answer): AnswerOutcome {
-    const open = this.#pending?.open.get(requestId);
-    return open && !open.answered ? "accepted" : this.#tooLate(requestId, response);
-  }
-
-  #tooLate(requestId: string, response: Response): AnswerOutcome {
-    if (!this.#pending?.wasAsked(this.id, requestId)) return this.#outcome ? "ended" : "unknown";
-    const closing = this.log.findLast((event) =>
-      (event.type === "answer" || event.type === "withdrawn") && event.requestId === requestId
-    );
-    if (closing?.type === "withdrawn") return this.#outcome ? "ended" : "withdrawn";
-    // Too long ago to be compared, it counts as the same.
-    if (closing?.type !== "answer") return "repeated";
-    return sameAnswer(closing, response) ? "repeated" : "conflicting";
-  }
-
-  #answerBody(request: ToolSessionRequest, response: Response): AnswerBody {
-    const base = { type: "answer", requestId: request.id } as const;
-    const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
-    if (!sensitive || !isAccepted(response)) return { ...base, response };
-    const { sealer } = this.#home;
-    return {
-      ...base,
-      response: { ...response, content: mask(response.content, sensitive) },
-      ...(sealer && { sealed: sealer.seal(JSON.stringify(response.content), request.id) }),
-    };
+    return this.questions.respond(answers, this.#outcome !== undefined);
   }
 
   // -------------------------------------------------------- for the runtime
 
   emit(body: EventBody): void {
-    if (!this.halting) this.log.append(body);
+    if (this.halting) return;
+    const branch = "branch" in body ? body.branch : undefined;
+    if (this.replay?.alreadyTold(branch ?? "")) return;
+    this.log.append(body);
   }
 
-  notify(message: string, progress: number = this.#progress + 1, total?: number): void {
+  notify(
+    message: string,
+    progress: number = this.#progress + 1,
+    total?: number,
+    branch?: string,
+  ): void {
     this.#progress = progress;
-    this.emit({ type: "progress", progress, message, ...(total !== undefined && { total }) });
+    this.emit({
+      type: "progress",
+      progress,
+      message,
+      ...(total !== undefined && { total }),
+      ...(branch && { branch }),
+    });
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    return action<Reply>((resolve, reject) => {
-      if (this.halting) {
-        reject(new SessionHalted(this.id, `ask "${question.key}"`));
-        return () => {};
-      }
-      const pending = this.#pending ??= new Pending();
-      const request = pending.number(this.id, question);
-      const preset = this.presets?.get(request.name);
-      // Whoever hears of the question must not think that it waits.
-      const open: OpenRequest = { request, resolve, answered: preset !== undefined };
-      if (timeout !== undefined) {
-        open.deadline = this.deadlines.add(timeout, () => {
-          this.#withdraw(request.id, "timeout", () => resolve({ type: "timeout" }));
-        });
-      }
-      pending.open.set(request.id, open);
-      this.log.append(request, () => open.put = true);
-      this.#changed();
-      if (preset !== undefined) {
-        this.presets!.delete(request.name);
-        open.answered = false;
-        this.respond(request.id, preset);
-      }
-      return () => this.#withdraw(request.id, "halted");
-    });
+    return this.questions.ask(question, timeout);
   }
 
   hangUp(): void {
@@ -329,27 +268,21 @@ export class LiveToolSession implements ToolSession, RunHost {
   }
 
   announce(change: ServerChange): void {
-    if (!this.halting) this.#home.announce(change);
+    // What is run again was announced the first time.
+    if (!this.halting && (this.replay?.done ?? true)) this.#home.announce(change);
   }
 
   report(fault: Fault): void {
     this.#home.report(fault);
   }
 
-  #withdraw(requestId: string, reason: WithdrawalReason, then?: () => void): void {
-    const open = this.#pending!.open.get(requestId);
-    if (!open) return;
-    this.#pending!.open.delete(requestId);
-    open.deadline?.cancel();
-    // One whose answer is on its way into the log is answered, only too late for the tool;
-    // one that a lost journal has taken back was never put.
-    if (!open.answered && !this.#lost) {
-      this.log.append({ type: "withdrawn", requestId, reason }, then);
-    }
-    this.#changed();
+  /** The tool does something else than it did before. It ends here, before it does more. */
+  diverged(divergence: Divergence): void {
+    this.#diverged = describeDivergence(divergence);
+    this.halt("it does something else than it did before");
   }
 
-  #changed(): void {
+  changed(): void {
     this.updatedAt = this.deadlines.now();
     this.#home.changed(this);
   }
@@ -369,6 +302,14 @@ export class LiveToolSession implements ToolSession, RunHost {
     this.#run?.halt();
   }
 
+  /** Puts it out of memory. It will be run again from its log. */
+  suspend(): void {
+    if (this.#ended || this.halting) return;
+    this.halting = true;
+    this.suspending = true;
+    this.#run?.halt();
+  }
+
   /** The store refused an event. The call cannot be promised any longer, so it ends here. */
   storeFailed(error: unknown): void {
     this.report({
@@ -378,7 +319,7 @@ export class LiveToolSession implements ToolSession, RunHost {
       error,
     });
     this.log.abandonJournal();
-    this.#lost = true;
+    this.lost = true;
     if (this.#ended) this.#end({ type: "halted" });
     else this.halt("its events could not be stored");
   }
@@ -386,17 +327,26 @@ export class LiveToolSession implements ToolSession, RunHost {
   #end(outcome: RunOutcome): void {
     this.#ended = true;
     this.#run = undefined;
-    for (const id of this.#pending?.open.keys() ?? []) this.#withdraw(id, "halted");
+    this.questions.withdrawAll();
+    if (this.suspending && !this.lost) return this.#home.suspended(this);
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
       this.#outcome = ending.outcome;
-      this.#changed();
+      this.changed();
       this.owner?.ended?.(this);
     });
   }
 
   #ending(outcome: RunOutcome): { event: EventBody; outcome: ToolSessionOutcome } {
-    if (this.#lost) {
+    const leftOut = outcome.type === "halted" ? undefined : this.replay?.leftOut();
+    if (leftOut) this.#diverged = describeDivergence(leftOut);
+    if (this.#diverged !== undefined) {
+      const message =
+        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`;
+      const error = { code: -32603, message };
+      return { event: { type: "error", error }, outcome: { status: "failed", error } };
+    }
+    if (this.lost) {
       const error = { code: -32603, message: "Cannot go on: the server could not store this call" };
       return { event: { type: "error", error }, outcome: { status: "failed", error } };
     }
@@ -420,7 +370,4 @@ export class LiveToolSession implements ToolSession, RunHost {
   }
 }
 
-function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
-  return typeof response === "object" && response !== null && "content" in response &&
-    "action" in response && response.content !== undefined;
-}
+export type { Answer } from "./questions.ts";

@@ -15,6 +15,7 @@ import type {
   FinalizedMcpToolWithElicits,
   McpToolContext,
   McpToolContextWithElicits,
+  McpToolDurability,
   McpToolHandoffConfig,
   McpToolLimits,
   McpToolRequirements,
@@ -102,6 +103,12 @@ export interface McpToolBuilder<D extends Draft> {
   /** Refuse the call before it runs where the client cannot do this. */
   requires(requirements: McpToolRequirements): McpToolBuilder<D>;
   limits(limits: McpToolLimits): McpToolBuilder<D>;
+  /**
+   * The tool can be taken up again from its record, after a restart or when its
+   * client comes back: it is run from the top, and what it asked and did before
+   * comes from the record. Effects belong into `ctx.step`, `before` and `after`.
+   */
+  durable(options?: { readonly version?: string; readonly sealed?: boolean }): McpToolBuilder<D>;
   /** The tool takes long: clients that know tasks get a task, and come back for its result. */
   task(task?: McpToolTask): McpToolBuilder<D>;
   /** The tool in one piece. */
@@ -141,6 +148,8 @@ class Builder {
   requires = (requires: McpToolRequirements) => this.#with({ requires });
   limits = (limits: McpToolLimits) => this.#with({ limits });
   task = (task: McpToolTask = {}) => this.#with({ task });
+  durable = ({ version = "1", sealed = false }: Partial<McpToolDurability> = {}) =>
+    this.#with({ durable: { version, sealed } });
 
   execute = (execute: (params: unknown, ctx: unknown) => Operation<unknown>) =>
     this.#finish({ type: "execute", execute });

@@ -12,6 +12,7 @@ import type {
   Definition,
   ElicitsMap,
   FinalizedMcpTool,
+  McpToolDurability,
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
@@ -32,6 +33,7 @@ export interface RawDefinition {
   readonly requires?: McpToolRequirements;
   readonly limits?: McpToolLimits;
   readonly task?: McpToolTask;
+  readonly durable?: McpToolDurability;
 }
 
 /** MCP's rule for tool names since 2025-11-25. */
@@ -63,7 +65,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
 /** What tools, prompts and resources have in common. */
 export function checkedCore<K extends Definition["kind"]>(
   kind: K,
-  raw: Pick<RawDefinition, "name" | "parameters" | "elicits" | "requires" | "limits">,
+  raw: Pick<RawDefinition, "name" | "parameters" | "elicits" | "requires" | "limits" | "durable">,
   body: ToolBody,
 ): Definition & { kind: K } {
   const { name } = raw;
@@ -98,6 +100,7 @@ export function checkedCore<K extends Definition["kind"]>(
     ),
     requires: raw.requires ?? {},
     limits: raw.limits ?? {},
+    ...(raw.durable && { durable: raw.durable }),
     body,
   };
 }

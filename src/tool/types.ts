@@ -80,6 +80,17 @@ export interface McpToolBranchOptions extends McpToolLimits {
   messages?: readonly McpMessageInput[];
 }
 
+/** How a tool outlasts the process that runs it. */
+export interface McpToolDurability {
+  /**
+   * Changes whenever the tool does something else, or in another order, than
+   * before. A run that another version began is not taken up.
+   */
+  readonly version: string;
+  /** The record may travel with the client, sealed, instead of staying on the server. */
+  readonly sealed: boolean;
+}
+
 /** How a tool runs as a task, for clients that know tasks. */
 export interface McpToolTask {
   /** Refuse clients that do not know tasks, instead of letting them wait. */
@@ -128,6 +139,21 @@ export interface McpToolServerContext {
   readonly trace: TraceContext;
   /** Tells the client something. What it shows depends on the level it asked for. */
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
+  /**
+   * Does something once. In a durable tool its result is recorded, and not worked
+   * out again when the tool is taken up after a restart. Should the process die
+   * between the two, it is done again with the same key, which other systems can
+   * use to count it once.
+   */
+  step<T>(name: string, body: (key: string) => Operation<T>): Operation<T>;
+  /** The time, in milliseconds since the epoch; the same when the tool is taken up again. */
+  now(): Operation<number>;
+  /** A number from 0 up to 1; the same when the tool is taken up again. */
+  random(): Operation<number>;
+  /** A new id; the same when the tool is taken up again. */
+  uuid(): Operation<string>;
+  /** Waits; a restart does not make it longer. */
+  sleep(ms: number): Operation<void>;
   /** Tells how far the tool has come. Without a number, each call counts one. */
   notify(message: string, progress?: number, total?: number): Operation<void>;
   /**
@@ -264,6 +290,8 @@ export interface Definition {
   readonly elicits: ReadonlyMap<string, ElicitForm>;
   readonly requires: McpToolRequirements;
   readonly limits: McpToolLimits;
+  /** Present if a run can be taken up again from its record. */
+  readonly durable?: McpToolDurability;
   readonly body: ToolBody;
 }
 

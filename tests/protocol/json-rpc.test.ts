@@ -42,8 +42,8 @@ describe("readMessage()", () => {
     assert.deepEqual(read({ id: 7, error }), { type: "answer", id: 7, error });
   });
 
-  it("refuses ids that are neither strings nor integers", () => {
-    for (const id of [null, 1.5, true, {}, [], [1]]) {
+  it("refuses ids that are neither strings nor integers that can be told apart", () => {
+    for (const id of [null, 1.5, true, {}, [], [1], 2 ** 53, 1e308, -1e20]) {
       const message = read({ id, method: "m" });
       assert.equal(message.type, "invalid", JSON.stringify(id));
       assert.equal("id" in message && message.id, undefined);

@@ -157,7 +157,9 @@ export async function withModel(
   name: string,
   replies: Replies,
   body: (setting: Setting) => Promise<void>,
-  options: { readonly apiKey?: string; readonly retries?: number } = { apiKey: "sk-test-1234567890" },
+  options: { readonly apiKey?: string; readonly retries?: number } = {
+    apiKey: "sk-test-1234567890",
+  },
 ): Promise<void> {
   const model = await startFakeModel(replies);
   const clock = createTestClock();

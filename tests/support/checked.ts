@@ -36,8 +36,11 @@ export class Watch {
     return async (request) => {
       const posted = request.method === "POST" ? await request.clone().text() : "";
       const client = this.#clientOf(request);
-      this.#note(client, posted);
+      // Over HTTP+SSE the answer may come first; elsewhere only what was taken will be answered.
+      const isSse = new URL(request.url).searchParams.has("sessionId");
+      if (isSse) this.#note(client, posted);
       const response = await fetch(request);
+      if (!isSse && response.ok) this.#note(client, posted);
       if (response.headers.get("content-type")?.startsWith("text/event-stream")) {
         return this.#watchStream(client, response);
       }

@@ -37,30 +37,3 @@ export async function servingModern(
   assert.deepEqual(parley.counts, { live: 0, finished: 0, streams: 0, clientSessions: 0 });
   if (!options.clock) assert.equal(clock.timers, 0, "a timer is still set");
 }
-
-/** Lets everything happen that waits for nothing but its turn. */
-export async function until(condition: () => boolean): Promise<void> {
-  for (let turns = 0; turns < 10_000; turns++) {
-    if (condition()) return;
-    // Streams and bodies take turns of the event loop, not only microtasks.
-    await (turns % 10 === 9 ? turn() : Promise.resolve());
-  }
-  assert.fail(`It did not come to this: ${condition}`);
-}
-
-/** As many turns as anything here could need, to show that nothing happens. */
-export async function idle(): Promise<void> {
-  for (let turns = 0; turns < 10; turns++) await turn();
-}
-
-/** One turn of the event loop. */
-export function turn(): Promise<void> {
-  const { port1, port2 } = new MessageChannel();
-  return new Promise((resolve) => {
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(undefined);
-  });
-}

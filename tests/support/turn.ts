@@ -12,3 +12,8 @@ export async function until(isSo: () => boolean): Promise<void> {
     await turn();
   }
 }
+
+/** As many turns as anything here could need, to show that nothing happens. */
+export async function idle(): Promise<void> {
+  for (let turns = 0; turns < 20; turns++) await turn();
+}

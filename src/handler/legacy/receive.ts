@@ -24,14 +24,17 @@ import {
 } from "../../protocol/json-rpc.ts";
 import { newerAnswer } from "../../protocol/legacy/forms.ts";
 import { isLogLevel } from "../../protocol/log-level.ts";
+import { TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
+import { traceIn } from "../../protocol/trace.ts";
 import { isLegacyVersion, LEGACY_VERSIONS, since } from "../../protocol/versions.ts";
-import { Strand, type StrandOutcome } from "../../runtime/strand.ts";
+import type { StrandOutcome } from "../../runtime/strand.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { refusal } from "../../tool/result.ts";
-import type { Definition } from "../../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import { serverCapabilities } from "../capabilities.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, resourceAt, type Target, targetOf } from "../runs.ts";
+import { settle } from "../settle.ts";
 import { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 
@@ -169,13 +172,16 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const { definition, args } = target;
   const missing = missingCapabilities(definition, client.info);
   if (missing) return reply(incapable(client, id, definition, missing));
-  const { _meta: meta } = params;
-  const call = new Call(id, client, isObject(meta) ? meta : undefined);
+  const { task } = definition as FinalizedMcpTool;
+  if (task?.required) return reply(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
+  const meta = isObject(params._meta) ? params._meta : {};
+  const call = new Call(id, client, meta);
   // Before it runs: it may end at once, and then takes itself off again.
   client.calls.set(id, call);
   try {
     const { info, principal } = client;
-    call.session = client.core.registry.open(definition, args, { client: info, principal }, call);
+    const options = { client: info, principal, trace: traceIn(meta) };
+    call.session = client.core.registry.open(definition, args, options, call);
   } catch (error) {
     client.calls.delete(id);
     throw error;
@@ -209,17 +215,14 @@ function answered(
   id: RpcId,
   query: () => Operation<JsonObject>,
 ): Received {
-  let text: string | undefined;
-  let settle: ((text: string) => void) | undefined;
-  const strand = new Strand(client.core.registry.scope, query, (outcome) => {
+  const settling = settle(client.core.registry.scope, query);
+  if (settling.outcome) return reply(answerTo(client, id, settling.outcome));
+  client.queries.set(id, settling);
+  const text = settling.ended().then((outcome) => {
     client.queries.delete(id);
-    text = answerTo(client, id, outcome);
-    settle?.(text);
+    return answerTo(client, id, outcome);
   });
-  strand.start();
-  if (text !== undefined) return reply(text);
-  client.queries.set(id, strand);
-  return { type: "later", text: new Promise((resolve) => settle = resolve) };
+  return { type: "later", text };
 }
 
 function answerTo(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {

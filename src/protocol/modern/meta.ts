@@ -3,6 +3,7 @@ import type { JsonObject } from "../../content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../events.ts";
 import { isObject, type RpcId } from "../json-rpc.ts";
 import { isLogLevel } from "../log-level.ts";
+import { traceIn } from "../trace.ts";
 
 const PREFIX = "io.modelcontextprotocol/";
 export const PROTOCOL_VERSION = `${PREFIX}protocolVersion`;
@@ -48,12 +49,13 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
   if (level !== undefined && !isLogLevel(level)) {
     return { problem: `_meta["${LOG_LEVEL}"] is no log level` };
   }
+  const { name, version: clientVersion } = info;
   const { progressToken } = meta;
   return {
     version,
     client: {
-      ...text(info, "name"),
-      ...text(info, "version"),
+      ...(typeof name === "string" && { name }),
+      ...(typeof clientVersion === "string" && { version: clientVersion }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities),
     },
@@ -61,17 +63,8 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
     progressToken: typeof progressToken === "string" || Number.isInteger(progressToken)
       ? progressToken as RpcId
       : undefined,
-    trace: {
-      ...text(meta, "traceparent"),
-      ...text(meta, "tracestate"),
-      ...text(meta, "baggage"),
-    },
+    trace: traceIn(meta),
   };
-}
-
-function text(fields: JsonObject, key: string): { [key: string]: string } {
-  const value = fields[key];
-  return typeof value === "string" ? { [key]: value } : {};
 }
 
 /** Only an object declares anything. */

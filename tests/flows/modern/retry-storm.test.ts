@@ -3,9 +3,9 @@ import { all, sleep } from "effection";
 import { createMcpTool, createParley } from "parley-mcp";
 import { z } from "zod";
 import { accept, ModernClient } from "../../support/modern-client.ts";
-import { turn } from "../../support/modern-server.ts";
 import { ModernWatch } from "../../support/modern-watch.ts";
 import type { Message } from "../../support/schemas.ts";
+import { turn } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const FLOWS = 200;

@@ -1,25 +1,26 @@
 import assert from "node:assert/strict";
-import { all, race } from "effection";
+import { all, type Operation, race } from "effection";
 import { createMcpTool, type FinalizedMcpTool, type McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 import type { Exchange } from "../../support/client.ts";
 import { accept, asked, ModernClient, said, textOf } from "../../support/modern-client.ts";
-import { idle, type ModernServer, servingModern } from "../../support/modern-server.ts";
+import { type ModernServer, servingModern } from "../../support/modern-server.ts";
 import { Gate } from "../../support/modern-tools.ts";
+import { idle } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 const forms = { a: form, b: form, c: form };
 type Context = McpToolContextWithElicits<typeof forms>;
 
-function tool(body: (ctx: Context) => Generator<never, string, never> | unknown): FinalizedMcpTool {
+function tool(body: (ctx: Context) => Operation<string>): FinalizedMcpTool {
   return createMcpTool("t").description("A tool under test").elicits(forms)
     .execute(function* (_params, ctx) {
-      return yield* body(ctx) as Generator<never, string, never>;
+      return yield* body(ctx);
     });
 }
 
-function* number(ctx: Context, key: "a" | "b" | "c") {
+function* number(ctx: Context, key: "a" | "b" | "c"): Operation<number> {
   const answer = yield* ctx.elicit(key, { message: `${key}?` });
   return answer.action === "accept" ? answer.content.n : NaN;
 }
@@ -108,7 +109,7 @@ describe("a branch that asks later", () => {
   const late = tool(function* (ctx: Context) {
     const numbers = yield* all([
       number(ctx, "a"),
-      (function* () {
+      (function* (): Operation<number> {
         yield* gate.pass();
         return yield* number(ctx, "b");
       })(),

@@ -4,8 +4,9 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import type { Exchange } from "../../support/client.ts";
 import { accept, asked, ModernClient, textOf } from "../../support/modern-client.ts";
-import { idle, type ModernServer, servingModern, until } from "../../support/modern-server.ts";
+import { type ModernServer, servingModern } from "../../support/modern-server.ts";
 import { Gate } from "../../support/modern-tools.ts";
+import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const question = { go: { response: z.object({ go: z.boolean() }) } };

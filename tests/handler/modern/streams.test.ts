@@ -3,8 +3,9 @@ import { all } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { accept, answerOf, asked, ModernClient, textOf } from "../../support/modern-client.ts";
-import { idle, type ModernServer, servingModern, until } from "../../support/modern-server.ts";
+import { type ModernServer, servingModern } from "../../support/modern-server.ts";
 import { echo, Gate } from "../../support/modern-tools.ts";
+import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const LOG_LEVEL = "io.modelcontextprotocol/logLevel";

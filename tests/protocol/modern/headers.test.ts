@@ -55,8 +55,14 @@ describe("decodeHeader()", () => {
 
 describe("mismatch()", () => {
   it("wants the method, as it is written", () => {
-    assert.equal(mismatch(new Headers({ "mcp-method": "tools/list" }), "tools/list", {}), undefined);
-    assert.equal(mismatch(new Headers({ "MCP-METHOD": "tools/list" }), "tools/list", {}), undefined);
+    assert.equal(
+      mismatch(new Headers({ "mcp-method": "tools/list" }), "tools/list", {}),
+      undefined,
+    );
+    assert.equal(
+      mismatch(new Headers({ "MCP-METHOD": "tools/list" }), "tools/list", {}),
+      undefined,
+    );
     for (const said of ["TOOLS/LIST", "tools/call", "", "=?base64?dG9vbHMvbGlzdA==?="]) {
       assert.ok(mismatch(new Headers({ "mcp-method": said }), "tools/list", {}), said);
     }

@@ -1,0 +1,42 @@
+/** What `parley serve` says when it is up. */
+import type { SamplingProvider } from "../sampling/provider.ts";
+import type { Definition } from "../tool/types.ts";
+import { summaryLines } from "./summary.ts";
+import type { Terminal } from "./terminal.ts";
+
+export interface BannerFacts {
+  readonly address: string;
+  readonly version: string;
+  readonly serve: readonly Definition[];
+  readonly provider: SamplingProvider | undefined;
+  readonly terminal: Terminal;
+}
+
+export function banner({ address, version, serve, provider, terminal }: BannerFacts): string {
+  const { bold, cyan, dim } = terminal.err;
+  const name = "parley";
+  const model = provider ? `${provider.name} answers samples that the client cannot` : undefined;
+  return [
+    `${bold(`Parley ${version}`)} serves ${counted(serve)} at ${cyan(address)}`,
+    ...(model ? [dim(model)] : []),
+    "",
+    ...summaryLines(serve, terminal.err, terminal.columns("stderr")),
+    "",
+    "Connect a client:",
+    `  ${dim("terminal   ")} ${name} call TOOL --url ${address}`,
+    `  ${dim("Claude Code")} claude mcp add --transport http ${name} ${address}`,
+    `  ${dim("VS Code    ")} code --add-mcp '${JSON.stringify({ name, type: "http", url: address })}'`,
+    `  ${dim("Cursor     ")} { "mcpServers": { "${name}": { "url": "${address}" } } }`,
+    "",
+    dim("Ctrl-C stops it."),
+  ].join("\n");
+}
+
+/** `2 tools and 1 prompt` */
+export function counted(definitions: readonly Definition[]): string {
+  const counts = (["tool", "prompt", "resource"] as const).flatMap((kind) => {
+    const count = definitions.filter((definition) => definition.kind === kind).length;
+    return count > 0 ? [`${count} ${kind}${count === 1 ? "" : "s"}`] : [];
+  });
+  return counts.length > 0 ? counts.join(" and ") : "nothing";
+}

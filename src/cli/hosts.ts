@@ -1,0 +1,2 @@
+/** The apps that `parley install` knows. */
+export const HOST_NAMES = ["claude-desktop", "claude-code", "vscode", "cursor"] as const;

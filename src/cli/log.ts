@@ -1,0 +1,137 @@
+/** The operator's log: one line for each thing, on stderr, as text or as JSON. */
+import process from "node:process";
+import type { Fault } from "../runtime/run-host.ts";
+import { isLegacyVersion } from "../protocol/versions.ts";
+import type { EndedCall } from "../session/types.ts";
+import { type Style, styleFor } from "./style.ts";
+
+export const LOG_LEVELS = ["debug", "info", "warning", "error", "silent"] as const;
+export type OperatorLogLevel = typeof LOG_LEVELS[number];
+
+export const LOG_FORMATS = ["text", "json"] as const;
+export type LogFormat = typeof LOG_FORMATS[number];
+
+type Fields = { readonly [name: string]: string | number | undefined };
+
+export interface LogOptions {
+  readonly level: OperatorLogLevel;
+  readonly format: LogFormat;
+  /** Where the lines go; stderr unless told. */
+  readonly write?: (line: string) => void;
+  readonly now?: () => Date;
+}
+
+export class OperatorLog {
+  readonly #least: number;
+  readonly #format: LogFormat;
+  readonly #write: (line: string) => void;
+  readonly #now: () => Date;
+  readonly #style: Style = styleFor(process.stderr);
+
+  constructor(options: LogOptions) {
+    this.#least = LOG_LEVELS.indexOf(options.level);
+    this.#format = options.format;
+    this.#write = options.write ?? ((line) => process.stderr.write(`${line}\n`));
+    this.#now = options.now ?? (() => new Date());
+  }
+
+  /** Whether anybody would see it. */
+  has(level: OperatorLogLevel): boolean {
+    return LOG_LEVELS.indexOf(level) >= this.#least;
+  }
+
+  say(level: Exclude<OperatorLogLevel, "silent">, message: string, fields: Fields = {}): void {
+    if (!this.has(level)) return;
+    this.#write(
+      this.#format === "json"
+        ? JSON.stringify({ time: this.#now().toISOString(), level, message, ...fields })
+        : this.#text(level, message, fields),
+    );
+  }
+
+  /** A call that has ended. */
+  call(call: EndedCall): void {
+    const { kind, toolName, sessionId, client, duration } = call;
+    const outcome = outcomeOf(call);
+    const { protocolVersion } = client;
+    this.say(outcome === "failed" ? "error" : "info", `${kind} ${toolName} ${outcome}`, {
+      [kind]: toolName,
+      outcome,
+      ms: Math.round(duration),
+      session: sessionId,
+      client: nameOf(client),
+      era: eraOf(protocolVersion),
+      protocol: protocolVersion,
+      ...reasonOf(call),
+    });
+  }
+
+  /** Something that the operator should look at. */
+  fault({ what, toolName, sessionId, error }: Fault): void {
+    const stack = error instanceof Error ? error.stack ?? error.message : String(error);
+    this.say("error", what, { tool: toolName, session: sessionId, error: stack });
+  }
+
+  #text(level: OperatorLogLevel, message: string, fields: Fields): string {
+    const time = this.#style.dim(this.#now().toTimeString().slice(0, 8));
+    const { error, ...short } = fields;
+    const shown = Object.entries(short)
+      .filter(([name, value]) => value !== undefined && !isSaid(name, message))
+      .map(([name, value]) => this.#style.dim(`${name}=`) + quoted(value!));
+    const line = [time, this.#level(level), plain(message), ...shown].join(" ");
+    return error === undefined ? line : `${line}\n${indented(String(error))}`;
+  }
+
+  #level(level: OperatorLogLevel): string {
+    const word = level.padEnd(7);
+    if (level === "error") return this.#style.red(word);
+    return level === "warning" ? this.#style.yellow(word) : word;
+  }
+}
+
+/** The message of a call says these already. */
+function isSaid(name: string, message: string): boolean {
+  return name === "outcome" || message.startsWith(`${name} `);
+}
+
+function outcomeOf({ outcome }: EndedCall): string {
+  if (outcome.status !== "completed") return outcome.status;
+  return "isError" in outcome.result && outcome.result.isError ? "refused" : "completed";
+}
+
+function reasonOf({ outcome }: EndedCall): Fields {
+  switch (outcome.status) {
+    case "cancelled":
+      return { reason: outcome.reason };
+    case "failed":
+      return { reason: outcome.error.message };
+    default:
+      return {};
+  }
+}
+
+function nameOf({ name, version }: EndedCall["client"]): string | undefined {
+  return name === undefined || version === undefined ? name : `${name} ${version}`;
+}
+
+function eraOf(version: string | undefined): string | undefined {
+  if (version === undefined) return undefined;
+  return isLegacyVersion(version) ? "legacy" : "modern";
+}
+
+// deno-lint-ignore no-control-regex
+const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
+
+/** What comes from outside must not look like a line of ours, nor paint the terminal. */
+function plain(text: string): string {
+  return text.replace(CONTROL, " ");
+}
+
+function quoted(value: string | number): string {
+  const text = plain(String(value));
+  return /[\s"=]/.test(text) ? JSON.stringify(text) : text;
+}
+
+function indented(text: string): string {
+  return text.split("\n").map((line) => `    ${plain(line)}`).join("\n");
+}

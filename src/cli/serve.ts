@@ -1,0 +1,118 @@
+/** `parley serve`: an MCP server over HTTP, until a signal ends it. */
+import { type Operation, race, sleep, spawn, until } from "effection";
+import process from "node:process";
+import { listen } from "../host/listen.ts";
+import type { Listening } from "../host/types.ts";
+import { createParley, type Parley } from "../parley.ts";
+import { banner } from "./banner.ts";
+import { loadDefinitions } from "./load.ts";
+import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
+import { samplingSetup } from "./model.ts";
+import { messageOf, Problem } from "./problem.ts";
+import { exitCodeOf, useSignals } from "./signals.ts";
+import { useStrayErrors } from "./stray-errors.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export interface ServeOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly allowHost?: readonly string[];
+  readonly allowOrigin?: readonly string[];
+  readonly legacySse?: boolean;
+  readonly logLevel: OperatorLogLevel;
+  readonly logFormat: LogFormat;
+  /** Seconds. */
+  readonly grace: number;
+}
+
+/** How long connections may linger that nobody uses, once every response has ended. */
+const LINGERING = 1_000;
+
+export function* serve(
+  modules: readonly string[],
+  options: ServeOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
+  const signals = yield* useSignals();
+  yield* useStrayErrors(log);
+  const serve = yield* until(loadDefinitions(modules, surroundings));
+  const sampling = samplingSetup();
+  const parley = createParley({
+    serve,
+    version: surroundings.version,
+    allowHosts: options.allowHost ?? [],
+    allowOrigins: options.allowOrigin ?? [],
+    legacySse: options.legacySse ?? false,
+    sampling,
+    report: (fault) => log.fault(fault),
+    onCall: (call) => log.call(call),
+  });
+  try {
+    const server = yield* until(listening(logged(parley, log), options));
+    const { terminal, version } = surroundings;
+    const { provider } = sampling;
+    if (options.logFormat === "json") {
+      log.say("info", "serving", { address: addressOf(server), version, model: provider?.name });
+    } else if (options.logLevel !== "silent") {
+      const address = addressOf(server);
+      terminal.note(banner({ address, version, serve, provider, terminal }));
+    }
+    const { value: signal } = yield* signals.next();
+    log.say("info", `stopping after ${signal}; once more ends it at once`);
+    yield* spawn(function* () {
+      process.exit(exitCodeOf((yield* signals.next()).value));
+    });
+    yield* until(parley.close({ grace: options.grace * 1_000 }));
+    yield* race([until(server.stop()), sleep(LINGERING)]);
+    log.say("info", "stopped");
+    return 0;
+  } finally {
+    yield* until(parley.close());
+  }
+}
+
+async function listening(
+  fetch: Parley["fetch"],
+  { port, host }: ServeOptions,
+): Promise<Listening> {
+  try {
+    return await listen(fetch, { port, hostname: host });
+  } catch (error) {
+    throw new Problem(`Cannot serve at ${host}:${port}: ${whyNot(error, port)}`);
+  }
+}
+
+/** Each runtime has words of its own for the same few things. */
+function whyNot(error: unknown, port: number): string {
+  const { code = "", name = "" } = error as { code?: string; name?: string };
+  if (code === "EADDRINUSE" || name === "AddrInUse") {
+    return `the port is taken; stop what uses it, or choose another with --port ${port + 1}`;
+  }
+  if (code === "EACCES" || name === "PermissionDenied") {
+    return "the port needs special rights; choose one above 1023 with --port";
+  }
+  if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable" || code === "ENOTFOUND") {
+    return "this machine has no such address; give one of its own with --host";
+  }
+  return messageOf(error);
+}
+
+/** With every request in the log, where that is wanted. */
+function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
+  if (!log.has("debug")) return parley.fetch;
+  return async (request) => {
+    const start = performance.now();
+    const response = await parley.fetch(request);
+    const ms = Math.round(performance.now() - start);
+    const { pathname } = new URL(request.url);
+    log.say("debug", `${request.method} ${pathname} ${response.status}`, { ms });
+    return response;
+  };
+}
+
+/** An address that a client on this machine can use. */
+function addressOf({ hostname, port }: Listening): string {
+  const host = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;
+}

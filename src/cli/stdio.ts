@@ -1,0 +1,47 @@
+/** `parley stdio`: an MCP server on stdin and stdout. */
+import { type Operation, spawn, until } from "effection";
+import process from "node:process";
+import { claimStdout } from "../host/stdout.ts";
+import { createParley } from "../parley.ts";
+import { loadDefinitions } from "./load.ts";
+import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
+import { samplingSetup } from "./model.ts";
+import { exitCodeOf, useSignals } from "./signals.ts";
+import { useStrayErrors } from "./stray-errors.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+export interface StdioOptions {
+  readonly logLevel: OperatorLogLevel;
+  readonly logFormat: LogFormat;
+}
+
+export function* stdio(
+  modules: readonly string[],
+  { logLevel, logFormat }: StdioOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  // Before the first module is loaded: it may print on its way in.
+  claimStdout();
+  const log = new OperatorLog({ level: logLevel, format: logFormat });
+  const signals = yield* useSignals();
+  yield* useStrayErrors(log);
+  const parley = createParley({
+    serve: yield* until(loadDefinitions(modules, surroundings)),
+    version: surroundings.version,
+    sampling: samplingSetup(),
+    report: (fault) => log.fault(fault),
+    onCall: (call) => log.call(call),
+  });
+  const end = new AbortController();
+  yield* spawn(function* () {
+    yield* signals.next();
+    end.abort();
+    process.exit(exitCodeOf((yield* signals.next()).value));
+  });
+  try {
+    yield* until(parley.stdio({ signal: end.signal }));
+  } finally {
+    yield* until(parley.close());
+  }
+  return 0;
+}

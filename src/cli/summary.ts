@@ -1,0 +1,32 @@
+/** A line for each thing that is served. */
+import type { Definition } from "../tool/types.ts";
+import type { Style } from "./style.ts";
+
+const LONGEST_NAME = 24;
+
+export function summaryLines(
+  definitions: readonly Definition[],
+  style: Style,
+  columns: number,
+): string[] {
+  const names = definitions.map(nameOf);
+  const width = Math.min(LONGEST_NAME, Math.max(0, ...names.map((name) => name.length)));
+  return definitions.map((definition, index) => {
+    const name = names[index]!;
+    const text = firstLine((definition as { description?: string }).description ?? "");
+    const room = Math.max(10, columns - Math.max(width, name.length) - 4);
+    return `  ${style.bold(name.padEnd(width))}  ${shortened(text, room)}`.trimEnd();
+  });
+}
+
+function nameOf({ kind, name }: Definition): string {
+  return kind === "tool" ? name : `${name} (${kind})`;
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0]!;
+}
+
+function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
+}

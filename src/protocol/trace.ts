@@ -1,0 +1,11 @@
+/** Where a caller stands in a distributed trace, as `_meta` tells it in both eras. */
+import type { JsonObject } from "../content.ts";
+import type { TraceContext } from "../events.ts";
+
+export function traceIn({ traceparent, tracestate, baggage }: JsonObject): TraceContext {
+  return {
+    ...(typeof traceparent === "string" && { traceparent }),
+    ...(typeof tracestate === "string" && { tracestate }),
+    ...(typeof baggage === "string" && { baggage }),
+  };
+}

@@ -1,0 +1,65 @@
+/** Where a context stands among the branches of its tool. */
+import { TokenBudget } from "../backchannel/budget.ts";
+import { checkLimit } from "../backchannel/limit.ts";
+import type { Conversation } from "../backchannel/sample.ts";
+import { type McpMessage, normalizeMessage } from "../content.ts";
+import { McpToolDepthError } from "../errors.ts";
+import type { Place } from "../events.ts";
+import type { Definition, McpToolBranchOptions } from "../tool/types.ts";
+
+const DEFAULT_MAX_DEPTH = 10;
+
+export class Branch implements Conversation {
+  #counts: Map<string, number> | undefined;
+
+  constructor(
+    readonly path: string,
+    readonly depth: number,
+    readonly maxDepth: number,
+    readonly messages: McpMessage[],
+    readonly parentMessages: readonly McpMessage[],
+    readonly budget: TokenBudget,
+  ) {}
+
+  /** How many of this kind and key this branch has had. */
+  count(kind: string, key: string): number {
+    const name = `${kind}:${key}`;
+    const count = this.#counts?.get(name) ?? 0;
+    (this.#counts ??= new Map()).set(name, count + 1);
+    return count;
+  }
+
+  place(kind: Place["kind"], key: string): Place {
+    return { branch: this.path, kind, key, count: this.count(kind, key) };
+  }
+
+  open(options: McpToolBranchOptions): Branch {
+    const depth = this.depth + 1;
+    checkLimit("a branch's maxDepth", options.maxDepth);
+    checkLimit("a branch's maxTokens", options.maxTokens);
+    checkLimit("a branch's timeout", options.timeout);
+    if (depth > this.maxDepth) throw new McpToolDepthError(depth, this.maxDepth);
+    return new Branch(
+      `${this.path}/${this.count("branch", "")}`,
+      depth,
+      Math.min(this.maxDepth, depth + (options.maxDepth ?? Infinity)),
+      [
+        ...(options.inheritMessages === false ? [] : this.messages),
+        ...(options.messages ?? []).map(normalizeMessage),
+      ],
+      this.messages.slice(),
+      new TokenBudget(options.maxTokens, this.budget),
+    );
+  }
+}
+
+/** The tool itself. */
+export function rootBranch({ limits }: Definition): Branch {
+  const budget = new TokenBudget(limits.maxTokens);
+  return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
+}
+
+/** A part of a tool that has no conversation, and opens no branches. */
+export function phaseBranch(phase: "before" | "after"): Branch {
+  return new Branch(`#${phase}`, 0, 0, [], [], new TokenBudget(0));
+}

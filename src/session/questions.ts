@@ -1,0 +1,256 @@
+/**
+ * The questions of one session: putting them, answering them, taking them back.
+ *
+ * Q1  A question is registered before it is announced: a reader may answer at once.
+ * Q2  An answer, or that there was none in time, is recorded before the tool hears of it.
+ * Q3  The first answer counts. Later ones change nothing, and whoever sent them is told.
+ * Q4  A question that was put before, in a run that has to be run again, is not put again.
+ */
+import { action, type Operation } from "effection";
+import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
+import { mask } from "../backchannel/mask.ts";
+import type { JsonObject } from "../content.ts";
+import { SessionHalted } from "../errors.ts";
+import type {
+  AnswerBody,
+  AnswerOutcome,
+  ElicitResponse,
+  Response,
+  ToolSessionRequest,
+  WithdrawalReason,
+} from "../events.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
+import { sameAnswer } from "./answers.ts";
+import type { EventLog } from "./event-log.ts";
+import { type OpenRequest, Pending } from "./pending.ts";
+import type { Divergence, Recorded, Replay, Step } from "./replay.ts";
+import type { Sealer } from "./sealer.ts";
+
+/** An answer, and the question that it is for. */
+export interface Answer {
+  readonly requestId: string;
+  readonly response: Response;
+}
+
+/** What the questions need from their session. */
+export interface QuestionsHome {
+  readonly id: string;
+  readonly log: EventLog;
+  readonly deadlines: Deadlines;
+  readonly sealer: Sealer | undefined;
+  readonly replay: Replay | undefined;
+  /** The run is on its way out: nothing more is asked. */
+  readonly halting: boolean;
+  /** The run is on its way out for now: nothing is recorded, and questions stay open on record. */
+  readonly suspending: boolean;
+  /** The journal is lost: what it did not record was never put. */
+  readonly lost: boolean;
+  /** Something is asked that was not asked before, where something else was. */
+  diverged(divergence: Divergence): void;
+  /** A question was put, answered or withdrawn. */
+  changed(): void;
+}
+
+export class Questions {
+  readonly #home: QuestionsHome;
+  #pending: Pending | undefined;
+  /** Answers that came with the call; each serves the first question with its name. */
+  presets: Map<string, Response> | undefined;
+
+  constructor(home: QuestionsHome) {
+    this.#home = home;
+  }
+
+  /** True while at least one is not settled. */
+  get unsettled(): boolean {
+    return this.#pending !== undefined && this.#pending.open.size > 0;
+  }
+
+  /** Those that wait for an answer, oldest first. */
+  open(): ToolSessionRequest[] {
+    if (!this.#pending) return [];
+    return [...this.#pending.open.values()]
+      .filter((open) => open.put && !open.answered)
+      .map((open) => open.request);
+  }
+
+  /** The one that went out under a name, open or not. */
+  named(name: string): ToolSessionRequest | undefined {
+    for (const { request } of this.#pending?.open.values() ?? []) {
+      if (request.name === name) return request;
+    }
+    return this.#home.log.findLast((event) => "name" in event && event.name === name) as
+      | ToolSessionRequest
+      | undefined;
+  }
+
+  ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
+    return action<Reply>((resolve, reject) => {
+      const home = this.#home;
+      if (home.halting) {
+        reject(new SessionHalted(home.id, `ask "${question.key}"`));
+        return () => {};
+      }
+      const before = home.replay?.take(question.place);
+      if (before && "asked" in before) {
+        home.diverged(before);
+        return () => {};
+      }
+      if (before?.outcome) {
+        const { lsn, recorded } = before.outcome;
+        return home.replay!.await({ lsn }, () => {
+          try {
+            resolve(this.#replyOf(before, recorded));
+          } catch (error) {
+            reject(error as Error);
+          }
+        });
+      }
+      return this.#put(question, before, timeout, resolve);
+    });
+  }
+
+  /**
+   * Records several answers, and hands none of them to the tool before all are
+   * recorded. If one contradicts an answer on record, none is taken.
+   */
+  respond(answers: readonly Answer[], ended: boolean): AnswerOutcome[] {
+    const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
+    if (outcomes.includes("conflicting")) return outcomes;
+    const taken = answers.filter((_, i) => outcomes[i] === "accepted");
+    // Before anything changes: an answer that cannot even be written down leaves all open.
+    const bodies = taken.map(({ requestId, response }) =>
+      this.#answerBody(this.#pending!.open.get(requestId)!.request, response)
+    );
+    for (const { requestId } of taken) {
+      const open = this.#pending!.open.get(requestId)!;
+      open.answered = true;
+      open.deadline?.cancel();
+    }
+    bodies.forEach((body, i) =>
+      this.#home.log.append(
+        body,
+        i === bodies.length - 1 ? () => this.#deliver(taken) : undefined,
+      )
+    );
+    return outcomes;
+  }
+
+  /** Takes back whatever is still open, because the run is over. */
+  withdrawAll(): void {
+    for (const id of this.#pending?.open.keys() ?? []) this.#withdraw(id, "halted");
+  }
+
+  /** Puts a question, or takes up one that was put before. */
+  #put(
+    question: PlacedQuestion,
+    before: Step | undefined,
+    timeout: number | undefined,
+    resolve: (reply: Reply) => void,
+  ): () => void {
+    const { id, log, deadlines, replay } = this.#home;
+    const pending = this.#pending ??= new Pending(replay?.lastSeq, replay?.names);
+    const expiresAt = before?.request
+      ? before.request.expiresAt
+      : timeout === undefined
+      ? undefined
+      : deadlines.now() + timeout;
+    const request = before?.request ?? pending.number(id, question, expiresAt);
+    const preset = before ? undefined : this.presets?.get(request.name);
+    // Whoever hears of the question must not think that it waits.
+    const open: OpenRequest = { request, resolve, answered: preset !== undefined };
+    if (expiresAt !== undefined) {
+      open.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
+        this.#withdraw(request.id, "timeout", () => resolve({ type: "timeout" }));
+      });
+    }
+    pending.open.set(request.id, open);
+    if (before) open.put = true;
+    else log.append(request, () => open.put = true);
+    this.#home.changed();
+    if (preset !== undefined) {
+      this.presets!.delete(request.name);
+      open.answered = false;
+      this.respond([{ requestId: request.id, response: preset }], false);
+    }
+    return () => this.#withdraw(request.id, "halted");
+  }
+
+  #deliver(answers: readonly Answer[]): void {
+    for (const { requestId, response } of answers) {
+      // What the tool did with the one before may have made this one pointless.
+      const open = this.#pending!.open.get(requestId);
+      if (!open) continue;
+      this.#pending!.open.delete(requestId);
+      this.#home.changed();
+      open.resolve({ type: "answered", requestId, response });
+    }
+  }
+
+  #outcomeOf({ requestId, response }: Answer, ended: boolean): AnswerOutcome {
+    const open = this.#pending?.open.get(requestId);
+    if (open && !open.answered) return "accepted";
+    const { id, log } = this.#home;
+    const closing = log.findLast((event) =>
+      (event.type === "answer" || event.type === "withdrawn") && event.requestId === requestId
+    );
+    if (closing?.type === "withdrawn") return ended ? "ended" : "withdrawn";
+    if (closing?.type === "answer") {
+      return sameAnswer(closing, response) ? "repeated" : "conflicting";
+    }
+    // Too long ago to be compared, it counts as the same.
+    if (this.#pending?.wasAsked(id, requestId)) return "repeated";
+    return ended ? "ended" : "unknown";
+  }
+
+  #answerBody(request: ToolSessionRequest, response: Response): AnswerBody {
+    const base = { type: "answer", requestId: request.id } as const;
+    const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
+    if (!sensitive || !isAccepted(response)) return { ...base, response };
+    const { sealer } = this.#home;
+    return {
+      ...base,
+      response: { ...response, content: mask(response.content, sensitive) },
+      ...(sealer && { sealed: sealer.seal(JSON.stringify(response.content), request.id) }),
+    };
+  }
+
+  /** What the tool got before; what was masked on record is opened for it. */
+  #replyOf({ request }: Step, recorded: Recorded): Reply {
+    if (recorded.type !== "answered") return { type: "timeout" };
+    const { response, sealed } = recorded;
+    const requestId = request!.id;
+    if (sealed === undefined) return { type: "answered", requestId, response };
+    const content = this.#home.sealer?.open(sealed, requestId);
+    if (content === undefined) {
+      throw new Error(
+        `Cannot read the answer to "${
+          request!.name
+        }" again: its seal does not open; give the server the key it had`,
+      );
+    }
+    return {
+      type: "answered",
+      requestId,
+      response: { ...response as ElicitResponse, content: JSON.parse(content) },
+    };
+  }
+
+  #withdraw(requestId: string, reason: WithdrawalReason, then?: () => void): void {
+    const open = this.#pending!.open.get(requestId);
+    if (!open) return;
+    this.#pending!.open.delete(requestId);
+    open.deadline?.cancel();
+    const { suspending, lost, log } = this.#home;
+    if (suspending) return;
+    // One whose answer is on its way into the log is answered, only too late for the tool;
+    // one that a lost journal has taken back was never put.
+    if (!open.answered && !lost) log.append({ type: "withdrawn", requestId, reason }, then);
+    this.#home.changed();
+  }
+}
+
+function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
+  return typeof response === "object" && response !== null && "content" in response &&
+    "action" in response && response.content !== undefined;
+}

@@ -1,0 +1,133 @@
+/**
+ * Records what a durable tool does besides asking, so that it is not done again
+ * when the tool is run again. For any other tool it records nothing, and costs
+ * nothing.
+ */
+import { action, type Operation, suspend } from "effection";
+import { ProtocolError, SessionHalted, ToolError } from "../errors.ts";
+import type { FactEvent, Place } from "../events.ts";
+import { deadline } from "../runtime/deadline-operation.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
+import type { EventLog } from "./event-log.ts";
+import type { Divergence, Replay, Step } from "./replay.ts";
+
+/** What the recorder needs from its session. */
+export interface RecorderHome {
+  readonly id: string;
+  readonly log: EventLog;
+  readonly deadlines: Deadlines;
+  readonly durable: boolean;
+  readonly replay: Replay | undefined;
+  readonly halting: boolean;
+  diverged(divergence: Divergence): void;
+}
+
+export class Recorder {
+  readonly #home: RecorderHome;
+
+  constructor(home: RecorderHome) {
+    this.#home = home;
+  }
+
+  /**
+   * Does something once. It is done again only if the process died after it was
+   * done and before that was recorded, and then with the same key.
+   */
+  *step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T> {
+    const home = this.#home;
+    const key = `${home.id}:${place.branch}:${place.key}:${place.count}`;
+    if (!home.durable) return yield* run(key);
+    this.#refuseWhileHalting(place);
+    const before = yield* this.#before(place);
+    if (before?.outcome) return (yield* this.#outcome(before)) as T;
+    if (!before) home.log.append({ type: "begun", place });
+    let outcome: FactEvent["outcome"];
+    let thrown: unknown;
+    try {
+      outcome = { ok: true, value: asJson(yield* run(key)) };
+    } catch (error) {
+      thrown = error;
+      outcome = { ok: false, error: recordable(error) };
+    }
+    // A halt that had to clean up looks like an ordinary end from here.
+    this.#refuseWhileHalting(place);
+    yield* this.#commit({ type: "fact", place, outcome });
+    if (outcome.ok) return outcome.value as T;
+    throw thrown;
+  }
+
+  /** A value that would be another one the next time. */
+  *value<T>(place: Place, make: () => T): Operation<T> {
+    const home = this.#home;
+    if (!home.durable) return make();
+    const before = yield* this.#before(place);
+    if (before?.outcome) return (yield* this.#outcome(before)) as T;
+    const value = make();
+    if (!home.halting) home.log.append({ type: "fact", place, outcome: { ok: true, value } });
+    return value;
+  }
+
+  /** Waits, also across restarts: what counts is when it is over. */
+  *sleep(place: Place, ms: number): Operation<void> {
+    const home = this.#home;
+    if (!home.durable) return void (yield* deadline(home.deadlines, ms));
+    this.#refuseWhileHalting(place);
+    const before = yield* this.#before(place);
+    if (before?.outcome) return void (yield* this.#outcome(before));
+    const until = before?.until ?? home.deadlines.now() + ms;
+    if (!before) home.log.append({ type: "begun", place, until });
+    yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+    this.#refuseWhileHalting(place);
+    yield* this.#commit({ type: "fact", place, outcome: { ok: true } });
+  }
+
+  *#before(place: Place): Operation<Step | undefined> {
+    const before = this.#home.replay?.take(place);
+    if (!before || !("asked" in before)) return before;
+    this.#home.diverged(before);
+    // The run is being halted; nothing may happen past this point.
+    yield* suspend();
+    return undefined;
+  }
+
+  /** What came out of it before, when it is its turn. */
+  *#outcome({ outcome }: Step): Operation<unknown> {
+    const { lsn, recorded } = outcome!;
+    yield* action<void>((resolve) => this.#home.replay!.await({ lsn }, resolve));
+    const { outcome: fact } = (recorded as { fact: FactEvent }).fact;
+    if (fact.ok) return fact.value;
+    throw recreated(fact.error);
+  }
+
+  #commit(fact: FactEvent): Operation<void> {
+    return action<void>((resolve) => {
+      this.#home.log.append(fact, resolve);
+      return () => {};
+    });
+  }
+
+  #refuseWhileHalting({ key }: Place): void {
+    if (this.#home.halting) throw new SessionHalted(this.#home.id, `do "${key}"`);
+  }
+}
+
+/** What will be there when it is read again, so that the first run sees the same. */
+function asJson(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+type RecordedError = Extract<FactEvent["outcome"], { ok: false }>["error"];
+
+function recordable(error: unknown): RecordedError {
+  if (!(error instanceof Error)) return { name: "Error", message: String(error) };
+  const { name, message } = error;
+  if (!(error instanceof ProtocolError)) return { name, message };
+  return { name, message, rpcCode: error.rpcCode, data: asJson(error.data) };
+}
+
+/** The errors that decide who hears of them come back as what they were. */
+function recreated({ name, message, rpcCode, data }: RecordedError): Error {
+  if (name === "ProtocolError") return new ProtocolError(rpcCode ?? -32603, message, data);
+  if (name === "ToolError") return new ToolError(message);
+  return Object.assign(new Error(message), { name });
+}
