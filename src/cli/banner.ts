@@ -23,10 +23,9 @@ export function banner({ address, version, serve, provider, terminal }: BannerFa
     ...summaryLines(serve, terminal.err, terminal.columns("stderr")),
     "",
     "Connect a client:",
-    `  ${dim("terminal   ")} ${name} call TOOL --url ${address}`,
-    `  ${dim("Claude Code")} claude mcp add --transport http ${name} ${address}`,
-    `  ${dim("VS Code    ")} code --add-mcp '${JSON.stringify({ name, type: "http", url: address })}'`,
-    `  ${dim("Cursor     ")} { "mcpServers": { "${name}": { "url": "${address}" } } }`,
+    `  ${name} call TOOL --url ${address}`,
+    `  ${name} install claude-code --url ${address}   ${dim("or vscode, cursor")}`,
+    dim("  or give any other one the address; it speaks Streamable HTTP"),
     "",
     dim("Ctrl-C stops it."),
   ].join("\n");

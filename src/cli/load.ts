@@ -1,6 +1,6 @@
 /** Finds tools, prompts and resources in the modules that were named. */
 import { readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { registerOwnModules } from "../host/own-modules.ts";
 import type { Definition } from "../tool/types.ts";
@@ -49,7 +49,7 @@ async function definitionsIn(file: string): Promise<Definition[]> {
   try {
     exported = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
-    throw new Problem(`Cannot load "${file}": ${messageOf(error)}`);
+    throw new Problem(`Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}`);
   }
   const values = Object.values(exported).flat();
   const definitions = new Set(values.filter(isDefinition));
@@ -58,6 +58,19 @@ async function definitionsIn(file: string): Promise<Definition[]> {
     ? "end each tool with .execute(…) or .handoff(…)"
     : "export what createMcpTool(…) makes";
   throw new Problem(`Cannot serve "${file}": it exports no tool, prompt or resource; ${wayOut}`);
+}
+
+/** Where in the file it went wrong, as far as the runtime tells. */
+function placeOf(error: unknown, file: string): string {
+  const { position, stack = "", message = "" } = error as {
+    position?: { line: number; column: number } | null;
+    stack?: string;
+    message?: string;
+  };
+  if (position) return ` (line ${position.line}, column ${position.column})`;
+  const place = new RegExp(`${RegExp.escape(basename(file))}:(\\d+):(\\d+)`);
+  const [, line, column] = place.exec(`${message}\n${stack}`) ?? [];
+  return line ? ` (line ${line}, column ${column})` : "";
 }
 
 const KINDS = ["tool", "prompt", "resource"];

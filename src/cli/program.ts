@@ -19,7 +19,7 @@ export async function runCommandLine(
   const program = createProgram(surroundings, (code) => exitCode = code);
   try {
     if (isCompletion(args)) await addCompletions(program);
-    await program.parseAsync([...args], { from: "user" });
+    await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
   } catch (error) {
     exitCode = explain(error, surroundings);
   }
@@ -72,8 +72,7 @@ function createProgram(surroundings: Surroundings, done: Done): Command {
       getErrHasColors: () => true,
     })
     .exitOverride()
-    .addHelpText("after", EXAMPLES)
-    .action(() => program.outputHelp());
+    .addHelpText("after", EXAMPLES);
 
   program.command("serve")
     .summary("serve tools over HTTP")

@@ -3,7 +3,7 @@ import { type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
-import { createParley, type Parley } from "../parley.ts";
+import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
@@ -12,6 +12,7 @@ import { messageOf, Problem } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { useParley } from "./use-parley.ts";
 
 export interface ServeOptions {
   readonly port: number;
@@ -38,7 +39,7 @@ export function* serve(
   yield* useStrayErrors(log);
   const serve = yield* until(loadDefinitions(modules, surroundings));
   const sampling = samplingSetup();
-  const parley = createParley({
+  const parley = yield* useParley({
     serve,
     version: surroundings.version,
     allowHosts: options.allowHost ?? [],
@@ -48,28 +49,24 @@ export function* serve(
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });
-  try {
-    const server = yield* until(listening(logged(parley, log), options));
-    const { terminal, version } = surroundings;
-    const { provider } = sampling;
-    if (options.logFormat === "json") {
-      log.say("info", "serving", { address: addressOf(server), version, model: provider?.name });
-    } else if (options.logLevel !== "silent") {
-      const address = addressOf(server);
-      terminal.note(banner({ address, version, serve, provider, terminal }));
-    }
-    const { value: signal } = yield* signals.next();
-    log.say("info", `stopping after ${signal}; once more ends it at once`);
-    yield* spawn(function* () {
-      process.exit(exitCodeOf((yield* signals.next()).value));
-    });
-    yield* until(parley.close({ grace: options.grace * 1_000 }));
-    yield* race([until(server.stop()), sleep(LINGERING)]);
-    log.say("info", "stopped");
-    return 0;
-  } finally {
-    yield* until(parley.close());
+  const server = yield* until(listening(logged(parley, log), options));
+  const address = addressOf(server);
+  const { terminal, version } = surroundings;
+  const { provider } = sampling;
+  if (options.logFormat === "json") {
+    log.say("info", "serving", { address, version, model: provider?.name });
+  } else if (options.logLevel !== "silent") {
+    terminal.note(banner({ address, version, serve, provider, terminal }));
   }
+  const { value: signal } = yield* signals.next();
+  log.say("info", `stopping after ${signal}; once more ends it at once`);
+  yield* spawn(function* () {
+    process.exit(exitCodeOf((yield* signals.next()).value));
+  });
+  yield* until(parley.close({ grace: options.grace * 1_000 }));
+  yield* race([until(server.stop()), sleep(LINGERING)]);
+  log.say("info", "stopped");
+  return 0;
 }
 
 async function listening(

@@ -2,13 +2,13 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../host/stdout.ts";
-import { createParley } from "../parley.ts";
 import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { useParley } from "./use-parley.ts";
 
 export interface StdioOptions {
   readonly logLevel: OperatorLogLevel;
@@ -25,7 +25,7 @@ export function* stdio(
   const log = new OperatorLog({ level: logLevel, format: logFormat });
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const parley = createParley({
+  const parley = yield* useParley({
     serve: yield* until(loadDefinitions(modules, surroundings)),
     version: surroundings.version,
     sampling: samplingSetup(),
@@ -38,10 +38,6 @@ export function* stdio(
     end.abort();
     process.exit(exitCodeOf((yield* signals.next()).value));
   });
-  try {
-    yield* until(parley.stdio({ signal: end.signal }));
-  } finally {
-    yield* until(parley.close());
-  }
+  yield* until(parley.stdio({ signal: end.signal }));
   return 0;
 }

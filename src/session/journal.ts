@@ -17,23 +17,28 @@ export interface JournalReader {
 export class Journal {
   readonly #home: Scope;
   readonly #store: ToolSessionStore;
-  readonly #entry: ToolSessionEntry;
   readonly #reader: JournalReader;
+  #entry: ToolSessionEntry;
   #gathered: ToolSessionEvent[] = [];
   #writing = false;
-  #opened = false;
+  /** The entry in the store is ours, as it is here. */
+  #entryWritten: boolean;
   #broken = false;
+  #whenWritten: (() => void)[] = [];
 
+  /** `written` says that the entry is in the store already. */
   constructor(
     home: Scope,
     store: ToolSessionStore,
     entry: ToolSessionEntry,
     reader: JournalReader,
+    written = false,
   ) {
     this.#home = home;
     this.#store = store;
     this.#entry = entry;
     this.#reader = reader;
+    this.#entryWritten = written;
   }
 
   write(event: ToolSessionEvent): void {
@@ -42,29 +47,47 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
+  /** Changes the entry. One that is not in the store yet will be there as it is now. */
+  update(change: Partial<ToolSessionEntry>): void {
+    this.#entry = { ...this.#entry, ...change };
+    if (!this.#entryWritten || this.#broken) return;
+    this.#entryWritten = false;
+    if (!this.#writing) this.#commit();
+  }
+
+  /** Calls `then` once nothing waits to be written, which may be at once. */
+  whenWritten(then: () => void): void {
+    if (this.#writing) this.#whenWritten.push(then);
+    else then();
+  }
+
   #commit(): void {
     const batch = this.#gathered;
     this.#gathered = [];
     this.#writing = true;
-    const write = () => this.#write(batch);
-    new Strand<void>(this.#home, write, (outcome) => {
+    new Strand<void>(this.#home, () => this.#write(batch), (outcome) => {
       this.#writing = false;
       if (outcome.type === "returned") {
-        this.#reader.recorded(batch.at(-1)!.lsn);
-        if (this.#gathered.length > 0 && !this.#writing) this.#commit();
+        const last = batch.at(-1);
+        if (last) this.#reader.recorded(last.lsn);
+        if (this.#writing) return;
+        if (this.#gathered.length > 0 || !this.#entryWritten) return this.#commit();
       } else {
         this.#broken = true;
         this.#reader.failed(outcome.type === "threw" ? outcome.error : new Error("halted"));
       }
+      for (const then of this.#whenWritten.splice(0)) then();
     }).start();
   }
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
     const { id, epoch } = this.#entry;
-    if (!this.#opened) {
+    if (!this.#entryWritten) {
+      // Before it is written: whatever changes meanwhile is written after it.
+      this.#entryWritten = true;
       yield* this.#store.set(id, this.#entry);
-      this.#opened = true;
     }
+    if (batch.length === 0) return;
     yield* this.#store.append(id, batch, { afterLSN: batch[0]!.lsn - 1, epoch });
   }
 }

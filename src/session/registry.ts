@@ -13,11 +13,12 @@ import { type Clock, systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
-import type { ToolSessionStore } from "../store/types.ts";
+import { InMemoryToolSessionStore } from "../store/memory.ts";
+import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.ts";
-import { Journal } from "./journal.ts";
+import { Durability, type FindDefinition } from "./durability.ts";
 import { Sealer } from "./sealer.ts";
 import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
 import type { EndedCall, ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
@@ -37,8 +38,14 @@ export interface RegistryOptions {
   readonly maxEvents?: number;
   /** Bytes of events kept for each call, roughly; 4 MiB. */
   readonly maxBytes?: number;
-  /** Where events are kept besides memory; nowhere unless told. */
+  /** Milliseconds that a durable call is kept while nobody comes back to it; one week. */
+  readonly durableTimeToLive?: number;
+  /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
+  readonly passivateAfter?: number;
+  /** Where the record of durable calls is kept; in memory unless told. */
   readonly store?: ToolSessionStore;
+  /** Finds what a durable call was a run of, to take it up again. */
+  readonly find?: FindDefinition;
   /** Seals sensitive answers in the store; with a key of its own unless told. */
   readonly sealer?: Sealer;
   readonly clock?: Clock;
@@ -51,6 +58,8 @@ export interface RegistryOptions {
   /** Hears of every call that has ended, for a log or a count. */
   readonly onCall?: (call: EndedCall) => void;
 }
+
+const PASSIVATE_AFTER = 60_000;
 
 /** A caller who says nothing about itself is part of this program, and can answer anything. */
 const IN_PROCESS: ClientInfo = {
@@ -66,11 +75,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly deadlines: Deadlines;
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
-  readonly sealer?: Sealer;
+  readonly sealer: Sealer;
   readonly report: (fault: Fault) => void;
   readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #options: RegistryOptions;
+  readonly #store: ToolSessionStore;
+  readonly #durability: Durability;
   readonly #maxSessions: number;
   readonly #maxFinished: number;
   readonly #maxFinishedBytes: number;
@@ -101,7 +112,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#maxSessions = options.maxSessions ?? 10_000;
     this.#maxFinished = options.maxFinished ?? this.#maxSessions;
     this.#maxFinishedBytes = options.maxFinishedBytes ?? 64 * 1024 * 1024;
-    if (options.store) this.sealer = options.sealer ?? new Sealer();
+    this.sealer = options.sealer ?? new Sealer();
+    this.#store = options.store ?? new InMemoryToolSessionStore();
+    this.#durability = new Durability({
+      scope,
+      store: this.#store,
+      find: options.find ?? (() => undefined),
+      make: (...parts) => this.#revived(...parts),
+      enter: (...parts) => this.#enter(...parts),
+      expiresAt: (session) =>
+        Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive),
+    });
     const report = options.report ?? printFault;
     this.report = (fault) => {
       try {
@@ -116,6 +137,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** How long a question may wait with nobody there. */
   get timeToLive(): number {
     return this.#options.timeToLive ?? 3_600_000;
+  }
+
+  /** How long a durable session that nobody comes back to is kept. */
+  get durableTimeToLive(): number {
+    return this.#options.durableTimeToLive ?? 7 * 24 * 3_600_000;
+  }
+
+  /** How long the state that is handed to a client is good for. */
+  timeToLiveOf(session: LiveToolSession): number {
+    return session.durable ? this.durableTimeToLive : this.timeToLive;
   }
 
   /** How many calls are alive, and how many finished ones are kept. */
@@ -149,10 +180,42 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (trace) session.trace = trace;
     session.owner = owner;
     this.#live.set(session.id, session);
-    const { store } = this.#options;
-    if (store) session.log.keepIn(this.#journal(store, session, params));
+    if (session.durable) this.#durability.keep(session, params);
     session.start(params);
     return session;
+  }
+
+  /** A session by its id, taken up again from its record if it has left memory. */
+  lookup(id: string): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
+    return this.find(id) ?? (this.#closed ? undefined : this.#durability.revive(id));
+  }
+
+  /** Puts a durable session out of memory until somebody comes back to it. */
+  suspend(session: LiveToolSession): void {
+    this.#durability.leave(session);
+  }
+
+  #revived(
+    entry: ToolSessionEntry,
+    definition: Definition,
+    client: ClientInfo,
+    principal: string,
+  ): LiveToolSession {
+    const { id, createdAt } = entry;
+    return new LiveToolSession(this, id, definition, client, principal, createdAt);
+  }
+
+  /** Takes a session in that has its record, and lets it find its place again. */
+  #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
+    if (session.outcome) {
+      this.#finished.set(session.id, session);
+      this.#finishedBytes += session.log.bytes;
+      this.#reschedule(session);
+    } else {
+      this.#live.set(session.id, session);
+      if (refusal !== undefined) session.refuse(refusal);
+      else session.start(params);
+    }
   }
 
   find(id: string): LiveToolSession | undefined {
@@ -199,6 +262,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (this.#finished.size > this.#maxFinished || this.#finishedBytes > this.#maxFinishedBytes) {
         this.#evict();
       }
+      if (session.durable) this.#durability.ended(session, () => this.#empty && this.#emptied?.());
       if (this.#empty) this.#emptied?.();
       this.#tellEnded(session);
     }
@@ -210,8 +274,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   suspended(session: LiveToolSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
-    this.#live.delete(session.id);
-    if (this.#empty) this.#emptied?.();
+    this.#durability.left(session, () => {
+      this.#live.delete(session.id);
+      if (this.#empty) this.#emptied?.();
+    });
   }
 
   #tellEnded(session: LiveToolSession): void {
@@ -267,7 +333,11 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#closed = true;
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
-      for (const session of [...this.#live.values()]) session.halt("the server is shutting down");
+      for (const session of [...this.#live.values()]) {
+        // What can be taken up again has not come to its end.
+        if (session.durable) this.#durability.leave(session);
+        else session.halt("the server is shutting down");
+      }
       await emptied;
     }
     this.#finished.clear();
@@ -276,7 +346,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   get #empty(): boolean {
-    return this.#live.size === 0 && this.#deletions === 0;
+    return this.#live.size === 0 && this.#deletions === 0 && this.#durability.idle;
   }
 
   #reschedule(session: LiveToolSession): void {
@@ -289,11 +359,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       const promised = session.keepUntil - this.deadlines.now();
       this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
     } else if (session.waiting) {
-      this.#expire(
-        session,
-        this.timeToLive,
-        () => session.halt("nobody answered in time"),
-      );
+      const { passivateAfter = PASSIVATE_AFTER } = this.#options;
+      if (session.durable) this.#expire(session, passivateAfter, () => this.suspend(session));
+      else this.#expire(session, this.timeToLive, () => session.halt("nobody answered in time"));
     }
   }
 
@@ -319,8 +387,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (!this.#finished.delete(session.id)) return;
     this.#finishedBytes -= session.log.bytes;
     session.owner?.gone?.(session);
-    const { store } = this.#options;
-    if (!store) return;
+    if (!session.durable) return;
+    const store = this.#store;
     this.#deletions++;
     new Strand<void>(this.scope, () => store.delete(session.id), (outcome) => {
       this.#deletions--;
@@ -330,20 +398,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       }
       if (this.#empty) this.#emptied?.();
     }).start();
-  }
-
-  #journal(store: ToolSessionStore, session: LiveToolSession, params: unknown): Journal {
-    const entry = {
-      id: session.id,
-      toolName: session.toolName,
-      params,
-      createdAt: this.deadlines.now(),
-      epoch: 1,
-    };
-    return new Journal(this.scope, store, entry, {
-      recorded: (lsn) => session.log.recorded(lsn),
-      failed: (error) => session.storeFailed(error),
-    });
   }
 }
 

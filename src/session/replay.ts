@@ -69,7 +69,8 @@ export class Replay {
         case "elicit_request":
         case "sample_request":
         case "roots_request": {
-          byRequest.set(event.id, this.#begin({ place: event.place, request: event }));
+          const { lsn: _lsn, ...request } = event;
+          byRequest.set(event.id, this.#begin({ place: event.place, request }));
           names.add(event.name);
           lastSeq = Math.max(lastSeq, Number(event.id.slice(event.id.lastIndexOf("_") + 1)));
           break;

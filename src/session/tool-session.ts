@@ -43,8 +43,7 @@ export interface SessionHome {
   readonly deadlines: Deadlines;
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
-  /** Seals what is sensitive for a store; absent where nothing is stored. */
-  readonly sealer?: Sealer;
+  readonly sealer: Sealer;
   announce(change: ServerChange): void;
   report(fault: Fault): void;
   /** It began or ceased to wait for answers, or ended. */
@@ -142,8 +141,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     return this.#outcome;
   }
 
+  /** Seals what is sensitive in a record; where there is none, nothing needs it. */
   get sealer(): Sealer | undefined {
-    return this.#home.sealer;
+    return this.durable ? this.#home.sealer : undefined;
   }
 
   /** True while it waits for at least one answer. */
@@ -183,6 +183,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** Runs the tool up to its first wait. */
   start(args: unknown): void {
+    if (this.#ended) return;
     this.#started = true;
     const run = runTool(this.tool, args, this, this.#home.scope, (outcome) => this.#end(outcome));
     if (this.#ended) return;
@@ -274,6 +275,12 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   report(fault: Fault): void {
     this.#home.report(fault);
+  }
+
+  /** Ends a run that cannot be taken up, before it has started. */
+  refuse(problem: string): void {
+    this.#diverged = problem;
+    this.#end({ type: "halted" });
   }
 
   /** The tool does something else than it did before. It ends here, before it does more. */

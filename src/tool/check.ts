@@ -51,7 +51,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   return {
     ...core,
     headerParameters: checkedHeaders(subject, core.parameters.json),
-    ...(raw.task && { task: raw.task }),
+    ...(raw.task && { task: checkedTask(subject, raw.task) }),
     description: refuseUndescribed(subject, raw.description),
     ...(raw.title !== undefined && { title: raw.title }),
     ...(raw.annotations && { annotations: raw.annotations }),
@@ -217,6 +217,30 @@ function checkBody(subject: string, body: ToolBody): void {
       );
     }
   }
+}
+
+/** What is said of a task goes out as it is, and the wire knows only whole milliseconds. */
+function checkedTask(subject: string, task: McpToolTask): McpToolTask {
+  for (const key of ["ttl", "pollInterval"] as const) {
+    const value = task[key];
+    if (value === undefined || Number.isSafeInteger(value) && value > 0) continue;
+    throw new DefinitionError(
+      subject,
+      `task.${key}`,
+      `is ${value}`,
+      "give whole milliseconds, more than 0",
+    );
+  }
+  const { start } = task;
+  if (start !== undefined && start !== "at_once" && start !== "when_told") {
+    throw new DefinitionError(
+      subject,
+      "task.start",
+      `is "${start}"`,
+      'say "at_once" or "when_told"',
+    );
+  }
+  return task;
 }
 
 const LIMITS: readonly string[] = ["maxDepth", "maxTokens", "timeout"];

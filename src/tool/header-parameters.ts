@@ -6,6 +6,10 @@ import type { HeaderParameter } from "./types.ts";
 const MARK = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PRIMITIVE = new Set(["string", "integer", "boolean"]);
+/** Keywords whose values are schemas by names of the author's own. */
+const SHELVES = new Set(["$defs", "definitions", "patternProperties", "dependentSchemas"]);
+/** Keywords whose values are data. */
+const DATA = new Set(["default", "enum", "const", "examples"]);
 
 export function checkedHeaders(subject: string, schema: JsonObject): HeaderParameter[] {
   const found: HeaderParameter[] = [];
@@ -49,14 +53,13 @@ function walk(
   const node = schema as JsonObject;
   if (MARK in node) visit({ name: node[MARK], path, type: node.type }, reachable);
   for (const [keyword, value] of Object.entries(node)) {
-    if (keyword === "properties" && typeof value === "object" && value !== null) {
+    if (DATA.has(keyword) || typeof value !== "object" || value === null) continue;
+    if (keyword === "properties") {
       for (const [key, property] of Object.entries(value)) {
         walk(property, [...path, key], visit, reachable);
       }
-    } else if (
-      keyword !== "default" && keyword !== "enum" && keyword !== "const" && keyword !== "examples"
-    ) {
-      walk(value, path, visit, false);
-    }
+    } else if (SHELVES.has(keyword)) {
+      for (const part of Object.values(value)) walk(part, path, visit, false);
+    } else walk(value, path, visit, false);
   }
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
 import {
-  type McpToolSampleConfig,
+  type McpToolContext,
   McpToolTokenError,
   SampleError,
   SampleValidationError,
@@ -106,12 +106,15 @@ describe("ctx.sample() with a schema", () => {
   });
 
   it("cannot be put together with tools", async () => {
-    const config = { prompt: "?", schema: Move, tools: [] } as unknown as McpToolSampleConfig;
-    for (const method of ["sample", "sampleSchema", "sampleTools"] as const) {
-      const { error, asked } = await sampling(
-        (ctx) => ctx[method](config as never),
-        { sample: "x" },
-      );
+    const config = { prompt: "?", schema: Move, tools: [] } as never;
+    for (
+      const body of [
+        (ctx: McpToolContext) => ctx.sample(config),
+        (ctx: McpToolContext) => ctx.sampleSchema(config),
+        (ctx: McpToolContext) => ctx.sampleTools(config),
+      ]
+    ) {
+      const { error, asked } = await sampling<unknown>(body, { sample: "x" });
       assert.equal(
         (error as Error).message,
         "Cannot specify both schema and tools in sample config - they are mutually exclusive",

@@ -46,9 +46,6 @@ describe("strictSchema()", () => {
         z.object({ pair: z.tuple([z.string(), z.number()]) }),
         z.looseObject({ a: z.string() }),
         z.object({
-          both: z.intersection(z.object({ a: z.string() }), z.object({ b: z.string() })),
-        }),
-        z.object({
           kind: z.discriminatedUnion("t", [z.object({ t: z.literal("a") })]).optional(),
         }),
         z.array(z.string()),
@@ -58,6 +55,10 @@ describe("strictSchema()", () => {
       assert.equal(strictSchema(schemaOf(type)), undefined, JSON.stringify(schemaOf(type)));
     }
     assert.equal(strictSchema({ type: "object" }), undefined);
+    assert.equal(
+      strictSchema({ type: "object", properties: { a: { allOf: [] } }, required: ["a"] }),
+      undefined,
+    );
     assert.equal(
       strictSchema({ type: "object", properties: { a: { type: "array" } }, required: ["a"] }),
       undefined,

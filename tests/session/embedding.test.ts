@@ -7,7 +7,7 @@ import type { ToolSession } from "../../src/session/types.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
-import { askTool, tool } from "./kit.ts";
+import { asDurable, askTool, tool } from "./kit.ts";
 
 function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome> {
   const events = yield* session.getEvents();
@@ -68,12 +68,12 @@ describe("useToolSessionRegistry()", () => {
     const clock = createManualClock();
     yield* scoped(function* () {
       const registry = yield* useToolSessionRegistry({ clock });
-      yield* registry.create(askTool, {});
+      yield* registry.create(asDurable(askTool), {});
       assert.deepEqual([outer.size, given.size], [1, 0]);
     });
     yield* scoped(function* () {
       const registry = yield* useToolSessionRegistry({ clock, store: given });
-      yield* registry.create(askTool, {});
+      yield* registry.create(asDurable(askTool), {});
       assert.deepEqual([outer.size, given.size], [1, 1]);
     });
   });

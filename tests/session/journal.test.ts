@@ -89,12 +89,16 @@ describe("Journal", () => {
     withHandStore(async ({ open, clock }, store) => {
       const session = open(askTool);
       assert.deepEqual(await store.stored(session.id), []);
-      assert.deepEqual(await run(() => store.get(session.id)), {
-        id: session.id,
+      const { id, client } = session;
+      assert.deepEqual(await run(() => store.get(id)), {
+        id,
         toolName: "ask",
+        toolVersion: "1",
         params: {},
         createdAt: clock.now(),
+        expiresAt: clock.now() + 7 * 24 * 3_600_000,
         epoch: 1,
+        meta: { kind: "tool", principal: "", client, keepUntil: 0 },
       });
     }),
   );

@@ -9,7 +9,7 @@ import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
-import type { FinalizedMcpTool } from "../../src/tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../../src/tool/types.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 
 export interface Kit {
@@ -32,6 +32,7 @@ export function withRegistry(
     const registry = new LiveToolSessionRegistry({
       clock,
       report: (fault) => faults.push(fault),
+      passivateAfter: Infinity,
       ...options,
     });
     try {
@@ -39,7 +40,8 @@ export function withRegistry(
         clock,
         registry,
         faults,
-        open: (tool, params = {}) => registry.open(tool, params),
+        // Only the record of a durable tool is kept in a store.
+        open: (tool, params = {}) => registry.open(options.store ? asDurable(tool) : tool, params),
       });
     } finally {
       await registry.close();
@@ -47,6 +49,11 @@ export function withRegistry(
     assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
     assert.equal(clock.timers, 0, "a timer is left");
   };
+}
+
+/** The same tool, with a record that is kept. */
+export function asDurable<T extends Definition>(tool: T): T {
+  return { ...tool, durable: { version: "1", sealed: false } };
 }
 
 /** Lets everything happen that waits for nothing but its turn. */

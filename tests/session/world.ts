@@ -20,7 +20,7 @@ import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { ToolSessionStore } from "../../src/store/types.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
-import { HandStore, idle, tool, until as turnsUntil } from "./kit.ts";
+import { asDurable, HandStore, idle, tool, until as turnsUntil } from "./kit.ts";
 
 /** One reader, which takes as many events as it is allowed to. */
 class PacedReader {
@@ -119,6 +119,7 @@ export class World {
       maxFinished: 3,
       graceTime: 400,
       timeToLive: 900,
+      passivateAfter: Infinity,
       maxEvents,
       report: ({ what }) => this.faults.push(what),
       ...(store && { store }),
@@ -137,7 +138,8 @@ export class World {
       cancelled: false,
     };
     this.watched.push(one);
-    this.registry.open(this.#tool(which, one, early), {});
+    const tool = this.#tool(which, one, early);
+    this.registry.open(this.store ? asDurable(tool) : tool, {});
   }
 
   /** Called in the tool's first step, before there is anything to see. */
@@ -224,7 +226,8 @@ export class World {
     for (const { session } of this.watched) {
       assert.ok(session.outcome || session.openRequests().length > 0, "it waits for nobody");
     }
-    if (gently) {
+    // Closing leaves durable sessions without an end, which is not what is looked at here.
+    if (gently || this.store) {
       for (const one of this.watched) this.cancel(one);
       await turnsUntil(() => this.registry.counts.live === 0);
       const expiring = this.watched.filter(({ session }) =>

@@ -27,6 +27,7 @@ import { isAtLeast } from "../log-level.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 import { resultFor } from "./content.ts";
 import { olderForm } from "./forms.ts";
+import { sensitiveMeta } from "../sensitive.ts";
 import type { ProgressTrack } from "./progress.ts";
 import { sampleParams, type SampleReader } from "./sampling.ts";
 
@@ -109,7 +110,10 @@ function progressText(
 }
 
 /** Before 2025-11-25 there was only one mode, and no word for it. */
-function elicitParams({ params }: ElicitRequest, version: LegacyVersion): object {
-  if (params.mode === "url" || since(version, "2025-11-25")) return params;
-  return { message: params.message, requestedSchema: olderForm(params.requestedSchema) };
+function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): object {
+  if (params.mode === "url") return params;
+  const meta = sensitiveMeta(sensitive);
+  if (since(version, "2025-11-25")) return { ...params, ...meta };
+  const { message, requestedSchema } = params;
+  return { message, requestedSchema: olderForm(requestedSchema), ...meta };
 }

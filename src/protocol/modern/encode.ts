@@ -7,6 +7,7 @@ import type { JsonObject, McpMessage } from "../../content.ts";
 import type { CallResult, LogLevel, ToolSessionEvent, ToolSessionRequest } from "../../events.ts";
 import { notificationText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
+import { sensitiveMeta } from "../sensitive.ts";
 import { SERVER_INFO } from "./meta.ts";
 
 /** What a notification's form depends on besides the event. */
@@ -75,8 +76,10 @@ export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObje
 function inputRequest(request: ToolSessionRequest): object {
   switch (request.type) {
     case "elicit_request": {
-      const { params } = request;
-      if (params.mode === "form") return { method: "elicitation/create", params };
+      const { params, sensitive } = request;
+      if (params.mode === "form") {
+        return { method: "elicitation/create", params: { ...params, ...sensitiveMeta(sensitive) } };
+      }
       const { mode, message, url } = params;
       return { method: "elicitation/create", params: { mode, message, url } };
     }

@@ -1,0 +1,75 @@
+/** Calls a tool in this process. */
+import { each, type Operation, scoped, spawn, type Task } from "effection";
+import type { RequestFailure, ToolResult, ToolSessionRequest } from "../events.ts";
+import { useToolSessionRegistry } from "../session/registry.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+import type { FinalizedMcpTool } from "../tool/types.ts";
+import type { Person, Question } from "./person.ts";
+import { messageOf, Problem } from "./problem.ts";
+
+/** Runs it to its end. When this is halted, so is the tool. */
+export function callHere(
+  tool: FinalizedMcpTool,
+  args: unknown,
+  person: Person,
+): Operation<ToolResult> {
+  return scoped(function* () {
+    const registry = yield* useToolSessionRegistry({
+      report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
+    });
+    const session = registry.open(tool, args);
+    registry.hold(session);
+    yield* attend(session, person);
+    const outcome = session.outcome!;
+    if (outcome.status === "completed") return outcome.result as ToolResult;
+    const why = outcome.status === "failed" ? outcome.error.message : outcome.reason;
+    throw new Problem(`Cannot finish "${tool.name}": ${why}`);
+  });
+}
+
+function* attend(session: LiveToolSession, person: Person): Operation<void> {
+  const answers = new Map<string, Task<void>>();
+  for (const event of yield* each(session.getEvents())) {
+    switch (event.type) {
+      case "elicit_request":
+      case "sample_request":
+      case "roots_request": {
+        const task = yield* spawn(function* () {
+          session.respond(event.id, yield* person.answer(questionOf(event)));
+        });
+        answers.set(event.id, task);
+        break;
+      }
+      case "withdrawn":
+        yield* answers.get(event.requestId)?.halt() ?? nothing();
+        break;
+      case "progress":
+        person.progress(event);
+        break;
+      case "log":
+        person.log(event.level, event.data);
+        break;
+    }
+    yield* each.next();
+  }
+}
+
+function* nothing(): Operation<void> {}
+
+function questionOf(request: ToolSessionRequest): Question {
+  switch (request.type) {
+    case "elicit_request": {
+      const { params, sensitive = [] } = request;
+      return params.mode === "form" ? { type: "form", params, sensitive } : { type: "page", params };
+    }
+    case "sample_request":
+      return { type: "sample", params: request.params };
+    case "roots_request":
+      return { type: "roots" };
+  }
+}
+
+/** What is answered where something is not possible here. */
+export function impossible(message: string): RequestFailure {
+  return { error: { code: -32601, message } };
+}

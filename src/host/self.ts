@@ -1,0 +1,34 @@
+/** How this very program is started. */
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+
+/** A command, without the arguments that the user gave. */
+export interface SelfCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+declare const Bun: { readonly main: string };
+
+/** Where Bun puts what is inside of an executable. */
+const INSIDE = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i;
+
+/** Whether this is one file that needs nothing else. */
+export function isExecutable(): boolean {
+  if ("Bun" in globalThis) return INSIDE.test(Bun.main);
+  return "Deno" in globalThis && Deno.build.standalone;
+}
+
+/** The command that starts this program again, from wherever it is called. */
+export function selfCommand(): SelfCommand {
+  const command = process.execPath;
+  if (isExecutable()) return { command, args: [] };
+  const main = mainFile();
+  return { command, args: "Deno" in globalThis ? ["run", "-A", main] : [main] };
+}
+
+function mainFile(): string {
+  if ("Deno" in globalThis) return fileURLToPath(Deno.mainModule);
+  return "Bun" in globalThis ? Bun.main : process.argv[1]!;
+}

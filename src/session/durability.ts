@@ -1,0 +1,198 @@
+/**
+ * Keeps durable sessions where they outlast their run, and takes them up again.
+ *
+ * D1  One run of a session at a time: whoever takes one up fences off whoever had
+ *     it before, and waits for a run that is on its way out here.
+ * D2  A session is taken up only by the version of the tool that began it.
+ */
+import type { Operation, Scope } from "effection";
+import type { ClientInfo } from "../events.ts";
+import { Strand } from "../runtime/strand.ts";
+import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
+import type { Definition } from "../tool/types.ts";
+import { Journal } from "./journal.ts";
+import type { LiveToolSession } from "./tool-session.ts";
+
+/** Finds what a session was a run of. */
+export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
+
+/** What is kept of a session beside its events, besides what every store knows. */
+interface KeptMeta {
+  readonly kind: Definition["kind"];
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly keepUntil: number;
+  readonly taskSince?: number;
+}
+
+/** Makes a session that is not started; the registry does. */
+export type MakeSession = (
+  entry: ToolSessionEntry,
+  definition: Definition,
+  client: ClientInfo,
+  principal: string,
+) => LiveToolSession;
+
+export interface DurabilityHome {
+  readonly scope: Scope;
+  readonly store: ToolSessionStore;
+  readonly find: FindDefinition;
+  readonly make: MakeSession;
+  /** Takes in a session that has its record, and starts it, unless something is against it. */
+  enter(session: LiveToolSession, params: unknown, refusal?: string): void;
+  /** Until when a session that is left alone is kept. */
+  expiresAt(session: LiveToolSession): number;
+}
+
+export class Durability {
+  readonly #home: DurabilityHome;
+  readonly #journals = new Map<string, Journal>();
+  /** Sessions that are being taken up, so that two who come at once get the same one. */
+  readonly #revivals = new Map<string, Promise<LiveToolSession | undefined>>();
+  /** Sessions on their way out of memory. */
+  readonly #leaving = new Map<string, Promise<void>>();
+  readonly #left = new Map<string, () => void>();
+
+  constructor(home: DurabilityHome) {
+    this.#home = home;
+  }
+
+  /** Nothing is being written, read or left. */
+  get idle(): boolean {
+    return this.#journals.size === 0 && this.#revivals.size === 0 && this.#leaving.size === 0;
+  }
+
+  /** Records a session from its beginning. */
+  keep(session: LiveToolSession, params: unknown): void {
+    this.#attach(session, this.#entry(session, params, 1));
+  }
+
+  /** Writes down what has changed about a session besides its events. */
+  update(session: LiveToolSession): void {
+    const journal = this.#journals.get(session.id);
+    journal?.update({
+      expiresAt: this.#home.expiresAt(session),
+      meta: metaOf(session) as never,
+    });
+  }
+
+  /** Puts a session out of memory, once everything about it is written. */
+  leave(session: LiveToolSession): void {
+    if (this.#leaving.has(session.id)) return;
+    this.update(session);
+    this.#leaving.set(
+      session.id,
+      new Promise<void>((resolve) => this.#left.set(session.id, resolve)),
+    );
+    session.suspend();
+  }
+
+  /** It has left: its run is over, and nothing is lost. */
+  left(session: LiveToolSession, then: () => void): void {
+    const { id } = session;
+    this.#whenWritten(id, () => {
+      this.#release(id);
+      then();
+    });
+  }
+
+  /** It has ended for good; its journal is not needed any more once all is written. */
+  ended(session: LiveToolSession, then: () => void): void {
+    this.update(session);
+    this.#whenWritten(session.id, () => {
+      // One that was to leave may have come to its end instead.
+      this.#release(session.id);
+      then();
+    });
+  }
+
+  #whenWritten(id: string, then: () => void): void {
+    const journal = this.#journals.get(id);
+    if (journal) journal.whenWritten(then);
+    else then();
+  }
+
+  #release(id: string): void {
+    this.#journals.delete(id);
+    this.#leaving.delete(id);
+    this.#left.get(id)?.();
+    this.#left.delete(id);
+  }
+
+  /** Takes a session up again, if there is one and this server has what it is a run of. */
+  revive(id: string): Promise<LiveToolSession | undefined> {
+    let revival = this.#revivals.get(id);
+    if (!revival) {
+      revival = this.#revive(id).finally(() => this.#revivals.delete(id));
+      this.#revivals.set(id, revival);
+    }
+    return revival;
+  }
+
+  async #revive(id: string): Promise<LiveToolSession | undefined> {
+    await this.#leaving.get(id);
+    return await this.#run(() => this.#take(id));
+  }
+
+  *#take(id: string): Operation<LiveToolSession | undefined> {
+    const { store, find, make } = this.#home;
+    const entry = yield* store.get(id);
+    if (!entry) return undefined;
+    const { kind, principal, client, keepUntil, taskSince } = entry.meta as unknown as KeptMeta;
+    const definition = find(kind, entry.toolName);
+    if (!definition?.durable) return undefined;
+    const mine = { ...entry, epoch: entry.epoch + 1 };
+    // Fence first, then read: nobody writes behind what we read.
+    yield* store.set(id, mine);
+    const events = yield* store.read(id);
+    const session = make(mine, definition, client, principal);
+    session.keepUntil = keepUntil;
+    session.taskSince = taskSince;
+    session.restore(events);
+    if (!session.outcome) this.#attach(session, mine, true);
+    const { version } = definition.durable;
+    const refusal = entry.toolVersion === version
+      ? undefined
+      : `version ${entry.toolVersion} of it began this call, and this is version ${version}`;
+    this.#home.enter(session, entry.params, refusal);
+    return session;
+  }
+
+  #entry(session: LiveToolSession, params: unknown, epoch: number): ToolSessionEntry {
+    const { id, toolName, createdAt, tool } = session;
+    return {
+      id,
+      toolName,
+      params: params ?? {},
+      createdAt,
+      epoch,
+      toolVersion: tool.durable!.version,
+      expiresAt: this.#home.expiresAt(session),
+      meta: metaOf(session) as never,
+    };
+  }
+
+  #attach(session: LiveToolSession, entry: ToolSessionEntry, written = false): void {
+    const { scope, store } = this.#home;
+    const journal = new Journal(scope, store, entry, {
+      recorded: (lsn) => session.log.recorded(lsn),
+      failed: (error) => session.storeFailed(error),
+    }, written);
+    this.#journals.set(session.id, journal);
+    session.log.keepIn(journal);
+  }
+
+  #run<T>(operation: () => Operation<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      new Strand<T>(this.#home.scope, operation, (outcome) => {
+        if (outcome.type === "returned") resolve(outcome.value);
+        else reject(outcome.type === "threw" ? outcome.error : new Error("halted"));
+      }).start();
+    });
+  }
+}
+
+function metaOf(session: LiveToolSession): KeptMeta {
+  const { tool: { kind }, principal, client, keepUntil, taskSince } = session;
+  return { kind, principal, client, keepUntil, ...(taskSince !== undefined && { taskSince }) };
+}

@@ -1,0 +1,120 @@
+/** The official clients, driving the same call and writing down what they see. */
+import * as v2 from "@modelcontextprotocol/client";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import {
+  CallToolResultSchema,
+  CreateMessageRequestSchema,
+  ElicitRequestSchema,
+  LoggingMessageNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import {
+  answerForm,
+  type Conversation,
+  newConversation,
+  plainResult,
+  POEM,
+} from "./multi-round-tool.ts";
+
+const INFO = { name: "official", version: "1.0.0" };
+const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
+
+export interface Official {
+  readonly conversation: Conversation;
+  /** The revision that was agreed upon. */
+  readonly version: string | undefined;
+  call(name: string, args: { [key: string]: unknown }, signal?: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The client of the legacy revisions. */
+export async function connectV1(url: string): Promise<Official> {
+  const conversation = newConversation();
+  const { answer, sampled, logged, progressed } = handlers(conversation);
+  const client = new Client(INFO, { capabilities: CAPABILITIES });
+  client.setRequestHandler(ElicitRequestSchema, answer);
+  client.setRequestHandler(CreateMessageRequestSchema, sampled);
+  client.setNotificationHandler(LoggingMessageNotificationSchema, logged);
+  const transport = new StreamableHTTPClientTransport(new URL(url));
+  await client.connect(transport);
+  return {
+    conversation,
+    version: transport.protocolVersion,
+    async call(name, args) {
+      const call = { name, arguments: args };
+      const result = await client.callTool(call, CallToolResultSchema, { onprogress: progressed });
+      conversation.result = plainResult(result);
+    },
+    close: async () => {
+      await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+/** The client of all revisions. */
+export async function connectV2(
+  url: string,
+  mode: v2.VersionNegotiationMode,
+): Promise<Official> {
+  const conversation = newConversation();
+  const { answer, sampled, logged, progressed } = handlers(conversation);
+  const client = new v2.Client(INFO, {
+    capabilities: CAPABILITIES,
+    versionNegotiation: { mode },
+  });
+  client.setRequestHandler("elicitation/create", answer);
+  client.setRequestHandler("sampling/createMessage", sampled);
+  client.setNotificationHandler("notifications/message", logged);
+  const transport = new v2.StreamableHTTPClientTransport(new URL(url));
+  await client.connect(transport);
+  const version = client.getNegotiatedProtocolVersion();
+  const isModern = version === "2026-07-28";
+  return {
+    conversation,
+    version,
+    async call(name, args, signal) {
+      const _meta = { [v2.LOG_LEVEL_META_KEY]: "info" };
+      const result = await client.callTool({ name, arguments: args, ...(isModern && { _meta }) }, {
+        ...(signal && { signal }),
+        onprogress: progressed,
+      });
+      conversation.result = plainResult(result);
+    },
+    close: async () => {
+      if (!isModern) await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+interface Asked {
+  readonly method: string;
+  readonly params: object;
+}
+
+/** What a client does with what it hears; both clients call these alike. */
+function handlers({ questions, answers, logs, progress }: Conversation) {
+  const ask = ({ method, params }: Asked) => {
+    const { _meta, ...rest } = params as { [key: string]: unknown };
+    questions.push({ method, ...rest });
+  };
+  return {
+    answer(request: Asked & { readonly params: { readonly message: string } }) {
+      ask(request);
+      const answer = answerForm(request.params.message);
+      answers.push(answer);
+      return answer;
+    },
+    sampled(request: Asked) {
+      ask(request);
+      answers.push(POEM);
+      return POEM;
+    },
+    logged: ({ params }: { readonly params: object }) => void logs.push(params),
+    progressed(step: { readonly message?: string | undefined }) {
+      // The newer client tells of its own doings too.
+      if (!step.message?.startsWith("Fulfilling input required")) progress.push(step);
+    },
+  };
+}
