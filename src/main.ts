@@ -4,6 +4,7 @@ import manifest from "../package.json" with { type: "json" };
 import { runCommandLine } from "./cli/program.ts";
 import { Terminal } from "./cli/terminal.ts";
 import type { OwnModules } from "./host/own-modules.ts";
+import { ownPackages } from "./host/own-packages.ts";
 import type { Definition } from "./tool/types.ts";
 
 /** What is served where no module is named. */
@@ -44,5 +45,6 @@ process.exit(
     terminal: new Terminal(),
     shipped,
     own,
+    packages: () => ownPackages(manifest.name, own["parley-mcp"]!.url),
   }),
 );

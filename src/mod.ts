@@ -105,6 +105,7 @@ export type {
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
+  TraceContext,
 } from "./events.ts";
 export {
   CapabilityError,
@@ -132,7 +133,7 @@ export {
   LiveToolSessionRegistry as InMemoryToolSessionRegistry,
   useToolSessionRegistry,
 } from "./session/registry.ts";
-export type { RegistryOptions } from "./session/registry.ts";
+export type { RegistryOptions } from "./session/registry-options.ts";
 export { Sealer } from "./session/sealer.ts";
 export type {
   EndedCall,

@@ -42,6 +42,8 @@ export interface Asker {
   newId(kind: string): string;
   /** Milliseconds since the epoch. */
   time(): number;
+  /** Does something once, also if the tool is run again; what comes of it must be JSON. */
+  once<T>(name: string, run: () => Operation<T>): Operation<T>;
   /** Puts the question and waits. Leaving it early takes the question back. */
   ask(question: Question, timeout?: number): Operation<Reply>;
 }

@@ -112,7 +112,7 @@ export function* attempt(
   };
   const answer = typeof answerer === "string"
     ? yield* askClient(asker, params)
-    : yield* askProvider(answerer, params);
+    : yield* askProvider(asker, answerer, params);
   const response = responseOf(answer);
   const said = textOf(response);
   conversation.budget.charge(costOf(answer, response));
@@ -156,22 +156,36 @@ function* askClient(asker: Asker, params: SampleParams): Operation<SampleRespons
   return answerOf(reply.response, "the client");
 }
 
+/** No step of an author's has this name. */
+const PROVIDER_STEP = "__sample__";
+
+/** What the provider says is recorded, as what the client says is, and not asked again. */
+function* askProvider(
+  asker: Asker,
+  provider: SamplingProvider,
+  params: SampleParams,
+): Operation<SampleResponse> {
+  const outcome = yield* asker.once(PROVIDER_STEP, () => outcomeOf(provider, params));
+  if ("failure" in outcome) throw new SampleError(outcome.failure);
+  return outcome.answer;
+}
+
+type Outcome = { readonly answer: SampleResponse } | { readonly failure: string };
+
 /** Leaving early really stops the request. */
-function askProvider(provider: SamplingProvider, params: SampleParams): Operation<SampleResponse> {
-  return action<SampleResponse>((resolve, reject) => {
+function outcomeOf(provider: SamplingProvider, params: SampleParams): Operation<Outcome> {
+  return action<Outcome>((resolve) => {
     const controller = new AbortController();
     // A provider that throws at once is no different from one that rejects.
     Promise.try(() => provider.sample(params, controller.signal))
-      .then((response) => answerOf(response, provider.name))
-      .then(
-        resolve,
-        (error) => reject(error instanceof SampleError ? error : providerFailed(provider, error)),
-      );
+      .then((response) => ({ answer: answerOf(response, provider.name) }))
+      .then(resolve, (error) => resolve({ failure: failureOf(provider, error) }));
     return () => controller.abort();
   });
 }
 
-function providerFailed(provider: SamplingProvider, error: unknown): SampleError {
+function failureOf(provider: SamplingProvider, error: unknown): string {
+  if (error instanceof SampleError) return error.message;
   const why = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
-  return new SampleError(`Cannot ask the model: ${provider.name} failed: ${why}; try again later`);
+  return `Cannot ask the model: ${provider.name} failed: ${why}; try again later`;
 }

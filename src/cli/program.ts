@@ -188,7 +188,7 @@ function createProgram(surroundings: Surroundings, done: Done): Command {
     .argument("[file...]", "parts of test files' names; all of them unless told")
     .action(async (files) => {
       const { test } = await import("./test.ts");
-      await operate(() => test(files, surroundings));
+      await operate(() => test(files));
     });
 
   program.command("completions")

@@ -5,6 +5,7 @@ import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
+import { sealerFrom } from "./key.ts";
 import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
@@ -46,6 +47,7 @@ export function* serve(
     allowOrigins: options.allowOrigin ?? [],
     legacySse: options.legacySse ?? false,
     sampling,
+    sealer: sealerFrom(process.env, log),
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });

@@ -2,7 +2,8 @@
 import type { Icon } from "../content.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
-import { LiveToolSessionRegistry, type RegistryOptions } from "../session/registry.ts";
+import { LiveToolSessionRegistry } from "../session/registry.ts";
+import type { RegistryOptions } from "../session/registry-options.ts";
 import { Catalog } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import { Changes } from "./changes.ts";

@@ -5,7 +5,6 @@
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { nestsDeeperThan } from "../protocol/nesting.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
-import { Sealer } from "../session/sealer.ts";
 import { readBody } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
@@ -70,8 +69,7 @@ export class Handler implements McpHandler {
     // What everybody gets alike may be kept by everybody.
     const cacheScope = options.principal ? "private" : "public";
     const caching: Caching = { ttlMs: this.core.limits.listTtl, cacheScope };
-    const sealer = options.sealer ?? new Sealer();
-    this.modern = new ModernReceiver(this.core, sealer, caching);
+    this.modern = new ModernReceiver(this.core, this.core.registry.sealer, caching);
     this.#modern = new ModernHttp(this.core, this.modern);
     if (options.legacySse) this.#sse = new LegacySse(this.core);
   }
@@ -91,7 +89,7 @@ export class Handler implements McpHandler {
         ? new Response(null, { status: 204 })
         : await this.#route(request, path);
       const origin = request.headers.get("origin");
-      return origin === null ? response : allowOrigin(response, origin);
+      return origin === null ? response : allowOrigin(response, origin, request.headers);
     } catch (error) {
       this.core.registry.report({
         what: "a request failed",
@@ -203,8 +201,11 @@ export class Handler implements McpHandler {
   }
 }
 
+const ALLOWED_HEADERS =
+  "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
+
 /** Lets a page that may call us read what we answer. */
-function allowOrigin(given: Response, origin: string): Response {
+function allowOrigin(given: Response, origin: string, asked: Headers): Response {
   // Headers of a response that came from elsewhere may not be changed.
   const response = new Response(given.body, given);
   const { headers } = response;
@@ -212,10 +213,9 @@ function allowOrigin(given: Response, origin: string): Response {
   headers.set("vary", "Origin");
   headers.set("access-control-expose-headers", "mcp-session-id, mcp-protocol-version, retry-after");
   headers.set("access-control-allow-methods", "POST, GET, DELETE, OPTIONS");
-  headers.set(
-    "access-control-allow-headers",
-    "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name",
-  );
+  // Tools may name headers of their own, which cannot all be listed here.
+  const named = asked.get("access-control-request-headers")?.match(/\bmcp-param-[\w-]+/gi) ?? [];
+  headers.set("access-control-allow-headers", [ALLOWED_HEADERS, ...named].join(", "));
   headers.set("access-control-max-age", "600");
   return response;
 }

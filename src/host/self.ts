@@ -32,3 +32,18 @@ function mainFile(): string {
   if ("Deno" in globalThis) return fileURLToPath(Deno.mainModule);
   return "Bun" in globalThis ? Bun.main : process.argv[1]!;
 }
+
+export interface TestCommand extends SelfCommand {
+  readonly env: { readonly [name: string]: string };
+}
+
+/** The command that runs tests on what this program runs on, if that can run any. */
+export function testCommand(files: readonly string[]): TestCommand | undefined {
+  const command = process.execPath;
+  // What is compiled with Bun has all of Bun inside, and can be told to be it.
+  if ("Bun" in globalThis) {
+    return { command, args: ["test", ...files], env: isExecutable() ? { BUN_BE_BUN: "1" } : {} };
+  }
+  if (!("Deno" in globalThis)) return { command, args: ["--test", ...files], env: {} };
+  return isExecutable() ? undefined : { command, args: ["test", "-A", ...files], env: {} };
+}

@@ -242,6 +242,10 @@ export class ToolContext extends ServerContext
     return this.host.deadlines.now();
   }
 
+  once<T>(name: string, run: () => Operation<T>): Operation<T> {
+    return this.host.facts.step(this.#branch.place("step", name), run);
+  }
+
   ask(question: Question, timeout?: number): Operation<Reply> {
     const place = this.#branch.place(question.kind, question.key);
     return this.host.ask({ ...question, place }, timeout);

@@ -9,7 +9,7 @@
 import { createScope, type Operation, resource, type Scope, until, useScope } from "effection";
 import { RegistryClosed, SessionGone, SessionLimitError } from "../errors.ts";
 import type { ClientInfo, ServerChange } from "../events.ts";
-import { type Clock, systemClock } from "../runtime/clock.ts";
+import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
@@ -18,46 +18,12 @@ import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.ts";
-import { Durability, type FindDefinition } from "./durability.ts";
+import { FinishedSessions } from "./finished.ts";
+import { Durability } from "./durability.ts";
+import type { RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
-import type { EndedCall, ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
-
-export interface RegistryOptions {
-  /** How many calls may be alive at once; 10,000 unless told. */
-  readonly maxSessions?: number;
-  /** How many finished calls are kept at most; as many as may be alive, unless told. */
-  readonly maxFinished?: number;
-  /** Bytes, roughly, that the finished calls may take together; 64 MiB. */
-  readonly maxFinishedBytes?: number;
-  /** Milliseconds that a finished call is kept for those who lost its result; one minute. */
-  readonly graceTime?: number;
-  /** Milliseconds that an unanswered question may wait with nobody there; one hour. */
-  readonly timeToLive?: number;
-  /** Events kept for each call; 1,000. */
-  readonly maxEvents?: number;
-  /** Bytes of events kept for each call, roughly; 4 MiB. */
-  readonly maxBytes?: number;
-  /** Milliseconds that a durable call is kept while nobody comes back to it; one week. */
-  readonly durableTimeToLive?: number;
-  /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
-  readonly passivateAfter?: number;
-  /** Where the record of durable calls is kept; in memory unless told. */
-  readonly store?: ToolSessionStore;
-  /** Finds what a durable call was a run of, to take it up again. */
-  readonly find?: FindDefinition;
-  /** Seals sensitive answers in the store; with a key of its own unless told. */
-  readonly sealer?: Sealer;
-  readonly clock?: Clock;
-  /** Who answers samples besides the client. */
-  readonly sampling?: SamplingSetup;
-  /** Hears of tools that break; prints to the error output unless told. */
-  readonly report?: (fault: Fault) => void;
-  /** Hears of what tools announce to every client. */
-  readonly announce?: (change: ServerChange) => void;
-  /** Hears of every call that has ended, for a log or a count. */
-  readonly onCall?: (call: EndedCall) => void;
-}
+import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 const PASSIVATE_AFTER = 60_000;
 
@@ -83,12 +49,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #store: ToolSessionStore;
   readonly #durability: Durability;
   readonly #maxSessions: number;
-  readonly #maxFinished: number;
-  readonly #maxFinishedBytes: number;
   readonly #live = new Map<string, LiveToolSession>();
-  /** In the order in which they finished. */
-  readonly #finished = new Map<string, LiveToolSession>();
-  #finishedBytes = 0;
+  readonly #finished: FinishedSessions;
   #closed = false;
   #draining = false;
   #closing: Promise<void> | undefined;
@@ -110,8 +72,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
     };
     this.#maxSessions = options.maxSessions ?? 10_000;
-    this.#maxFinished = options.maxFinished ?? this.#maxSessions;
-    this.#maxFinishedBytes = options.maxFinishedBytes ?? 64 * 1024 * 1024;
+    this.#finished = new FinishedSessions({
+      max: options.maxFinished ?? this.#maxSessions,
+      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
+    });
     this.sealer = options.sealer ?? new Sealer();
     this.#store = options.store ?? new InMemoryToolSessionStore();
     this.#durability = new Durability({
@@ -208,8 +172,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Takes a session in that has its record, and lets it find its place again. */
   #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
     if (session.outcome) {
-      this.#finished.set(session.id, session);
-      this.#finishedBytes += session.log.bytes;
+      this.#finish(session);
       this.#reschedule(session);
     } else {
       this.#live.set(session.id, session);
@@ -257,11 +220,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** For sessions: one began or ceased to wait, or ended. */
   changed(session: LiveToolSession): void {
     if (session.outcome && this.#live.delete(session.id)) {
-      this.#finished.set(session.id, session);
-      this.#finishedBytes += session.log.bytes;
-      if (this.#finished.size > this.#maxFinished || this.#finishedBytes > this.#maxFinishedBytes) {
-        this.#evict();
-      }
+      this.#finish(session);
       if (session.durable) this.#durability.ended(session, () => this.#empty && this.#emptied?.());
       if (this.#empty) this.#emptied?.();
       this.#tellEnded(session);
@@ -354,7 +313,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry = undefined;
     if (session.holders > 0 || this.#closed) return;
     if (session.outcome) {
-      if (!this.#finished.has(session.id)) return;
+      if (!this.#finished.has(session)) return;
       const grace = this.#options.graceTime ?? 60_000;
       const promised = session.keepUntil - this.deadlines.now();
       this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
@@ -372,20 +331,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     });
   }
 
-  #evict(): void {
-    for (const session of this.#finished.values()) {
-      const { size } = this.#finished;
-      if (size <= this.#maxFinished && this.#finishedBytes <= this.#maxFinishedBytes) return;
-      // A held one is being read; the next in line goes instead.
-      if (session.holders === 0) this.#remove(session);
-    }
+  #finish(session: LiveToolSession): void {
+    for (const going of this.#finished.add(session)) this.#remove(going);
   }
 
   #remove(session: LiveToolSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
-    if (!this.#finished.delete(session.id)) return;
-    this.#finishedBytes -= session.log.bytes;
+    if (!this.#finished.delete(session)) return;
     session.owner?.gone?.(session);
     if (!session.durable) return;
     const store = this.#store;

@@ -10,6 +10,7 @@ import type {
   Narrower,
 } from "../backchannel/elicit-types.ts";
 import type {
+  McpToolSampleConfig,
   SampleConfigPlain,
   SampleConfigWithSchema,
   SampleConfigWithTools,
@@ -196,6 +197,10 @@ export interface McpToolContext extends McpToolServerContext {
   ): Operation<SampleResultWithParsed<Infer<S>>>;
   /** Asks the model to call tools, which are yours to run. */
   sample(config: SampleConfigWithTools & SampleInput): Operation<SampleResultWithToolCalls>;
+  /** Asks the model for whatever a config that was made elsewhere asks for. */
+  sample(
+    config: McpToolSampleConfig,
+  ): Operation<SampleResult | SampleResultWithParsed<unknown> | SampleResultWithToolCalls>;
   /** Asks the model for data until it fits; throws `SampleValidationError` when tries run out. */
   sampleSchema<S extends SchemaInput>(
     config: SampleSchemaConfig<S>,

@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
-import { createParley, type Parley } from "parley-mcp";
-import { listen } from "../../src/host/listen.ts";
+import { onAnySocket } from "../support/modern-socket.ts";
 import { planTrip } from "../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../support/official-clients.ts";
 import { describe, it } from "../suite.ts";
 
-/** A server on a socket of its own, for as long as `body` runs. */
-async function onSocket(body: (url: string, parley: Parley) => Promise<void>): Promise<void> {
-  const parley = createParley({ serve: [planTrip] });
-  const listening = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
-  try {
-    await body(`http://127.0.0.1:${listening.port}/mcp`, parley);
-  } finally {
-    await parley.close();
-    await listening.stop();
-  }
-  assert.deepEqual(parley.counts, { live: 0, finished: 0, streams: 0, clientSessions: 0 });
+function onSocket(body: (url: string) => Promise<void>): Promise<void> {
+  return onAnySocket({ serve: [planTrip] }, body);
 }
 
 async function trip(connecting: Promise<Official>): Promise<Official> {

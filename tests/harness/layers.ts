@@ -14,6 +14,7 @@ export interface Source {
 /** Calls go down this list. No file imports from a folder above its own, types included. */
 export const ranks: readonly string[] = [
   "cli",
+  "parley",
   "host",
   "handler",
   "protocol",
@@ -29,7 +30,7 @@ export const ranks: readonly string[] = [
 /** The words all layers share. They import each other and nothing else. */
 const words = ["src/events.ts", "src/content.ts", "src/errors.ts"];
 /** They may import anything; nobody imports them, but for the executable the surface. */
-const tops = ["src/mod.ts", "src/main.ts", "src/parley.ts"];
+const tops = ["src/mod.ts", "src/main.ts"];
 /** The test kit stands beside the handler: it sees the session and below, no layer sees it. */
 const kit = "testing";
 
@@ -70,6 +71,8 @@ function forbidden(path: string, imported: string): string | undefined {
 function place(path: string): string | undefined {
   if (words.includes(path)) return "word";
   if (tops.includes(path)) return "top";
+  // A layer of one file: what makes a server of handler and hosts.
+  if (path === "src/parley.ts") return "parley";
   const folder = /^src\/([^/]+)\/./.exec(path)?.[1];
   return folder !== undefined && (folder === kit || ranks.includes(folder)) ? folder : undefined;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { all, type Operation, race } from "effection";
 import { z } from "zod";
-import { LiveToolSessionRegistry, type RegistryOptions } from "../../src/session/registry.ts";
+import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
+import type { RegistryOptions } from "../../src/session/registry-options.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";

@@ -62,21 +62,23 @@ async function pass(
   const left = new AbortController();
   response.on("close", () => left.abort());
   const posted = await textOf(request);
-  const cut = (boundary: Boundary, event?: string) => {
+  const cut = async (boundary: Boundary, event?: string) => {
     if (!cuts({ boundary, method, posted, event })) return false;
+    // A client that has not read an event when its line goes dead loses it with the line.
+    if (event !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     left.abort();
-    request.socket.destroy();
+    request.socket.end();
     return true;
   };
 
-  if (cut("request")) return;
+  if (await cut("request")) return;
   const answer = await fetch(target, {
     method,
     headers: headersOf(request, target),
     ...(method === "POST" && { body: posted }),
     signal: AbortSignal.any([left.signal, gone]),
   });
-  if (cut("head")) return void answer.body?.cancel().catch(() => {});
+  if (await cut("head")) return void answer.body?.cancel().catch(() => {});
   const headers = Object.fromEntries(answer.headers);
   delete headers["content-length"];
   delete headers["transfer-encoding"];
@@ -86,9 +88,9 @@ async function pass(
   const isStream = answer.headers.get("content-type") === "text/event-stream";
   for await (const part of isStream ? events(answer.body!) : whole(answer)) {
     response.write(part);
-    if (isStream && cut("event", part)) return;
+    if (isStream && await cut("event", part)) return;
   }
-  if (!cut("end")) response.end();
+  if (!await cut("end")) response.end();
 }
 
 async function textOf(request: IncomingMessage): Promise<string> {

@@ -21,6 +21,7 @@ export interface ModernClientOptions {
   readonly meta?: object;
   /** Headers on everything that it sends. */
   readonly headers?: Record<string, string>;
+  readonly url?: string;
 }
 
 export interface PostOptions {
@@ -93,7 +94,7 @@ export class ModernClient {
       else all.set(name, value);
     }
     return await this.#fetch(
-      new Request(`${ORIGIN}/mcp`, {
+      new Request(this.#options.url ?? `${ORIGIN}/mcp`, {
         method: "POST",
         headers: all,
         body: typeof body === "string" ? body : JSON.stringify(body),

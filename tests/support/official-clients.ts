@@ -40,9 +40,11 @@ export async function connectV1(url: string): Promise<Official> {
   return {
     conversation,
     version: transport.protocolVersion,
-    async call(name, args) {
-      const call = { name, arguments: args };
-      const result = await client.callTool(call, CallToolResultSchema, { onprogress: progressed });
+    async call(name, args, signal) {
+      const result = await client.callTool({ name, arguments: args }, CallToolResultSchema, {
+        ...(signal && { signal }),
+        onprogress: progressed,
+      });
       conversation.result = plainResult(result);
     },
     close: async () => {

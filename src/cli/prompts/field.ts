@@ -120,16 +120,28 @@ async function askChoices(
     if (answer.length === 0 && !required) return EMPTY;
     const parsed = schemaOf(schema).parse(answer);
     if (parsed.ok) return answer;
-    process.stderr.write(`│  ${describeIssues(parsed.issues)}\n`);
+    process.stderr.write(`│  ${sentence(describeIssues(parsed.issues))}\n`);
   }
 }
 
 /** What stands in the way of an entry, in words. */
 function problemWith(entered: string, schema: JsonObject, required: boolean): string | undefined {
   const value = valueOf(entered, schema, required);
-  if (value === EMPTY) return required ? "It is needed." : undefined;
+  if (value === EMPTY) return required ? "Expected an answer." : undefined;
+  if (typeof value === "string" && NUMBERS[schema.type as string]) {
+    return `Expected a ${NUMBERS[schema.type as string]}.`;
+  }
   const parsed = schemaOf(schema).parse(value);
-  return parsed.ok ? undefined : `It ${describeIssues(parsed.issues)}.`;
+  return parsed.ok ? undefined : sentence(describeIssues(parsed.issues));
+}
+
+const NUMBERS: { readonly [type: string]: string | undefined } = {
+  integer: "whole number",
+  number: "number",
+};
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 }
 
 /** What was typed, as the field wants it. What cannot be read stays text, and is refused. */

@@ -36,5 +36,6 @@ export class ProgressTrack {
 function above(progress: number): number {
   if (progress === -Infinity) return 0;
   // Beyond some size a thousandth no longer makes a number greater.
-  return progress + Math.max(LEAST, Math.abs(progress) * 2 * Number.EPSILON);
+  const step = Math.max(LEAST, Math.abs(progress) * (2 * Number.EPSILON));
+  return Math.min(progress + step, Number.MAX_VALUE);
 }

@@ -62,8 +62,9 @@ export function encodeProgress(
 
 function above(progress: number): number {
   if (progress === -Infinity) return 0;
-  // Beyond some size a thousandth no longer makes a number greater.
-  return progress + Math.max(LEAST_PROGRESS, Math.abs(progress) * 2 * Number.EPSILON);
+  // Beyond some size a thousandth no longer makes a number greater, and at the end nothing does.
+  const step = Math.max(LEAST_PROGRESS, Math.abs(progress) * (2 * Number.EPSILON));
+  return Math.min(progress + step, Number.MAX_VALUE);
 }
 
 /** The questions, by the names that their answers will carry. */
@@ -114,9 +115,9 @@ export function completeResult(
 ): JsonObject {
   const { _meta, ...rest } = result;
   return {
-    resultType: "complete",
     ...rest,
     ...caching,
+    resultType: "complete",
     _meta: { ...(_meta as object | undefined), [SERVER_INFO]: serverInfo },
   };
 }

@@ -4,12 +4,12 @@ import {
   createMcpPrompt,
   createMcpResource,
   createMcpTool,
-  createParley,
   type Parley,
+  type ParleyOptions,
 } from "parley-mcp";
 import { all } from "effection";
 import { z } from "zod";
-import { listen } from "../../../src/host/listen.ts";
+import { onAnySocket } from "../../support/modern-socket.ts";
 import { Gate, greetAll } from "../../support/modern-tools.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -59,32 +59,29 @@ interface Kit {
 
 /** A modern client on a socket, who answers every form. */
 function connected(
-  serve: NonNullable<Parameters<typeof createParley>[0]>["serve"],
+  serve: NonNullable<ParleyOptions["serve"]>,
   body: (kit: Kit) => Promise<void>,
 ): () => Promise<void> {
-  return async () => {
-    const parley = createParley({ serve: serve! });
-    const listening = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
-    const client = new Client({ name: "official", version: "1.0.0" }, {
-      capabilities: { elicitation: { form: {} } },
-      versionNegotiation: { mode: "auto" },
+  return () =>
+    onAnySocket({ serve }, async (url, parley) => {
+      const client = new Client({ name: "official", version: "1.0.0" }, {
+        capabilities: { elicitation: { form: {} } },
+        versionNegotiation: { mode: "auto" },
+      });
+      const asked: string[] = [];
+      client.setRequestHandler("elicitation/create", ({ params }) => {
+        asked.push(params.message);
+        const count = asked.length;
+        return { action: "accept", content: { town: `T${count}`, name: `N${count}` } };
+      });
+      try {
+        await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+        assert.equal(client.getNegotiatedProtocolVersion(), "2026-07-28");
+        await body({ client, parley, asked });
+      } finally {
+        await client.close();
+      }
     });
-    const asked: string[] = [];
-    client.setRequestHandler("elicitation/create", ({ params }) => {
-      asked.push(params.message);
-      return { action: "accept", content: { town: `T${asked.length}`, name: `N${asked.length}` } };
-    });
-    const url = new URL(`http://127.0.0.1:${listening.port}/mcp`);
-    try {
-      await client.connect(new StreamableHTTPClientTransport(url));
-      assert.equal(client.getNegotiatedProtocolVersion(), "2026-07-28");
-      await body({ client, parley, asked });
-    } finally {
-      await client.close();
-      await parley.close();
-      await listening.stop();
-    }
-  };
 }
 
 describe("the official modern client", () => {

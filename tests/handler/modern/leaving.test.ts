@@ -261,25 +261,24 @@ describe("a question that is taken back", () => {
   it("before anybody has read of it is not put, and the call goes on", async () => {
     const gate = new Gate();
     const impatient = createMcpTool("impatient").description("Does not wait long").elicits(question)
-      .execute(function* (_params, ctx) {
+      .parameters(z.object({ again: z.boolean() }))
+      .execute(function* ({ again }, ctx) {
         yield* ctx.notify("hello", 1);
         yield* gate.pass();
         const answer = yield* ctx.elicit("go", { message: "Go?" }, { timeout: 1_000 });
-        const again = yield* ctx.elicit("go", { message: "And now?" });
-        return `${answer.action} ${again.action}`;
+        if (again) yield* ctx.elicit("go", { message: "And now?" });
+        return answer.action;
       });
     await servingModern({ serve: [impatient] }, async ({ fetch, clock }) => {
       const client = new ModernClient(fetch, { meta: { progressToken: 1 } });
-      const exchange = await client.start("tools/call", { name: "impatient" });
+      const call = (again: boolean) =>
+        client.start("tools/call", { name: "impatient", arguments: { again } });
+      const [once, twice] = await Promise.all([call(false), call(true)]);
       gate.open();
-      // The reader has not asked for more, so nothing has gone out.
+      // The readers have not asked for more, so nothing has gone out.
       clock.advance(1_000);
-      const messages = await exchange.rest();
-      assert.deepEqual(asked(messages.at(-1)!.result), ["go_2"]);
-      const { requestState } = messages.at(-1)!.result;
-      const inputResponses = { go_2: { action: "decline" } };
-      const done = await client.call("impatient", {}, { requestState, inputResponses });
-      assert.equal(textOf(done), "timeout decline");
+      assert.equal(textOf((await once.rest()).at(-1)!.result), "timeout");
+      assert.deepEqual(asked((await twice.rest()).at(-1)!.result), ["go_2"]);
     });
   });
 });

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
-import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
+import {
+  createMcpPrompt,
+  createMcpResource,
+  createMcpTool,
+  InMemoryToolSessionStore,
+} from "parley-mcp";
 import { z } from "zod";
 import { accept, asked, ModernClient, said, textOf } from "../../support/modern-client.ts";
 import { servingModern } from "../../support/modern-server.ts";
-import { greet, greetAll } from "../../support/modern-tools.ts";
+import { Gate, greet, greetAll } from "../../support/modern-tools.ts";
+import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const town = { town: { response: z.object({ town: z.string() }) } };
@@ -195,6 +201,27 @@ describe("a call that asks", () => {
   );
 });
 
+describe("a call whose events are stored", () => {
+  it("asks only what is recorded, and goes on only with what is", async () => {
+    const store = new InMemoryToolSessionStore();
+    await servingModern({ serve, store }, async ({ fetch }) => {
+      const client = new ModernClient(fetch);
+      const flow = async (who: string) => {
+        const inputResponses = { name: accept({ name: who }) };
+        const first = await client.call("greet_all", { count: 2 }, { inputResponses });
+        assert.deepEqual(asked(first), ["name_2"]);
+        const { requestState } = first;
+        const retry = { requestState, inputResponses: { name_2: accept({ name: "Bob" }) } };
+        const results = await Promise.all(
+          [1, 2, 3].map(() => client.call("greet_all", { count: 2 }, retry)),
+        );
+        for (const result of results) assert.equal(textOf(result), `Hello, ${who} and Bob!`);
+      };
+      await Promise.all(["Ada", "Cy", "Di"].map(flow));
+    });
+  });
+});
+
 describe("prompts/get and resources/read", () => {
   it(
     "ask and go on as a tool does",
@@ -229,6 +256,32 @@ describe("inputResponses without a requestState", () => {
       assert.equal(next.inputRequests.name_2.params.message, "Who is number 2?");
     }),
   );
+
+  it("serve a question that is asked later, without anybody being asked", async () => {
+    const gate = new Gate();
+    const later = createMcpTool("later").description("Asks later").elicits(town)
+      .execute(function* (_params, ctx) {
+        yield* gate.pass();
+        const answer = yield* ctx.elicit("town", { message: "Where?" });
+        return answer.action === "accept" ? answer.content.town : answer.action;
+      });
+    await servingModern({ serve: [later] }, async ({ fetch, clock }) => {
+      const client = new ModernClient(fetch);
+      const inputResponses = { town: accept({ town: "Graz" }) };
+      const call = () => client.start("tools/call", { name: "later", inputResponses });
+      const streaming = call();
+      await until(() => gate.waiting === 1);
+      clock.advance(100);
+      const deciding = call();
+      await until(() => gate.waiting === 2);
+      // The reader waits already, and would be told of a question at once.
+      const read = (await streaming).text();
+      await idle();
+      gate.open();
+      assert.equal(await read, "Graz");
+      assert.equal(await (await deciding).text(), "Graz");
+    });
+  });
 
   it(
     "that do not fit are asked for again with the reason",
@@ -270,23 +323,22 @@ describe("the capabilities of a retry", () => {
   });
 
   it("are what the tool sees from then on", async () => {
-    await servingModern({ serve }, async ({ fetch }) => {
-      const able = new ModernClient(fetch);
-      const unable = new ModernClient(fetch, { capabilities: { elicitation: {} } });
-      const { requestState } = await able.call("greet_all", { count: 2 });
-      const inputResponses = { name: accept({ name: "Ada" }) };
-      const next = await unable.call("greet_all", { count: 2 }, { requestState, inputResponses });
-      assert.deepEqual(asked(next), ["name_2"]);
-      const { requestState: second } = next;
-      const none = new ModernClient(fetch, { capabilities: {} });
-      const bad = { name_2: accept({}) };
-      const error = await none.error("tools/call", {
-        name: "greet_all",
-        arguments: { count: 2 },
-        requestState: second,
-        inputResponses: bad,
+    const who = createMcpTool("who").description("Looks at its caller").elicits(town)
+      .execute(function* (_params, ctx) {
+        const before = Object.keys(ctx.client.capabilities);
+        yield* ctx.elicit("town", { message: "Where?" });
+        return `${before} then ${Object.keys(ctx.client.capabilities)} ${ctx.trace.traceparent}`;
       });
-      assert.equal(error.code, -32021);
+    await servingModern({ serve: [who] }, async ({ fetch }) => {
+      const first = new ModernClient(fetch, { capabilities: { elicitation: {}, sampling: {} } });
+      const { requestState } = await first.call("who");
+      const second = new ModernClient(fetch, {
+        capabilities: { roots: {} },
+        meta: { traceparent: "00-1-2-01" },
+      });
+      const inputResponses = { town: { action: "decline" } };
+      const done = await second.call("who", {}, { requestState, inputResponses });
+      assert.equal(textOf(done), "elicitation,sampling then roots 00-1-2-01");
     });
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { ToolSessionRequest } from "../../../src/events.ts";
+import type { ToolSessionEvent, ToolSessionRequest } from "../../../src/events.ts";
 import {
   completeResult,
   encodeNotification,
@@ -40,7 +40,7 @@ describe("encodeProgress()", () => {
 describe("encodeNotification()", () => {
   it("tells of progress and of what is logged, and keeps everything else to itself", () => {
     const place = { branch: "", kind: "roots", key: "roots", count: 0 } as const;
-    const silent = [
+    const silent: ToolSessionEvent[] = [
       { lsn: 1, type: "roots_request", id: "r", name: "roots", place },
       { lsn: 2, type: "answer", requestId: "r", response: { roots: [] } },
       { lsn: 3, type: "withdrawn", requestId: "r", reason: "timeout" },
@@ -50,7 +50,7 @@ describe("encodeNotification()", () => {
       { lsn: 7, type: "result", result: { content: [] } },
       { lsn: 8, type: "error", error: { code: 1, message: "" } },
       { lsn: 9, type: "cancelled", reason: "", by: "server" },
-    ] as const;
+    ];
     for (const event of silent) assert.equal(encodeNotification(event, call()), undefined);
     const log = { lsn: 1, type: "log", level: "error", data: undefined } as const;
     assert.deepEqual(JSON.parse(encodeNotification(log, call())!), {

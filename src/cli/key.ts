@@ -1,0 +1,28 @@
+/** The key that seals what clients carry for us: from the environment, or made at the start. */
+import { Sealer } from "../session/sealer.ts";
+import type { OperatorLog } from "./log.ts";
+import { Problem, USAGE } from "./problem.ts";
+
+/** A key that could be guessed would seal nothing. */
+const SHORTEST = 16;
+
+/** `PARLEY_KEY` holds one key, or several with commas between: the first seals, all of them open. */
+export function sealerFrom(
+  { PARLEY_KEY = "" }: { readonly PARLEY_KEY?: string | undefined },
+  log: OperatorLog,
+): Sealer {
+  const keys = PARLEY_KEY.split(",").map((key) => key.trim()).filter((key) => key !== "");
+  if (keys.some((key) => key.length < SHORTEST)) {
+    throw new Problem(
+      `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST} characters; make one with "openssl rand -base64 32"`,
+      USAGE,
+    );
+  }
+  if (keys.length === 0) {
+    log.say(
+      "info",
+      "PARLEY_KEY is not set, so a key was made for this run: a call that waits for an answer cannot be continued after a restart, nor by another server",
+    );
+  }
+  return new Sealer(...keys);
+}

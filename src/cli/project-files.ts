@@ -1,0 +1,89 @@
+/** The files of a new project. */
+
+/** `ours` is where the project finds our package: a path. */
+export function projectFiles(
+  name: string,
+  version: string,
+  ours: string,
+): { readonly [path: string]: string } {
+  return {
+    "tools/greet.ts": TOOL,
+    "tests/greet.test.ts": TEST,
+    "package.json": json({
+      name,
+      version: "0.1.0",
+      private: true,
+      type: "module",
+      dependencies: { effection: "^4.1.1", "parley-mcp": `file:${ours}`, zod: "^4.6.7" },
+      devDependencies: { "@types/node": "^22.20.5" },
+    }),
+    // Both say the same, to Deno and to editors.
+    "deno.json": json({ nodeModulesDir: "manual", compilerOptions: { strict: true } }),
+    "tsconfig.json": json({
+      compilerOptions: {
+        strict: true,
+        target: "esnext",
+        module: "nodenext",
+        allowImportingTsExtensions: true,
+        noEmit: true,
+        skipLibCheck: true,
+      },
+      include: ["tools", "tests"],
+    }),
+    ".gitignore": "node_modules/\n",
+    "README.md": readme(name, version),
+  };
+}
+
+const TOOL = `import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+
+export const greet = createMcpTool("greet")
+  .description("Greets somebody, after asking how.")
+  .parameters(z.object({ name: z.string().describe("Who is to be greeted") }))
+  .elicits({
+    how: { response: z.object({ style: z.enum(["friendly", "formal"]) }) },
+  })
+  .execute(function* ({ name }, ctx) {
+    // Asks the person, and waits for the answer for as long as it takes.
+    const answer = yield* ctx.elicit("how", { message: \`How shall I greet \${name}?\` });
+    if (answer.action !== "accept") return "Nobody was greeted.";
+    return answer.content.style === "formal" ? \`Good day, \${name}.\` : \`Hello \${name}!\`;
+  });
+`;
+
+const TEST = `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { testTool } from "parley-mcp";
+import { greet } from "../tools/greet.ts";
+
+test("greet greets as the person chose", async () => {
+  const run = await testTool(greet, { name: "Ann" }, {
+    elicit: { how: { action: "accept", content: { style: "formal" } } },
+  });
+  assert.equal(run.text, "Good day, Ann.");
+});
+
+test("greet takes no for an answer", async () => {
+  const run = await testTool(greet, { name: "Ann" }, { elicit: { how: "decline" } });
+  assert.equal(run.text, "Nobody was greeted.");
+});
+`;
+
+function readme(name: string, version: string): string {
+  return `# ${name}
+
+Tools for AI assistants that can stop and ask, made with Parley ${version}.
+
+    parley test                           run the tests; deno test -A and bun test do the same
+    parley call greet tools               call a tool, and answer its questions
+    parley serve tools                    serve the tools over HTTP
+    parley install claude-desktop tools   let an app use them
+
+Each file in \`tools/\` exports tools. Add one, and restart.
+`;
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,44 @@
+/** How a registry is set up. Times are milliseconds. */
+import type { ServerChange } from "../events.ts";
+import type { Clock } from "../runtime/clock.ts";
+import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
+import type { ToolSessionStore } from "../store/types.ts";
+import type { FindDefinition } from "./durability.ts";
+import type { Sealer } from "./sealer.ts";
+import type { EndedCall } from "./types.ts";
+
+export interface RegistryOptions {
+  /** How many calls may be alive at once; 10,000 unless told. */
+  readonly maxSessions?: number;
+  /** How many finished calls are kept at most; as many as may be alive, unless told. */
+  readonly maxFinished?: number;
+  /** Bytes, roughly, that the finished calls may take together; 64 MiB. */
+  readonly maxFinishedBytes?: number;
+  /** Milliseconds that a finished call is kept for those who lost its result; one minute. */
+  readonly graceTime?: number;
+  /** Milliseconds that an unanswered question may wait with nobody there; one hour. */
+  readonly timeToLive?: number;
+  /** Events kept for each call; 1,000. */
+  readonly maxEvents?: number;
+  /** Bytes of events kept for each call, roughly; 4 MiB. */
+  readonly maxBytes?: number;
+  /** Milliseconds that a durable call is kept while nobody comes back to it; one week. */
+  readonly durableTimeToLive?: number;
+  /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
+  readonly passivateAfter?: number;
+  /** Where the record of durable calls is kept; in memory unless told. */
+  readonly store?: ToolSessionStore;
+  /** Finds what a durable call was a run of, to take it up again. */
+  readonly find?: FindDefinition;
+  /** Seals sensitive answers in the store; with a key of its own unless told. */
+  readonly sealer?: Sealer;
+  readonly clock?: Clock;
+  /** Who answers samples besides the client. */
+  readonly sampling?: SamplingSetup;
+  /** Hears of tools that break; prints to the error output unless told. */
+  readonly report?: (fault: Fault) => void;
+  /** Hears of what tools announce to every client. */
+  readonly announce?: (change: ServerChange) => void;
+  /** Hears of every call that has ended, for a log or a count. */
+  readonly onCall?: (call: EndedCall) => void;
+}

@@ -1,0 +1,68 @@
+/**
+ * The official conformance suite, judged scenario by scenario and more strictly
+ * than by itself: a warning is a failure, and a scenario that did not run has not
+ * passed. (Its own count will not do: a dead port scores dozens of passed checks.)
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { installPeers, peerCommand } from "../harness/peers.ts";
+import { runProgram, serveModules } from "../support/child-server.ts";
+
+export interface Check {
+  readonly id: string;
+  readonly status: "SUCCESS" | "FAILURE" | "WARNING" | "INFO" | "SKIPPED";
+  readonly errorMessage?: string;
+}
+
+/** The checks of each scenario that ran. */
+export type Checks = ReadonlyMap<string, readonly Check[]>;
+
+/** Milliseconds that one scenario may take. */
+const TIMEOUT = "10000";
+
+/** Runs the suite with these arguments against whatever listens at `url`. */
+export async function runSuite(url: string, args: readonly string[]): Promise<Checks> {
+  installPeers();
+  const folder = mkdtempSync(join(tmpdir(), "parley-conformance-"));
+  try {
+    const command = ["server", "--url", url, "--timeout", TIMEOUT, "-o", folder, ...args];
+    await runProgram([...peerCommand("conformance"), ...command]);
+    return readChecks(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The same against the fixture server, started for it as a process of its own. */
+export async function runSuiteOnFixtures(args: readonly string[]): Promise<Checks> {
+  const server = await serveModules("tests/conformance/everything.ts");
+  try {
+    return await runSuite(server.url, args);
+  } finally {
+    await server.stop();
+  }
+}
+
+/** Each scenario leaves a folder named after it and the time. */
+function readChecks(folder: string): Checks {
+  const checks = new Map<string, readonly Check[]>();
+  for (const entry of readdirSync(folder)) {
+    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+    if (scenario === undefined) throw new Error(`Cannot tell what "${entry}" is the result of`);
+    checks.set(scenario, JSON.parse(readFileSync(join(folder, entry, "checks.json"), "utf8")));
+  }
+  return checks;
+}
+
+/** What is wrong with a scenario's checks; nothing if it has passed. */
+export function complaintsAbout(checks: readonly Check[] | undefined): string[] {
+  if (!checks) return ["it did not run"];
+  const bad = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
+  const complaints = bad.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage}`);
+  // Whether what was sent was well-formed says nothing where nothing was sent.
+  const passed = checks.some(({ id, status }) =>
+    status === "SUCCESS" && id !== "wire-schema-valid"
+  );
+  return passed || complaints.length > 0 ? complaints : ["nothing was checked"];
+}

@@ -1,0 +1,63 @@
+/** The executable itself, as a process of its own, under the runtime that runs the tests. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { root } from "../harness/files.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
+
+export interface ChildServer {
+  readonly url: string;
+  /** Asks it to stop, and resolves to its exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts `src/main.ts serve …` on a free port, and waits until it says where it listens. */
+export async function serveModules(...modules: readonly string[]): Promise<ChildServer> {
+  const name = currentRuntime();
+  const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
+  const args = [...run, "src/main.ts", "serve", ...modules, "--port", "0"];
+  const child = spawn(useRuntime(name).path, args, {
+    cwd: root,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit");
+  try {
+    return {
+      url: await addressIn(child),
+      async stop() {
+        child.kill("SIGTERM");
+        const [code] = await exited;
+        return code;
+      },
+    };
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  }
+}
+
+async function addressIn(child: ChildProcess): Promise<string> {
+  let errors = "";
+  child.stderr!.on("data", (chunk) => errors += chunk);
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const address = /http:\/\/\S+\/mcp/.exec(line)?.[0];
+    if (!address) continue;
+    // Whatever it prints from now on must not fill its pipe.
+    child.stdout!.resume();
+    return address;
+  }
+  throw new Error(`The server said nothing of where it listens:\n${errors}`);
+}
+
+/** Runs a program to its end. */
+export async function runProgram(
+  [path, ...args]: readonly [string, ...string[]],
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (chunk) => stdout += chunk);
+  child.stderr.setEncoding("utf8").on("data", (chunk) => stderr += chunk);
+  const [code] = await once(child, "close");
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,98 @@
+/** Tic-tac-toe itself: nine cells, two marks, and who has won. */
+
+export type Mark = "X" | "O";
+
+/** Cells are numbered from 1, row by row, as on the keys of a telephone. */
+export const CELLS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
+export type Cell = (typeof CELLS)[number];
+
+/** Where each cell is, in words. */
+export const PLACES: Record<Cell, string> = {
+  1: "top left",
+  2: "top middle",
+  3: "top right",
+  4: "middle left",
+  5: "centre",
+  6: "middle right",
+  7: "bottom left",
+  8: "bottom middle",
+  9: "bottom right",
+};
+
+export interface Move {
+  readonly mark: Mark;
+  readonly cell: Cell;
+}
+
+/** A game is the moves so far; everything else follows from them. */
+export type Game = readonly Move[];
+
+const LINES: readonly (readonly Cell[])[] = [
+  ["1", "2", "3"],
+  ["4", "5", "6"],
+  ["7", "8", "9"],
+  ["1", "4", "7"],
+  ["2", "5", "8"],
+  ["3", "6", "9"],
+  ["1", "5", "9"],
+  ["3", "5", "7"],
+];
+
+export function other(mark: Mark): Mark {
+  return mark === "X" ? "O" : "X";
+}
+
+/** X begins. */
+export function turnOf(game: Game): Mark {
+  return game.length % 2 === 0 ? "X" : "O";
+}
+
+export function markAt(game: Game, cell: Cell): Mark | undefined {
+  return game.find((move) => move.cell === cell)?.mark;
+}
+
+export function emptyCells(game: Game): Cell[] {
+  return CELLS.filter((cell) => markAt(game, cell) === undefined);
+}
+
+/** The mark that has three in a row. */
+export function winnerOf(game: Game): Mark | undefined {
+  for (const line of LINES) {
+    const [first, ...rest] = line.map((cell) => markAt(game, cell));
+    if (first && rest.every((mark) => mark === first)) return first;
+  }
+  return undefined;
+}
+
+export function isOver(game: Game): boolean {
+  return winnerOf(game) !== undefined || emptyCells(game).length === 0;
+}
+
+/** The move, played. Nobody plays where somebody has played, or after the end. */
+export function play(game: Game, cell: Cell): Game {
+  if (isOver(game)) throw new Error("Cannot play: the game is over");
+  if (markAt(game, cell)) throw new Error(`Cannot play cell ${cell}: it is taken`);
+  return [...game, { mark: turnOf(game), cell }];
+}
+
+const PICTURES: Record<Mark, string> = { X: "❌", O: "⭕" };
+const WIDE_DIGITS = "１２３４５６７８９";
+
+/**
+ * The board for people. Every sign in it is equally wide in a terminal, and nearly
+ * so in a dialog with proportional letters, so the columns stay columns.
+ */
+export function drawBoard(game: Game): string {
+  const signs = CELLS.map((cell, index) => {
+    const mark = markAt(game, cell);
+    return mark ? PICTURES[mark] : WIDE_DIGITS[index]!;
+  });
+  return [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" │ ")).join("\n");
+}
+
+/** The board for models, which read plain letters best. */
+export function describeBoard(game: Game): string {
+  const signs = CELLS.map((cell) => markAt(game, cell) ?? cell);
+  const rows = [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" | "));
+  return `${rows.join("\n")}\nEmpty cells: ${emptyCells(game).join(", ")}`;
+}
