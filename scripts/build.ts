@@ -5,10 +5,10 @@
  *
  *     deno task build
  */
+import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { runChild } from "../tests/harness/child.ts";
 import { listFiles, readText, root } from "../tests/harness/files.ts";
 import { installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
 
@@ -20,7 +20,7 @@ const manifest = JSON.parse(readText("package.json"));
 
 installDependencies();
 rmSync(join(root, OUT), { recursive: true, force: true });
-await succeed(useRuntime("bun").path, [
+succeed(useRuntime("bun").path, [
   "build",
   "src/mod.ts",
   "src/main.ts",
@@ -29,17 +29,20 @@ await succeed(useRuntime("bun").path, [
   "--splitting",
   "--sourcemap=none",
   `--outdir=${OUT}`,
+  "--chunk-naming=chunks/[name]-[hash].[ext]",
   ...SHARED.flatMap((name) => ["--external", name, "--external", `${name}/*`]),
 ]);
 writeProgram();
-await writeTypes();
+writeTypes();
 writeManifest();
 for (const file of ["README.md", "LICENSE"]) cpSync(join(root, file), join(root, OUT, file));
 console.log(`${OUT} is ready to be published: npm publish ${OUT}`);
 
-async function succeed(path: string, args: readonly string[]): Promise<void> {
-  const code = await runChild(path, args);
-  if (code !== 0) process.exit(code);
+function succeed(path: string, args: readonly string[]): void {
+  const { status, stdout, stderr } = spawnSync(path, args, { cwd: root, encoding: "utf8" });
+  if (status === 0) return;
+  console.error(`${stdout}${stderr}`);
+  process.exit(1);
 }
 
 function writeProgram(): void {
@@ -49,7 +52,7 @@ function writeProgram(): void {
 }
 
 /** One declaration file for each source file, as TypeScript writes them. */
-async function writeTypes(): Promise<void> {
+function writeTypes(): void {
   const work = join(root, "dist/types");
   mkdirSync(work, { recursive: true });
   writeFileSync(join(work, "deno.d.ts"), "declare const Deno: any;\n");
@@ -76,7 +79,7 @@ async function writeTypes(): Promise<void> {
     }),
   );
   const tsc = join(root, "node_modules/typescript/bin/tsc");
-  await succeed(useRuntime("bun").path, [tsc, "-p", join(work, "tsconfig.json")]);
+  succeed(useRuntime("bun").path, [tsc, "-p", join(work, "tsconfig.json")]);
   for (const file of listFiles(`${OUT}/types`, ".d.ts")) {
     const text = readText(file).replaceAll(/((?:from|import\()\s*"\.[^"]+)\.ts"/g, '$1.js"');
     writeFileSync(join(root, file), text);

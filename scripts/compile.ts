@@ -33,12 +33,14 @@ else compileWithDeno();
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 function compileWithBun(): void {
-  // With bytecode, it need not be parsed at each start. It takes the format to be stated.
+  // Bytecode need not be parsed at each start, but the format must be stated; split, only what
+  // a command uses is loaded.
   const { status, output } = build(useRuntime("bun").path, [
     "build",
     "--compile",
     "--minify",
     "--bytecode",
+    "--splitting",
     "--format=esm",
     "--loader=.bin:file",
     ...target,
@@ -94,13 +96,18 @@ function packPackages(): Uint8Array {
   const files = folders.flatMap(([name, folder]) =>
     listFiles(folder, "").filter(isNeeded).map((file) => [
       `${name}${file.slice(folder.length)}`,
-      readText(file),
+      file.startsWith("dist/npm/types/") ? forDeno(readText(file)) : readText(file),
     ])
   );
   return gzipSync(JSON.stringify(Object.fromEntries(files)), { level: 9 });
 }
 
+/** In a folder of the project, Deno finds only those declarations that are called what they are. */
+function forDeno(text: string): string {
+  return text.replaceAll(/((?:from|import\()\s*"\.[^"]+)\.js"/g, '$1.d.ts"');
+}
+
 /** What is read by somebody: no second format, no maps, no sources. */
 function isNeeded(file: string): boolean {
-  return /\.(?:m?js|d\.m?ts|json)$|\/LICENSE/.test(file) && !/\/(?:src|script)\//.test(file);
+  return /\.(?:m?js|d\.[cm]?ts|json)$|\/LICENSE/.test(file) && !/\/(?:src|script)\//.test(file);
 }

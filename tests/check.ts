@@ -4,7 +4,7 @@ import { runChild } from "./harness/child.ts";
 import { listFiles } from "./harness/files.ts";
 import { installDependencies, useRuntime } from "./harness/toolchain.ts";
 
-const typed = ["src", "tools", "tests", "bench"]
+const typed = ["src", "tools", "scripts", "tests", "bench"]
   .flatMap((folder) => listFiles(folder, ".ts"))
   // tests/types shows that these fail.
   .filter((file) => !file.includes("/must-not-compile/"));

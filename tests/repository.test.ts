@@ -24,7 +24,17 @@ const locks = ["deno.lock", "bun.lock"];
 
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
-    const names = ["bench", "check", "compile", "dev", "start", "test"];
+    const names = [
+      "bench",
+      "build",
+      "check",
+      "compile",
+      "dev",
+      "parley",
+      "start",
+      "test",
+      "test:live",
+    ];
     assert.deepEqual(Object.keys(config.tasks).sort(), names);
     assert.deepEqual(Object.keys(manifest.scripts).sort(), names);
   });
@@ -52,7 +62,7 @@ describe("the versions", () => {
   it("of packages are exact, and stated in package.json alone", () => {
     for (const { name, version } of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
     assert.equal(config.imports, undefined);
-    for (const file of ["src", "tools", "tests", "bench"].flatMap((at) => listFiles(at, ".ts"))) {
+    for (const file of ["src", "tools", "scripts", "tests", "bench"].flatMap((at) => listFiles(at, ".ts"))) {
       const stated = importsOf(readText(file)).filter((name) => /^(?:npm|jsr|https?):/.test(name));
       assert.deepEqual(stated, [], file);
     }

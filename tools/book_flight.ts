@@ -107,6 +107,7 @@ export const bookFlight = createMcpTool("book_flight")
     },
   })
   .requires({ elicitation: "form" })
+  .durable()
   .handoff({
     *before({ from, to, passengers }, ctx) {
       yield* ctx.notify(`Looking for flights from ${from} to ${to}`, 0, STEPS);
@@ -129,7 +130,7 @@ export const bookFlight = createMcpTool("book_flight")
         ctx.branch((branch) => weigh(branch, SCHEDULE, flights)),
       ]);
 
-      yield* ctx.notify("Your choice", 2, STEPS);
+      yield* ctx.notify("Choosing", 2, STEPS);
       const choice = yield* ctx.elicit("choose", {
         message: [
           "Which flight would you like?",
@@ -145,7 +146,7 @@ export const bookFlight = createMcpTool("book_flight")
       if (choice.action !== "accept") return { status: "not booked" as const };
       const flight = flights.find(({ number }) => number === choice.content.flight)!;
 
-      yield* ctx.notify("Your word", 3, STEPS);
+      yield* ctx.notify("Confirming", 3, STEPS);
       const total = flight.price * passengers;
       const confirmed = yield* ctx.elicit("confirm", {
         message: `Book ${describeFlight(flight)} for ${passengers}? That makes ${total} €.`,

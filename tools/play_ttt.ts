@@ -66,6 +66,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
       pickMove: { response: moveForm(CELLS), context: z.object({ board: z.string() }) },
     })
     .requires({ elicitation: "form" })
+    .durable()
     .handoff({
       *before() {
         const person: Mark = toss() < 0.5 ? "X" : "O";

@@ -176,12 +176,21 @@ type Outcome = { readonly answer: SampleResponse } | { readonly failure: string 
 function outcomeOf(provider: SamplingProvider, params: SampleParams): Operation<Outcome> {
   return action<Outcome>((resolve) => {
     const controller = new AbortController();
-    // A provider that throws at once is no different from one that rejects.
-    Promise.try(() => provider.sample(params, controller.signal))
-      .then((response) => ({ answer: answerOf(response, provider.name) }))
-      .then(resolve, (error) => resolve({ failure: failureOf(provider, error) }));
+    void answered(provider, params, controller.signal).then(resolve);
     return () => controller.abort();
   });
+}
+
+async function answered(
+  provider: SamplingProvider,
+  params: SampleParams,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    return { answer: answerOf(await provider.sample(params, signal), provider.name) };
+  } catch (error) {
+    return { failure: failureOf(provider, error) };
+  }
 }
 
 function failureOf(provider: SamplingProvider, error: unknown): string {

@@ -1,9 +1,9 @@
 /** The operator's log: one line for each thing, on stderr, as text or as JSON. */
-import process from "node:process";
 import type { Fault } from "../runtime/run-host.ts";
 import { isLegacyVersion } from "../protocol/versions.ts";
 import type { EndedCall } from "../session/types.ts";
 import { type Style, styleFor } from "./style.ts";
+import { isTerminal } from "./terminal.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warning", "error", "silent"] as const;
 export type OperatorLogLevel = typeof LOG_LEVELS[number];
@@ -26,12 +26,12 @@ export class OperatorLog {
   readonly #format: LogFormat;
   readonly #write: (line: string) => void;
   readonly #now: () => Date;
-  readonly #style: Style = styleFor(process.stderr);
+  readonly #style: Style = styleFor(isTerminal(2));
 
   constructor(options: LogOptions) {
     this.#least = LOG_LEVELS.indexOf(options.level);
     this.#format = options.format;
-    this.#write = options.write ?? ((line) => process.stderr.write(`${line}\n`));
+    this.#write = options.write ?? ((line) => console.error(line));
     this.#now = options.now ?? (() => new Date());
   }
 

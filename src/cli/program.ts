@@ -65,8 +65,10 @@ function createProgram(surroundings: Surroundings, done: Done): Command {
       styleArgumentTerm: (text) => terminal.out.cyan(text),
     })
     .configureOutput({
-      writeOut: (text) => terminal.write("stdout", text),
-      writeErr: (text) => terminal.write("stderr", text),
+      writeOut: (text) => terminal.print(text.replace(/\n$/, "")),
+      writeErr: (text) => terminal.note(text.replace(/\n$/, "")),
+      getOutHelpWidth: () => Math.min(100, terminal.columns("stdout")),
+      getErrHelpWidth: () => Math.min(100, terminal.columns("stderr")),
       outputError: (text, write) => write(terminal.err.red(oneSentence(text))),
       getOutHasColors: () => true,
       getErrHasColors: () => true,

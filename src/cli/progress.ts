@@ -1,14 +1,14 @@
 /** How far a call has come: a bar on a terminal, lines elsewhere. */
 import process from "node:process";
 import type { Progress } from "./person.ts";
-import type { Terminal } from "./terminal.ts";
+import { isTerminal, type Terminal } from "./terminal.ts";
 
 const WIDTH = 24;
 const CLEAR = "\r\x1b[K";
 
 export class ProgressBar {
   readonly #terminal: Terminal;
-  readonly #live = process.stderr.isTTY === true && process.env.TERM !== "dumb";
+  readonly #live = isTerminal(2) && process.env.TERM !== "dumb";
   #last: Progress | undefined;
   #shown = false;
 
@@ -24,7 +24,7 @@ export class ProgressBar {
 
   /** Makes room for something else. */
   clear(): void {
-    if (this.#shown) this.#terminal.write("stderr", CLEAR);
+    if (this.#shown) this.#terminal.scribble(CLEAR);
     this.#shown = false;
   }
 
@@ -44,7 +44,7 @@ export class ProgressBar {
     const room = this.#terminal.columns("stderr") - WIDTH - 8;
     const message = (progress.message ?? "").split("\n", 1)[0]!.slice(0, Math.max(0, room));
     const line = `${cyan(barFor(progress))} ${dim(percentOf(progress))} ${message}`;
-    this.#terminal.write("stderr", `${CLEAR}${line}`);
+    this.#terminal.scribble(`${CLEAR}${line}`);
     this.#shown = true;
   }
 }

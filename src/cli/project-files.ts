@@ -24,6 +24,7 @@ export function projectFiles(
         strict: true,
         target: "esnext",
         module: "nodenext",
+        types: ["node"],
         allowImportingTsExtensions: true,
         noEmit: true,
         skipLibCheck: true,

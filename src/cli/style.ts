@@ -10,14 +10,9 @@ export interface Style {
   cyan(text: string): string;
 }
 
-/** As much of a stream as decides whether it is coloured. */
-export interface Coloured {
-  readonly isTTY?: boolean;
-}
-
-export function styleFor(stream: Coloured, env: NodeJS.ProcessEnv = process.env): Style {
+export function styleFor(isTerminal: boolean, env: NodeJS.ProcessEnv = process.env): Style {
   // Set to anything at all, it means no: https://no-color.org
-  const coloured = stream.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
+  const coloured = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint = (open: number, close: number) => (text: string) =>
     coloured ? `\x1b[${open}m${text}\x1b[${close}m` : text;
   return {

@@ -2,62 +2,72 @@
  * Where results and remarks are printed: results to stdout, for whoever reads
  * them, and everything else to stderr, for the person.
  */
+import { fstatSync } from "node:fs";
 import process from "node:process";
 import { type Style, styleFor } from "./style.ts";
 
-type Output = "stdout" | "stderr";
-
 export class Terminal {
   #written: Promise<void> = Promise.resolve();
-  readonly #used = new Set<Output>();
-
-  // Asked each time: merely to touch these streams takes its time at the start.
+  #listening = false;
 
   /** How results are coloured. */
   get out(): Style {
-    return styleFor(process.stdout);
+    return styleFor(isTerminal(1));
   }
 
   /** How remarks are coloured. */
   get err(): Style {
-    return styleFor(process.stderr);
+    return styleFor(isTerminal(2));
   }
 
   /** True if there is somebody to ask. */
   get interactive(): boolean {
-    return process.stdin.isTTY === true && process.stderr.isTTY === true;
+    return isTerminal(0) && isTerminal(2);
   }
 
   /** How wide a line may be. */
-  columns(output: Output): number {
-    return process[output].columns || 80;
+  columns(output: "stdout" | "stderr"): number {
+    return isTerminal(output === "stdout" ? 1 : 2) ? process[output].columns || 80 : 80;
   }
 
   /** A result. */
   print(text: string): void {
-    this.write("stdout", `${text}\n`);
+    const { stdout } = process;
+    if (!this.#listening) {
+      this.#listening = true;
+      // Whoever stopped reading wants no more; that is no failure of ours.
+      stdout.on("error", () => {});
+    }
+    const written = new Promise<void>((resolve) => {
+      stdout.write(`${text}\n`, () => resolve());
+    });
+    this.#written = this.#written.then(() => written);
   }
 
   /** A remark. */
   note(text: string): void {
-    this.write("stderr", `${text}\n`);
+    console.error(text);
   }
 
-  write(output: Output, text: string): void {
-    const stream = process[output];
-    if (!this.#used.has(output)) {
-      this.#used.add(output);
-      // Whoever stopped reading wants no more; that is no failure of ours.
-      stream.on("error", () => {});
-    }
-    const written = new Promise<void>((resolve) => {
-      stream.write(text, () => resolve());
-    });
-    this.#written = this.#written.then(() => written);
+  /** A remark that is still being written: it has no end, or begins where the last one began. */
+  scribble(text: string): void {
+    process.stderr.write(text);
   }
 
   /** Waits until all of it has been taken: a program that exits before that cuts it off. */
   async flush(): Promise<void> {
     await this.#written;
+  }
+}
+
+const STREAMS = { 0: "stdin", 1: "stdout", 2: "stderr" } as const;
+
+/** To touch these streams takes its time at the start, so only where there may be a terminal. */
+export function isTerminal(fd: 0 | 1 | 2): boolean {
+  try {
+    return fstatSync(fd).isCharacterDevice() && process[STREAMS[fd]].isTTY === true;
+  } catch {
+    // It is closed.
+    return false;
   }
 }

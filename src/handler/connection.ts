@@ -200,7 +200,19 @@ export class Connection {
     if (this.#waiting.has(id)) {
       return this.refuse(INVALID_REQUEST, "Cannot take the request: its id is in use", id);
     }
-    this.#deliver(id, this.#modern.receive(request, { meta, principal: PRINCIPAL }));
+    const asking = { meta, principal: PRINCIPAL };
+    const receive = () => this.#deliver(id, this.#modern.receive(request, asking));
+    const takenUp = this.#modern.takeUp(request, asking);
+    if (takenUp) this.#whenReady(id, takenUp, receive);
+    else receive();
+  }
+
+  /** Receives a request later, unless it is cancelled meanwhile. */
+  #whenReady(id: RpcId, ready: Promise<void>, receive: () => void): void {
+    this.#waiting.set(id, () => this.#waiting.delete(id));
+    ready.then(() => {
+      if (this.#waiting.delete(id)) receive();
+    });
   }
 
   #deliver(id: RpcId, received: ModernReceived): void {

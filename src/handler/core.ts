@@ -95,6 +95,7 @@ export class ServerCore {
     this.registry = new LiveToolSessionRegistry({
       ...options,
       announce: (change) => this.changes.announce(change),
+      find: (kind, name) => this.catalog.find(kind, name),
     });
     this.deadlines = this.registry.deadlines;
     this.info = {

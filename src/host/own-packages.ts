@@ -6,7 +6,6 @@
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gunzipSync } from "node:zlib";
 import { isExecutable } from "./self.ts";
 
 export type OwnPackages =
@@ -24,8 +23,9 @@ export const PACKED = "own-packages.bin";
 /** `main` is the address of our own package's first module. */
 export async function ownPackages(ours: string, main: () => string): Promise<OwnPackages> {
   if (isExecutable()) {
-    const packed = await packedFile();
-    return { type: "files", files: JSON.parse(gunzipSync(packed).toString("utf8")) };
+    // Loaded here, because nothing else at the start needs it and it takes its time.
+    const { gunzipSync } = await import("node:zlib");
+    return { type: "files", files: JSON.parse(gunzipSync(await packedFile()).toString("utf8")) };
   }
   const root = rootOf(ours, fileURLToPath(main()));
   const others = OTHERS.map((name) => [name, packageFrom(root, name)] as const);

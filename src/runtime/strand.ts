@@ -70,6 +70,8 @@ export class Strand<T> {
   #turn = 0;
   #exit: Exit | undefined;
   #task: Task<void> | undefined;
+  /** True from the moment that a task is being made of it: the task may run before we have it. */
+  #promoted = false;
   #haltingTask = false;
   /** True once the task has touched the generator. */
   #taken = false;
@@ -97,7 +99,7 @@ export class Strand<T> {
 
   /** True while it runs without a task, so that it waits for one thing at a time. */
   get light(): boolean {
-    return this.#task === undefined;
+    return !this.#promoted;
   }
 
   /** Stops at the current `yield*` and runs the `finally` blocks. */
@@ -212,6 +214,7 @@ export class Strand<T> {
   /** Hands the rest of the generator to a real task. */
   #promote(effect: Effect): undefined {
     this.#turn++;
+    this.#promoted = true;
     const rest = { [Symbol.iterator]: () => this.#rest(effect) } as unknown as Operation<unknown>;
     const settle = (step: Step, value: unknown) => {
       // A task that is being halted still has its own end before it; see #haltTask.

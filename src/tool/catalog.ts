@@ -57,6 +57,10 @@ export class Catalog {
     return removed;
   }
 
+  find(kind: Definition["kind"], name: string): Definition | undefined {
+    return this.#shelf(kind).get(name);
+  }
+
   findResource(uri: string): FoundResource | undefined {
     const plain = this.#byUri.get(uri);
     if (plain) return { resource: plain, variables: {} };

@@ -1,7 +1,6 @@
 /** The executable itself, as a process of its own, under the runtime that runs the tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { root } from "../harness/files.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 
@@ -36,17 +35,19 @@ export async function serveModules(...modules: readonly string[]): Promise<Child
   }
 }
 
-async function addressIn(child: ChildProcess): Promise<string> {
-  let errors = "";
-  child.stderr!.on("data", (chunk) => errors += chunk);
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const address = /http:\/\/\S+\/mcp/.exec(line)?.[0];
-    if (!address) continue;
-    // Whatever it prints from now on must not fill its pipe.
-    child.stdout!.resume();
-    return address;
-  }
-  throw new Error(`The server said nothing of where it listens:\n${errors}`);
+/** Reads on for ever, so that whatever it prints later does not fill its pipes. */
+function addressIn(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    const hear = (chunk: string) => {
+      printed += chunk;
+      const address = /http:\/\/\S+\/mcp(?=\s)/.exec(printed)?.[0];
+      if (address) resolve(address);
+    };
+    child.stdout!.setEncoding("utf8").on("data", hear);
+    child.stderr!.setEncoding("utf8").on("data", hear);
+    child.once("exit", () => reject(new Error(`It never said where it listens:\n${printed}`)));
+  });
 }
 
 /** Runs a program to its end. */

@@ -53,7 +53,10 @@ export class ModernHttp {
     const { headers } = request;
     const meta = checkedMeta(headers, message);
     if ("code" in meta) return refuse(400, meta, message.id);
-    const received = this.#receiver.receive(message, { meta, principal, headers });
+    const asking = { meta, principal, headers };
+    const takenUp = this.#receiver.takeUp(message, asking);
+    if (takenUp) await takenUp;
+    const received = this.#receiver.receive(message, asking);
     return await this.#respond(request, message.id, received);
   }
 

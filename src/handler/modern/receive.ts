@@ -84,6 +84,27 @@ export class ModernReceiver {
     }
   }
 
+  /**
+   * Brings the call that a request goes on with back into memory, if it has left
+   * it. To be waited for before the request is received.
+   */
+  takeUp({ method, params }: RpcRequest, asking: Asking): Promise<void> | undefined {
+    const id = this.#continued(method, params, asking);
+    const found = id === undefined ? undefined : this.#core.registry.lookup(id);
+    if (!(found instanceof Promise)) return undefined;
+    return found.then(() => {}, (error) => void this.#errorOf(error));
+  }
+
+  /** The session that a request goes on with, if it says so in a way that can be trusted. */
+  #continued(method: string, params: JsonObject, { principal }: Asking): string | undefined {
+    const { requestState, taskId } = params;
+    if (method.startsWith("tasks/")) return typeof taskId === "string" ? taskId : undefined;
+    if (requestState === undefined) return undefined;
+    const binding = { principal, method, params };
+    const now = this.#core.deadlines.now();
+    return openState(this.#sealer, requestState, binding, now)?.sessionId;
+  }
+
   /** Stops what takes a while, so that whoever waits for it is told. */
   close(): void {
     for (const query of [...this.#queries]) query.halt();
@@ -239,7 +260,7 @@ export class ModernReceiver {
     const open = session.openRequests();
     const missing = undeclared(open, client);
     if (missing) throw missingCapability(missing);
-    const expires = core.deadlines.now() + core.registry.timeToLive;
+    const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
     const text = inputRequiredText(core, id, open, sealState(this.#sealer, state, binding));
     session.keepUntil = Math.max(session.keepUntil, expires);

@@ -145,7 +145,9 @@ export class RunFeed implements Feed, ModernCall {
     // A question whose state has gone out can still be answered; any other run is lost.
     const told = session.keepUntil > this.#core.deadlines.now();
     if (told && session.openRequests().length > 0) return;
-    session.halt("the client closed the connection", "caller");
+    // One that can be taken up again, by somebody who knows how to ask for it, only rests.
+    if (told && session.durable) this.#core.registry.suspend(session);
+    else session.halt("the client closed the connection", "caller");
   }
 
   #look(): void {

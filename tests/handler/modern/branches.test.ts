@@ -6,7 +6,7 @@ import type { Exchange } from "../../support/client.ts";
 import { accept, asked, ModernClient, said, textOf } from "../../support/modern-client.ts";
 import { type ModernServer, servingModern } from "../../support/modern-server.ts";
 import { Gate } from "../../support/modern-tools.ts";
-import { idle } from "../../support/turn.ts";
+import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const form = { response: z.object({ n: z.number() }) };
@@ -102,6 +102,30 @@ describe("branches that ask at the same time", () => {
       assert.equal(await done.text(), "sum 6");
     }),
   );
+});
+
+describe("a run that begins to do several things", () => {
+  it("is waited for, also by those who watched it before", async () => {
+    const gate = new Gate();
+    const served = tool(function* (ctx: Context) {
+      yield* gate.pass();
+      const [a, b] = yield* all([number(ctx, "a"), number(ctx, "b")]);
+      return `${a + b}`;
+    });
+    await testing(served, async ({ client, clock }) => {
+      const call = client.start("tools/call", { name: "t" });
+      await until(() => gate.waiting === 1);
+      clock.advance(100);
+      const exchange = await call;
+      // The reader waits already, and would be told of the first question at once.
+      const result = exchange.result();
+      await idle();
+      gate.open();
+      await idle();
+      clock.advance(20);
+      assert.deepEqual(asked(await result), ["a", "b"]);
+    })();
+  });
 });
 
 describe("a branch that asks later", () => {

@@ -1,0 +1,121 @@
+/** A flight, booked in both eras, with and without a model. */
+import assert from "node:assert/strict";
+import type { JsonObject, SampleParams } from "parley-mcp";
+import { bookFlight } from "../../../tools/book_flight.ts";
+import { scriptedProvider } from "../../backchannel/sampling-kit.ts";
+import { describe, it } from "../../suite.ts";
+import { onAnySocket } from "../../support/modern-socket.ts";
+import { type Played, playV1, playV2, type Table } from "./players.ts";
+
+const CALL = { name: "book_flight", arguments: { from: "BER", to: "OSL", passengers: 3 } };
+
+const BOOKED = {
+  sample: true,
+  status: "booked",
+  flight: "PY 233",
+  passengers: 3,
+  total: 297,
+  reference: "SAMPLE-PY233",
+};
+
+const ADVICE = { flight: "PY 201", why: "the early bird" };
+
+/** A person who takes PY 233, and (perhaps) a model who likes PY 201. */
+function table(sampling: "tools" | "words" | "none", heard: string[] = []): Table {
+  return {
+    person({ message, requestedSchema }) {
+      heard.push(message);
+      const fields = Object.keys(requestedSchema.properties as JsonObject);
+      return fields.includes("flight") ? { flight: "PY 233" } : { book: true, seat: "aisle" };
+    },
+    ...(sampling !== "none" && {
+      model: {
+        knowsTools: sampling === "tools",
+        answer: ({ tools }: SampleParams) => ({
+          role: "assistant",
+          model: "m",
+          content: tools
+            ? [{ type: "tool_use", id: "a", name: "__schema__", input: ADVICE }]
+            : { type: "text", text: JSON.stringify(ADVICE) },
+        }),
+      },
+    }),
+  };
+}
+
+function checkBooked({ result }: Played): void {
+  assert.deepEqual(result.structuredContent, BOOKED);
+  assert.match(JSON.stringify(result.content), /sample data.*aisle seat/);
+}
+
+const served = (body: (url: string) => Promise<void>) => onAnySocket({ serve: [bookFlight] }, body);
+
+describe("a flight", () => {
+  it("is booked in the legacy era, with a model that knows tools, one that does not, and none", () =>
+    served(async (url) => {
+      for (const sampling of ["tools", "words", "none"] as const) {
+        const heard: string[] = [];
+        const played = await playV1(url, table(sampling, heard), CALL);
+        checkBooked(played);
+        assert.equal(played.asked.filter((what) => what === "form").length, 2);
+        assert.equal(played.asked.length, sampling === "none" ? 2 : 4);
+        assert.match(heard[0]!, sampling === "none" ? /it is the cheapest/ : /the early bird/);
+        assert.deepEqual(played.progress, [...played.progress].sort((a, b) => a - b));
+        assert.equal(played.progress.at(-1), 4);
+      }
+    }));
+
+  it("is booked in the modern era, where both sides are asked about in one round", () =>
+    served(async (url) => {
+      for (const sampling of ["tools", "words", "none"] as const) {
+        const heard: string[] = [];
+        const rounds = sampling === "none" ? 2 : 3;
+        const played = await playV2(url, table(sampling, heard), CALL, rounds);
+        checkBooked(played);
+        assert.equal(played.version, "2026-07-28");
+        assert.match(heard[0]!, sampling === "none" ? /it is the cheapest/ : /the early bird/);
+      }
+    }));
+
+  it("is weighed by the server's own model where the client has none", async () => {
+    const provider = scriptedProvider({
+      role: "assistant",
+      content: [{ type: "tool_use", id: "a", name: "__schema__", input: ADVICE }],
+      model: "p",
+    });
+    await onAnySocket({ serve: [bookFlight], sampling: { provider } }, async (url) => {
+      for (const play of [playV1, playV2]) {
+        const heard: string[] = [];
+        checkBooked(await play(url, table("none", heard), CALL));
+        assert.match(heard[0]!, /the early bird/);
+      }
+      assert.equal(provider.asked.length, 4);
+    });
+  });
+
+  it("is not booked by a person who says no, in both eras", () =>
+    served(async (url) => {
+      for (const play of [playV1, playV2]) {
+        for (const no of ["decline", "cancel"] as const) {
+          const { result } = await play(url, { person: () => no }, CALL);
+          assert.deepEqual(result.structuredContent, {
+            sample: true,
+            status: "not booked",
+            passengers: 3,
+          });
+        }
+      }
+    }));
+
+  it("is refused with words for the model where there is none, or the airport is unknown", () =>
+    served(async (url) => {
+      for (const play of [playV1, playV2]) {
+        for (const to of ["BER", "XXX"]) {
+          const call = { ...CALL, arguments: { from: "BER", to } };
+          const { result, asked } = await play(url, table("none"), call);
+          assert.equal(result.isError, true);
+          assert.deepEqual(asked, []);
+        }
+      }
+    }));
+});

@@ -1,0 +1,256 @@
+/** A whole game of tic-tac-toe, of the same tool, through everybody who can play it. */
+import assert from "node:assert/strict";
+import process from "node:process";
+import { fileURLToPath } from "node:url";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { createSamplingProvider, type JsonObject } from "parley-mcp";
+import { createPlayTtt } from "../../../tools/play_ttt.ts";
+import type { Cell, Mark } from "../../../tools/play_ttt/board.ts";
+import { type Received, type Reply, startFakeModel } from "../../sampling/fake-model.ts";
+import { anthropicAnswer, ollamaAnswer, openaiAnswer, openaiCall } from "../../sampling/samples.ts";
+import { describe, it } from "../../suite.ts";
+import { onAnySocket } from "../../support/modern-socket.ts";
+import {
+  DRAW_O,
+  DRAW_X,
+  FAST,
+  type Match,
+  modelAnswer,
+  move,
+  personMove,
+  SLOW,
+  type Taste,
+} from "../../tools/ttt-players.ts";
+import { type Played, playV1, playV2, type Table } from "./players.ts";
+
+/** The person begins and wins; the model begins and wins; nobody wins. */
+const GAMES: readonly (Match & { readonly ending: string; readonly toss: number })[] = [
+  { person: FAST, model: SLOW, toss: 0, ending: "won" },
+  { person: SLOW, model: FAST, toss: 0.9, ending: "lost" },
+  { person: DRAW_X, model: DRAW_O, toss: 0, ending: "draw" },
+  { person: DRAW_O, model: DRAW_X, toss: 0.9, ending: "draw" },
+];
+
+const CALL = { name: "play_ttt", arguments: {} };
+
+function table({ person, model }: Match, sampling: "tools" | "words" | "none"): Table {
+  return {
+    person: ({ requestedSchema }) => personMove(person, requestedSchema) as JsonObject,
+    ...(sampling !== "none" && {
+      model: {
+        knowsTools: sampling === "tools",
+        answer: (params) => modelAnswer(model, params),
+      },
+    }),
+  };
+}
+
+interface GameOver {
+  readonly ending: string;
+  readonly person: Mark;
+  readonly moves: { readonly mark: Mark; readonly cell: Cell }[];
+}
+
+/** How many of each question a game of so many moves takes. */
+function checkGame({ result, asked }: Played, { ending, toss }: (typeof GAMES)[number]): void {
+  assert.notEqual(result.isError, true, JSON.stringify(result.content));
+  const game = result.structuredContent as unknown as GameOver;
+  assert.equal(game.ending, ending);
+  assert.equal(game.person, toss < 0.5 ? "X" : "O");
+  assert.equal(new Set(game.moves.map(({ cell }) => cell)).size, game.moves.length);
+  // The last of nine moves is nobody's choice.
+  const chosen = game.moves.slice(0, 8);
+  const persons = chosen.filter(({ mark }) => mark === game.person).length;
+  assert.equal(asked.filter((what) => what === "form").length, persons);
+}
+
+const samplesOf = ({ asked }: Played) => asked.filter((what) => what !== "form");
+const modelMoves = ({ result }: Played) => {
+  const { moves, person } = result.structuredContent as unknown as GameOver;
+  return moves.slice(0, 8).filter(({ mark }) => mark !== person).length;
+};
+
+describe("a game of tic-tac-toe", () => {
+  it("goes through the v1 client with sampling", async () => {
+    for (const game of GAMES) {
+      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+        const played = await playV1(url, table(game, "words"), CALL);
+        checkGame(played, game);
+        assert.equal(played.version, "2025-11-25");
+        assert.deepEqual(samplesOf(played), Array(modelMoves(played) * 2).fill("sample"));
+        assert.ok(played.progress.length > 0);
+      });
+    }
+  });
+
+  it("goes through the v1 client with tools in sampling", async () => {
+    for (const game of GAMES) {
+      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+        const played = await playV1(url, table(game, "tools"), CALL);
+        checkGame(played, game);
+        assert.deepEqual(
+          samplesOf(played),
+          Array(modelMoves(played) * 2).fill("sample with tools"),
+        );
+      });
+    }
+  });
+
+  it("goes through the modern v2 client, whose rounds it needs many of", async () => {
+    for (const game of GAMES) {
+      for (const sampling of ["tools", "words"] as const) {
+        await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+          const played = await playV2(url, table(game, sampling), CALL, 20);
+          checkGame(played, game);
+          assert.equal(played.version, "2026-07-28");
+          // Every question is a round: at most four moves with two samples each, and four forms.
+          assert.ok(played.asked.length <= 12);
+        });
+      }
+    }
+  });
+
+  it("is too long for a client of ten rounds that has to play the model as well", async () => {
+    const game = GAMES[2]!;
+    await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url, parley) => {
+      await assert.rejects(playV2(url, table(game, "tools"), CALL), /round/);
+      assert.equal(parley.counts.live, 1, "it waits, until its time to live is over");
+    });
+  });
+
+  it("asks the modern v2 client for moves only where the server has a model", async () => {
+    for (const game of GAMES) {
+      await withModel(game, OPENAI, async ({ provider, model }) => {
+        const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
+        await onAnySocket(options, async (url) => {
+          // The client could sample, and grants ten rounds by itself.
+          const played = await playV2(url, table(game, "tools"), CALL);
+          checkGame(played, game);
+          assert.deepEqual(samplesOf(played), []);
+          assert.equal(model.received.length, modelMoves(played) * 2);
+        });
+      });
+    }
+  });
+
+  it("goes through clients without sampling where the server has a model, of any kind", async () => {
+    for (const dialect of [OPENAI, ANTHROPIC, OLLAMA]) {
+      for (const game of GAMES) {
+        await withModel(game, dialect, async ({ provider, model }) => {
+          const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
+          await onAnySocket(options, async (url) => {
+            const legacy = await playV1(url, table(game, "none"), CALL);
+            checkGame(legacy, game);
+            assert.equal(model.received.length, modelMoves(legacy) * 2);
+            const modern = await playV2(url, table(game, "none"), CALL);
+            checkGame(modern, game);
+            assert.deepEqual(modern.result.structuredContent, legacy.result.structuredContent);
+          });
+        });
+      }
+    }
+  });
+
+  it("is refused in words where nobody can play the model", async () => {
+    const game = GAMES[1]!;
+    await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+      for (const play of [playV1, playV2]) {
+        const { result } = await play(url, table(game, "none"), CALL);
+        assert.equal(result.isError, true);
+        assert.match(JSON.stringify(result.content), /player.*PARLEY_MODEL/);
+      }
+    });
+  });
+
+  it("ends when the person has had enough, in both eras", async () => {
+    for (const [action, ending] of [["decline", "declined"], ["cancel", "cancelled"]] as const) {
+      await onAnySocket({ serve: [createPlayTtt(() => 0)] }, async (url) => {
+        for (const play of [playV1, playV2]) {
+          const { result } = await play(url, { person: () => action }, CALL);
+          assert.equal((result.structuredContent as unknown as GameOver).ending, ending);
+        }
+      });
+    }
+  });
+});
+
+describe("a game of tic-tac-toe over stdio", () => {
+  it("goes through a process of its own", async () => {
+    for (const game of GAMES) {
+      for (const sampling of ["tools", "words"] as const) {
+        const isDeno = process.versions.bun === undefined;
+        const server = fileURLToPath(new URL("./stdio-server.ts", import.meta.url));
+        const transport = new StdioClientTransport({
+          command: process.execPath,
+          args: [...(isDeno ? ["run", "-A", "--no-check"] : []), server, String(game.toss)],
+          stderr: "inherit",
+        });
+        const played = await playV1(transport, table(game, sampling), CALL);
+        checkGame(played, game);
+        assert.equal(samplesOf(played).length, modelMoves(played) * 2);
+      }
+    }
+  });
+});
+
+// ----------------------------------------------------------- models behind a socket
+
+interface Dialect {
+  readonly name: string;
+  answer(taste: Taste, received: Received): Reply;
+}
+
+const REASON = { reasoning: "Three in a row." };
+
+const OPENAI: Dialect = {
+  name: "openai:gpt-4o",
+  answer(taste, { body }) {
+    const schema = body.response_format?.json_schema.schema;
+    if (schema) return { json: openaiAnswer({ content: JSON.stringify(move(taste, schema)) }) };
+    const calls = [
+      openaiCall("play_offensive", JSON.stringify(REASON), `call_${body.messages.length}`),
+    ];
+    return { json: openaiAnswer({ tool_calls: calls }, "tool_calls") };
+  },
+};
+
+const ANTHROPIC: Dialect = {
+  name: "anthropic:claude-sonnet-4-5",
+  answer(taste, { body }) {
+    const [{ name, input_schema: schema }] = body.tools;
+    const input = name === "__schema__" ? move(taste, schema) : REASON;
+    const use = { type: "tool_use", id: `toolu_${body.messages.length}`, name, input };
+    return { json: anthropicAnswer([use], "tool_use") };
+  },
+};
+
+const OLLAMA: Dialect = {
+  name: "ollama:llama3.3",
+  answer(taste, { body }) {
+    if (body.format) {
+      return { json: ollamaAnswer({ content: JSON.stringify(move(taste, body.format)) }) };
+    }
+    const call = { function: { name: "play_offensive", arguments: REASON } };
+    return { json: ollamaAnswer({ tool_calls: [call] }) };
+  },
+};
+
+async function withModel(
+  { model: taste }: Match,
+  { name, answer }: Dialect,
+  body: (setting: {
+    provider: ReturnType<typeof createSamplingProvider>;
+    model: Awaited<ReturnType<typeof startFakeModel>>;
+  }) => Promise<void>,
+): Promise<void> {
+  const model = await startFakeModel((received) => answer(taste, received));
+  try {
+    const baseUrl = name.startsWith("ollama:") ? model.url : `${model.url}/v1`;
+    await body({
+      provider: createSamplingProvider({ model: name, apiKey: "k", baseUrl, retries: 0 }),
+      model,
+    });
+  } finally {
+    await model.close();
+  }
+}
