@@ -144,7 +144,16 @@ export type {
 export type { Clock } from "./runtime/clock.ts";
 export type { Fault, SamplingSetup } from "./runtime/run-host.ts";
 export { InMemoryToolSessionStore } from "./store/memory.ts";
-export type { AppendCondition, ToolSessionEntry, ToolSessionStore } from "./store/types.ts";
+export { openStore } from "./store/open.ts";
+export type { SqliteStores } from "./store/sqlite.ts";
+export type { Durability } from "./store/sqlite-file.ts";
+export type {
+  AppendCondition,
+  ClientSessionRecord,
+  ClientSessionStore,
+  ToolSessionEntry,
+  ToolSessionStore,
+} from "./store/types.ts";
 export { createManualClock } from "./testing/manual-clock.ts";
 export type { ManualClock } from "./testing/manual-clock.ts";
 export { testTool } from "./testing/test-tool.ts";

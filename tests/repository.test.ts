@@ -20,7 +20,8 @@ const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDepende
     const [, real = name, exact = version] = /^npm:(.+)@([^@]+)$/.exec(version) ?? [];
     return { name, real, version: exact };
   });
-const locks = ["deno.lock", "bun.lock"];
+const peers: Manifest = JSON.parse(readText("tests/peers/package.json"));
+const locks = ["deno.lock", "bun.lock", "tests/peers/bun.lock"];
 
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
@@ -61,8 +62,15 @@ describe("the versions", () => {
 
   it("of packages are exact, and stated in package.json alone", () => {
     for (const { name, version } of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
+    for (const version of Object.values(peers.dependencies)) {
+      assert.match(version, /^\d+\.\d+\.\d+/);
+    }
     assert.equal(config.imports, undefined);
-    for (const file of ["src", "tools", "scripts", "tests", "bench"].flatMap((at) => listFiles(at, ".ts"))) {
+    for (
+      const file of ["src", "tools", "scripts", "tests", "bench"].flatMap((at) =>
+        listFiles(at, ".ts")
+      )
+    ) {
       const stated = importsOf(readText(file)).filter((name) => /^(?:npm|jsr|https?):/.test(name));
       assert.deepEqual(stated, [], file);
     }

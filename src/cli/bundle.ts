@@ -36,7 +36,9 @@ export async function bundle(
   const file = resolve(out ?? `${name}-${version}.mcpb`);
   writeFileSync(file, packed);
   terminal.note(
-    `${file} (${Math.round(packed.length / 1e6)} MB) has ${definitions.length} tools for ${process.platform}. Open it with Claude Desktop to install it.`,
+    `${file} (${
+      Math.round(packed.length / 1e6)
+    } MB) has ${definitions.length} tools for ${process.platform}. Open it with Claude Desktop to install it.`,
   );
   return 0;
 }

@@ -60,7 +60,9 @@ function questionOf(request: ToolSessionRequest): Question {
   switch (request.type) {
     case "elicit_request": {
       const { params, sensitive = [] } = request;
-      return params.mode === "form" ? { type: "form", params, sensitive } : { type: "page", params };
+      return params.mode === "form"
+        ? { type: "form", params, sensitive }
+        : { type: "page", params };
     }
     case "sample_request":
       return { type: "sample", params: request.params };

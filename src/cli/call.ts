@@ -76,7 +76,9 @@ function readTarget({ args, modules }: CallTarget): {
     value = JSON.parse(args);
   } catch (error) {
     throw new Problem(
-      `Cannot read the arguments: they are no JSON (${messageOf(error)}); write them as '{"name": "value"}'`,
+      `Cannot read the arguments: they are no JSON (${
+        messageOf(error)
+      }); write them as '{"name": "value"}'`,
       USAGE,
     );
   }
@@ -187,7 +189,9 @@ function* askArguments(
 function unknownTool(name: string, tools: readonly { name: string }[]): Problem {
   const names = tools.map((tool) => tool.name).join(", ");
   return new Problem(
-    `Cannot call "${name}": there is no such tool; ${names ? `there is ${names}` : "there are none"}`,
+    `Cannot call "${name}": there is no such tool; ${
+      names ? `there is ${names}` : "there are none"
+    }`,
     USAGE,
   );
 }

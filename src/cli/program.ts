@@ -18,8 +18,10 @@ export async function runCommandLine(
   let exitCode = 0;
   const program = createProgram(surroundings, (code) => exitCode = code);
   try {
-    if (isCompletion(args)) await addCompletions(program);
-    await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
+    if (COMPLETING.includes(args[0]!)) {
+      const { complete } = await import("./completions.ts");
+      await complete(program, args, terminal);
+    } else await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
   } catch (error) {
     exitCode = explain(error, surroundings);
   }
@@ -195,7 +197,9 @@ function createProgram(surroundings: Surroundings, done: Done): Command {
 
   program.command("completions")
     .summary("print completions for a shell")
-    .description("Prints completions for a shell, to be loaded by it:\n\n  source <(parley completions bash)")
+    .description(
+      "Prints completions for a shell, to be loaded by it:\n\n  source <(parley completions bash)",
+    )
     .addArgument(program.createArgument("<shell>", "which shell").choices(SHELLS));
 
   return program;
@@ -210,17 +214,8 @@ Examples:
 
 const SHELLS = ["zsh", "bash", "fish", "powershell"];
 
-/** `complete` is what the printed scripts call; it answers for everybody else too. */
-function isCompletion([command]: readonly string[]): boolean {
-  return command === "completions" || command === "complete";
-}
-
-async function addCompletions(program: Command): Promise<void> {
-  const { default: tab } = await import("@bomb.sh/tab/commander");
-  const commands = program.commands as Command[];
-  commands.splice(commands.findIndex((command) => command.name() === "completions"), 1);
-  tab(program, { completionCommandName: "completions" });
-}
+/** The second is what the scripts call that the first prints. */
+const COMPLETING = ["completions", "complete"];
 
 function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
   return new Option("--log-level <level>", "how much to tell on stderr")

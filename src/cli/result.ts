@@ -16,7 +16,8 @@ export function readableResult(result: ToolResult, style: Style): string {
 function isJson(block: ContentBlock): boolean {
   if (block.type !== "text") return false;
   try {
-    return typeof JSON.parse(block.text) === "object";
+    const value: unknown = JSON.parse(block.text);
+    return typeof value === "object" && value !== null;
   } catch {
     return false;
   }
@@ -25,7 +26,7 @@ function isJson(block: ContentBlock): boolean {
 function readableBlock(block: ContentBlock, style: Style): string {
   switch (block.type) {
     case "text":
-      return block.text;
+      return isJson(block) ? JSON.stringify(JSON.parse(block.text), null, 2) : block.text;
     case "image":
     case "audio":
       return style.dim(`[${block.type}, ${block.mimeType}, ${sizeOf(block.data)}]`);

@@ -46,6 +46,9 @@ export interface McpHandler {
 
 const ANONYMOUS = "";
 
+/** What was not read of a body would otherwise keep the connection open. */
+const GO = { connection: "close" };
+
 /** Deeper than this, whoever walks a body could exhaust the stack. */
 const DEEPEST_BODY = 200;
 
@@ -171,9 +174,14 @@ export class Handler implements McpHandler {
     const body = await readBody(request, maxBody, bodyTime, this.core.deadlines);
     switch (body.type) {
       case "too_large":
-        return refuse(413, `Cannot read the body: it is larger than ${maxBody} bytes`);
+        return refuse(
+          413,
+          `Cannot read the body: it is larger than ${maxBody} bytes`,
+          undefined,
+          GO,
+        );
       case "too_slow":
-        return refuse(408, "Cannot read the body: it did not arrive in time");
+        return refuse(408, "Cannot read the body: it did not arrive in time", undefined, GO);
       case "broken":
         return refuse(400, "Cannot read the body: the connection broke");
     }

@@ -31,7 +31,7 @@ export class EventLog {
   #closed = false;
   #journal: Journal | undefined;
   #watchers: Set<() => void> | undefined;
-  #recorded: { lsn: number; then: () => void }[] | undefined;
+  #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
   constructor(sessionId: string, limits: LogLimits) {
     this.#sessionId = sessionId;
@@ -97,14 +97,25 @@ export class EventLog {
     this.#show();
   }
 
+  /** Waits until it is known whether everything so far is recorded; undefined if it is. */
+  whenRecorded(): Promise<boolean> | undefined {
+    if (this.#visible >= this.#last || !this.#journal) return undefined;
+    const lsn = this.#last;
+    return new Promise((tell) => {
+      (this.#recorded ??= []).push({ lsn, then: () => tell(true), lost: () => tell(false) });
+    });
+  }
+
   /**
    * The journal is lost. What it did not record has never happened, and whatever
    * is appended from now on is told to those who listen, and kept nowhere.
    */
   abandonJournal(): void {
+    const waiting = this.#recorded;
     this.#journal = undefined;
     this.#recorded = undefined;
     this.#closed = false;
+    for (const { lost } of waiting ?? []) lost?.();
     while (this.#last > this.#visible) {
       this.#bytes -= weigh(this.#events.pop());
       this.#last--;

@@ -106,6 +106,7 @@ export class Questions {
           }
         });
       }
+      if (before?.withdrawn) return () => {};
       return this.#put(question, before, timeout, resolve);
     });
   }

@@ -61,7 +61,11 @@ export class Recorder {
     const home = this.#home;
     if (!home.durable) return make();
     const before = yield* this.#before(place);
-    if (before?.outcome) return (yield* this.#outcome(before)) as T;
+    if (before?.outcome) {
+      // It did not wait the first time either.
+      if (home.replay!.now(before.outcome)) return valueOf(before) as T;
+      return (yield* this.#outcome(before)) as T;
+    }
     const value = make();
     if (!home.halting) home.log.append({ type: "fact", place, outcome: { ok: true, value } });
     return value;
@@ -91,12 +95,9 @@ export class Recorder {
   }
 
   /** What came out of it before, when it is its turn. */
-  *#outcome({ outcome }: Step): Operation<unknown> {
-    const { lsn, recorded } = outcome!;
-    yield* action<void>((resolve) => this.#home.replay!.await({ lsn }, resolve));
-    const { outcome: fact } = (recorded as { fact: FactEvent }).fact;
-    if (fact.ok) return fact.value;
-    throw recreated(fact.error);
+  *#outcome(step: Step): Operation<unknown> {
+    yield* action<void>((resolve) => this.#home.replay!.await(step.outcome!, resolve));
+    return valueOf(step);
   }
 
   #commit(fact: FactEvent): Operation<void> {
@@ -109,6 +110,13 @@ export class Recorder {
   #refuseWhileHalting({ key }: Place): void {
     if (this.#home.halting) throw new SessionHalted(this.#home.id, `do "${key}"`);
   }
+}
+
+/** What came out of a step, or throws what it threw. */
+function valueOf({ outcome }: Step): unknown {
+  const { outcome: fact } = (outcome!.recorded as { fact: FactEvent }).fact;
+  if (fact.ok) return fact.value;
+  throw recreated(fact.error);
 }
 
 /** What will be there when it is read again, so that the first run sees the same. */

@@ -7,8 +7,8 @@
  * interleave does not matter.
  *
  * P1  What was answered, recorded or timed out is handed out in the order in which
- *     that happened, each as soon as its question has been asked again. So a race
- *     is won by the same runner.
+ *     that happened, each as soon as everything that had been asked by then has been
+ *     asked again. So a race is won by the same runner, among the same runners.
  * P2  Past the last record of its branch, a question is a new one.
  * P3  A branch that asks something else than it did is a divergence.
  */
@@ -29,11 +29,17 @@ export type Recorded =
 /** One thing that the tool asked or did, and how it came out, if it did. */
 export interface Step {
   readonly place: Place;
+  /** When it was asked or begun. */
+  readonly lsn: number;
   readonly request?: ToolSessionRequest;
   /** When a sleep is over, in milliseconds since the epoch. */
   readonly until?: number;
   /** The LSN of the outcome; it is handed out in that order. */
   outcome: { readonly lsn: number; readonly recorded: Recorded } | undefined;
+  /** It was taken back because its branch was halted, and the branch will be halted again. */
+  withdrawn: boolean;
+  /** It has been asked again. */
+  again: boolean;
 }
 
 /** The tool asks something else than it did. */
@@ -51,6 +57,9 @@ export class Replay {
   readonly #courses = new Map<string, Course>();
   /** Progress and log messages that were sent, by branch; they are not sent again. */
   readonly #told = new Map<string, number>();
+  /** Everything that was asked or begun, in order, and how far all of it has been again. */
+  readonly #steps: Step[] = [];
+  #again = 0;
   /** The LSNs of all outcomes, in order. */
   readonly #due: number[] = [];
   #delivered = 0;
@@ -70,7 +79,7 @@ export class Replay {
         case "sample_request":
         case "roots_request": {
           const { lsn: _lsn, ...request } = event;
-          byRequest.set(event.id, this.#begin({ place: event.place, request }));
+          byRequest.set(event.id, this.#begin({ place: event.place, lsn: event.lsn, request }));
           names.add(event.name);
           lastSeq = Math.max(lastSeq, Number(event.id.slice(event.id.lastIndexOf("_") + 1)));
           break;
@@ -86,22 +95,24 @@ export class Replay {
           break;
         }
         case "withdrawn":
-          // A question that was withdrawn because its branch was halted needs no
-          // outcome: the branch will be halted again.
           if (event.reason === "timeout") {
             this.#settle(byRequest.get(event.requestId), event.lsn, { type: "timeout" });
+          } else {
+            const step = byRequest.get(event.requestId);
+            if (step) step.withdrawn = true;
           }
           break;
         case "begun": {
-          const { place, until } = event;
-          const step = this.#begin({ place, ...(until !== undefined && { until }) });
+          const { place, lsn, until } = event;
+          const step = this.#begin({ place, lsn, ...(until !== undefined && { until }) });
           begun.set(keyOf(place), step);
           break;
         }
         case "fact": {
           // A value is there at once; everything else has begun before.
-          const step = begun.get(keyOf(event.place)) ?? this.#begin({ place: event.place });
-          this.#settle(step, event.lsn, { type: "fact", fact: event });
+          const { place, lsn } = event;
+          const step = begun.get(keyOf(place)) ?? this.#begin({ place, lsn });
+          this.#settle(step, lsn, { type: "fact", fact: event });
           break;
         }
         case "progress":
@@ -131,17 +142,31 @@ export class Replay {
     const same = step.place.kind === place.kind && step.place.key === place.key;
     if (!same) return { recorded: step.place, asked: place };
     course!.next++;
+    step.again = true;
+    while (this.#steps[this.#again]?.again) this.#again++;
+    this.#skipGone();
+    this.#handSoon();
     return step;
+  }
+
+  /** Hands this outcome out at once, and says so, if it is its turn. */
+  now({ lsn }: { readonly lsn: number }): boolean {
+    if (this.#due[this.#delivered] !== lsn || this.#isMissing(lsn)) return false;
+    this.#delivered++;
+    this.#handSoon();
+    return true;
   }
 
   /** Calls `deliver` when it is this outcome's turn, which may be at once. */
   await({ lsn }: { readonly lsn: number }, deliver: () => void): () => void {
     this.#waiting.set(lsn, deliver);
-    this.#hand();
+    if (this.#next() === lsn) this.#deliver(lsn);
+    else this.#handSoon();
     return () => {
       // Whoever asked is gone, as it was before; the others need not wait for it.
-      if (this.#waiting.has(lsn)) this.#waiting.set(lsn, () => {});
-      this.#hand();
+      if (this.#waiting.has(lsn)) this.#waiting.set(lsn, GONE);
+      this.#skipGone();
+      this.#handSoon();
     };
   }
 
@@ -162,8 +187,9 @@ export class Replay {
     return undefined;
   }
 
-  #begin(begun: Omit<Step, "outcome">): Step {
-    const step: Step = { ...begun, outcome: undefined };
+  #begin(begun: Omit<Step, "outcome" | "withdrawn" | "again">): Step {
+    const step: Step = { ...begun, outcome: undefined, withdrawn: false, again: false };
+    this.#steps.push(step);
     this.#course(begun.place.branch).steps.push(step);
     return step;
   }
@@ -180,17 +206,45 @@ export class Replay {
     this.#due.push(lsn);
   }
 
-  #hand(): void {
-    for (;;) {
-      const lsn = this.#due[this.#delivered];
-      const deliver = lsn === undefined ? undefined : this.#waiting.get(lsn);
-      if (!deliver) return;
-      this.#waiting.delete(lsn!);
-      this.#delivered++;
-      deliver();
-    }
+  /**
+   * Hands out what is due, but never from inside a step of the tool: one who wins
+   * a race must have won it before the loser hears anything, as it was before.
+   */
+  #handSoon(): void {
+    queueMicrotask(() => {
+      for (let lsn = this.#next(); lsn !== undefined; lsn = this.#next()) this.#deliver(lsn);
+    });
+  }
+
+  /** The outcome whose turn it is, if somebody waits for it and nobody is missing. */
+  #next(): number | undefined {
+    const lsn = this.#due[this.#delivered];
+    if (lsn === undefined || !this.#waiting.has(lsn)) return undefined;
+    return this.#isMissing(lsn) ? undefined : lsn;
+  }
+
+  /** True while something that had been asked by then has not been asked again. */
+  #isMissing(lsn: number): boolean {
+    const missing = this.#steps[this.#again];
+    return missing !== undefined && missing.lsn < lsn;
+  }
+
+  #deliver(lsn: number): void {
+    const deliver = this.#waiting.get(lsn)!;
+    this.#waiting.delete(lsn);
+    this.#delivered++;
+    deliver();
+    this.#skipGone();
+  }
+
+  #skipGone(): void {
+    const lsn = this.#next();
+    if (lsn !== undefined && this.#waiting.get(lsn) === GONE) this.#deliver(lsn);
   }
 }
+
+/** Whoever waited does not any more. */
+const GONE = () => {};
 
 function keyOf({ branch, kind, key, count }: Place): string {
   return JSON.stringify([branch, kind, key, count]);

@@ -22,9 +22,8 @@ type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
 
 /** The names between braces in an address. */
-type VariablesOf<U extends string> = U extends `${string}{+${infer V}}${infer Rest}`
-  ? V | VariablesOf<Rest>
-  : U extends `${string}{${infer V}}${infer Rest}` ? V | VariablesOf<Rest>
+type VariablesOf<U extends string> = U extends `${string}{${infer V}}${infer Rest}`
+  ? (V extends `+${infer Name}` ? Name : V) | VariablesOf<Rest>
   : never;
 
 /** A resource that is being built. */

@@ -150,6 +150,18 @@ describe("nobody to answer", () => {
   });
 });
 
+describe("a client that does not answer", () => {
+  it("is no longer asked when the tool no longer waits", async () => {
+    const { error, run } = await sampling(
+      (ctx) =>
+        ctx.branch((branch) => branch.sampleSchema({ prompt: "?", schema: Move }), { timeout: 5 }),
+      { sample: { timeout: true } },
+    );
+    assert.equal((error as { code: string }).code, "PARLEY_TIMEOUT");
+    assert.ok(run.events.some(({ type }) => type === "withdrawn"));
+  });
+});
+
 describe("a provider", () => {
   const client = WITHOUT_SAMPLING;
 

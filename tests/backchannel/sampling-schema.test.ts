@@ -105,6 +105,17 @@ describe("ctx.sample() with a schema", () => {
     }
   });
 
+  it("is refused where the schema is none, before anything is sent", async () => {
+    for (const schema of [null, 5, "object", []]) {
+      const { error, asked } = await sampling(
+        (ctx) => ctx.sample({ prompt: "?", schema: schema as never }),
+        { sample: "x" },
+      );
+      assert.ok(error instanceof TypeError, String(error));
+      assert.equal(asked.length, 0);
+    }
+  });
+
   it("cannot be put together with tools", async () => {
     const config = { prompt: "?", schema: Move, tools: [] } as never;
     for (

@@ -15,6 +15,7 @@ const folder = join(root, "tests/peers");
 const programs = {
   conformance: "@modelcontextprotocol/conformance/dist/index.js",
   inspector: "@modelcontextprotocol/inspector/clients/launcher/build/index.js",
+  mcpb: "@anthropic-ai/mcpb/dist/cli/cli.js",
 };
 
 /** Installs exactly what the lock file says. It takes no time where that is done already. */

@@ -88,7 +88,7 @@ export const ask = (
   params: SampleParams,
 ) => provider.sample(params, new AbortController().signal);
 
-// ------------------------------------------------- the shapes of the three providers
+// The shapes of the three providers, as their documentation gives them.
 
 export function openaiAnswer(message: object, finish_reason = "stop"): object {
   return {

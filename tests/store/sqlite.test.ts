@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { all, type Operation, resource } from "effection";
+import { all, type Operation, resource, until } from "effection";
 import { DatabaseSync } from "node:sqlite";
 import { StoreConflict, StoreError } from "../../src/errors.ts";
 import type { ToolSessionEvent } from "../../src/events.ts";
+import { openStore } from "../../src/store/open.ts";
 import { openSqlite, type SqliteStores } from "../../src/store/sqlite.ts";
 import { describe, it } from "../suite.ts";
 import { storeContract } from "./contract.ts";
@@ -140,5 +141,16 @@ describe("SqliteToolSessionStore", () => {
     } catch (error) {
       assert.ok(error instanceof StoreError);
     }
+  });
+});
+
+describe("openStore()", () => {
+  it("opens a file by its address, and says how an address is written", function* () {
+    const path = join(yield* folder(), "store.db");
+    const opened = yield* until(openStore(`sqlite:${path}`));
+    yield* opened.sessions.set("a", entry("a"));
+    assert.deepEqual(yield* opened.sessions.get("a"), entry("a"));
+    opened.close();
+    yield* until(assert.rejects(openStore("postgres://x"), /give it as sqlite:PATH/));
   });
 });

@@ -1,13 +1,14 @@
 /** The executable itself, as a process of its own, under the runtime that runs the tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import process from "node:process";
 import { root } from "../harness/files.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 
 export interface ChildServer {
   readonly url: string;
-  /** Asks it to stop, and resolves to its exit code. */
-  stop(): Promise<number | null>;
+  /** Asks it to stop, and waits until it has. */
+  stop(): Promise<void>;
 }
 
 /** Starts `src/main.ts serve …` on a free port, and waits until it says where it listens. */
@@ -25,8 +26,7 @@ export async function serveModules(...modules: readonly string[]): Promise<Child
       url: await addressIn(child),
       async stop() {
         child.kill("SIGTERM");
-        const [code] = await exited;
-        return code;
+        await exited;
       },
     };
   } catch (error) {
@@ -53,8 +53,13 @@ function addressIn(child: ChildProcess): Promise<string> {
 /** Runs a program to its end. */
 export async function runProgram(
   [path, ...args]: readonly [string, ...string[]],
+  env: Record<string, string> = {},
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(path, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(path, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   let stdout = "";
   let stderr = "";
   child.stdout.setEncoding("utf8").on("data", (chunk) => stdout += chunk);

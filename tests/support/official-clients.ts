@@ -16,8 +16,8 @@ import {
   POEM,
 } from "./multi-round-tool.ts";
 
-const INFO = { name: "official", version: "1.0.0" };
-const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
+export const INFO = { name: "official", version: "1.0.0" };
+export const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 
 export interface Official {
   readonly conversation: Conversation;
@@ -96,7 +96,7 @@ interface Asked {
 }
 
 /** What a client does with what it hears; both clients call these alike. */
-function handlers({ questions, answers, logs, progress }: Conversation) {
+export function handlers({ questions, answers, logs, progress }: Conversation) {
   const ask = ({ method, params }: Asked) => {
     const { _meta, ...rest } = params as { [key: string]: unknown };
     questions.push({ method, ...rest });

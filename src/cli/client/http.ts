@@ -2,7 +2,7 @@
 import { type Operation, until, useAbortSignal } from "effection";
 import type { JsonObject } from "../../content.ts";
 import type { RpcError } from "../../events.ts";
-import { isObject, type RpcMessage, readMessage } from "../../protocol/json-rpc.ts";
+import { isObject, readMessage, type RpcMessage } from "../../protocol/json-rpc.ts";
 import { messageOf, Problem } from "../problem.ts";
 import { EventReader, type ServerSentEvent } from "./sse.ts";
 

@@ -10,7 +10,14 @@ import { LEGACY_VERSIONS } from "../../protocol/versions.ts";
 import { impossible } from "../call-here.ts";
 import type { Person } from "../person.ts";
 import { Problem } from "../problem.ts";
-import { type Endpoint, type HeaderLines, type Incoming, Refusal, type Reply, send } from "./http.ts";
+import {
+  type Endpoint,
+  type HeaderLines,
+  type Incoming,
+  Refusal,
+  type Reply,
+  send,
+} from "./http.ts";
 import { progressIn, questionIn } from "./questions.ts";
 import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
 

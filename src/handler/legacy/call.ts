@@ -126,6 +126,25 @@ export class Call implements LegacyCall, SessionOwner {
     }
   }
 
+  /** Brings its session back into memory, if it has left it. To be waited for. */
+  takeUp(): Promise<void> | undefined {
+    if (!this.session.suspending) return undefined;
+    const { registry } = this.client.core;
+    return Promise.resolve(registry.lookup(this.session.id)).then((session) => {
+      if (!session) return;
+      this.session = session;
+      session.owner = this;
+    });
+  }
+
+  /** Stops it, wherever it is. */
+  cancel(reason: string): void {
+    const halt = () => this.session.halt(reason, "caller");
+    const takenUp = this.takeUp();
+    if (takenUp) takenUp.then(halt, () => {});
+    else halt();
+  }
+
   ended(): void {
     this.client.calls.delete(this.id);
   }

@@ -13,6 +13,9 @@ import type { Call } from "./call.ts";
 import type { CallStream } from "./call-stream.ts";
 import { StandingStream } from "./standing-stream.ts";
 
+/** Characters of what a client calls itself. */
+const LONGEST_NAME = 200;
+
 /** Something under way that can be stopped. */
 interface Stoppable {
   halt(): void;
@@ -66,8 +69,8 @@ export class ClientSession {
     this.initialized = true;
     this.#offered = offered;
     this.info = {
-      ...(typeof name === "string" && { name }),
-      ...(typeof clientVersion === "string" && { version: clientVersion }),
+      ...(typeof name === "string" && { name: name.slice(0, LONGEST_NAME) }),
+      ...(typeof clientVersion === "string" && { version: clientVersion.slice(0, LONGEST_NAME) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities, version),
     };
@@ -89,11 +92,16 @@ export class ClientSession {
     return false;
   }
 
-  /** Halts all calls and ends all streams. */
-  end(reason: string): void {
+  /**
+   * Halts all calls and ends all streams. Where it is the server that goes, calls
+   * that can be taken up again are left for then.
+   */
+  end(reason: string, serverGoes = false): void {
     this.ended = true;
     this.#deafen();
-    for (const call of [...this.calls.values()]) call.session.halt(reason, "caller");
+    for (const call of [...this.calls.values()]) {
+      if (!serverGoes || !call.session.durable) call.cancel(reason);
+    }
     for (const query of [...this.queries.values()]) query.halt();
     for (const stream of [...this.streams.values()]) stream.connection?.end();
     this.standing.connection?.end();

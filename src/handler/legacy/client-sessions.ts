@@ -42,14 +42,15 @@ export class ClientSessions {
     return session;
   }
 
-  end(session: ClientSession, reason: string): void {
+  end(session: ClientSession, reason: string, serverGoes = false): void {
     if (!this.#sessions.delete(session.id)) return;
     session.expiry?.cancel();
-    session.end(reason);
+    session.end(reason, serverGoes);
   }
 
+  /** The server goes. */
   endAll(reason: string): void {
-    for (const session of [...this.#sessions.values()]) this.end(session, reason);
+    for (const session of [...this.#sessions.values()]) this.end(session, reason, true);
   }
 
   #dropIdlest(): boolean {

@@ -41,7 +41,7 @@ export class LegacyHttp {
     return await this.#respond(client, receive(client, message));
   }
 
-  get(request: Request, principal: string): Response {
+  async get(request: Request, principal: string): Promise<Response> {
     if (!accepts(request.headers.get("accept"), "text/event-stream")) {
       return refuse(406, "Cannot open a stream: the Accept header must list text/event-stream");
     }
@@ -56,6 +56,7 @@ export class LegacyHttp {
     }
     const { stream, cursors } = position;
     const feed = stream === STANDING ? client.standing : client.streams.get(stream);
+    if (feed instanceof CallStream) await Promise.all(feed.calls.map((call) => call.takeUp()));
     // 405 is what stops every client in use from asking again and again.
     if (!feed?.canResumeAt(cursors)) {
       return refuse(405, `Cannot resume after "${lastEventId}": nothing follows it`, undefined, {
@@ -106,6 +107,9 @@ export class LegacyHttp {
   async #respond(client: ClientSession, received: Received): Promise<Response> {
     switch (received.type) {
       case "accepted":
+        if (received.recorded && !(await received.recorded)) {
+          return busy(503, "Cannot take the answer: it could not be stored; send it again");
+        }
         return accepted();
       case "refused":
         return refuse(400, received.problem, received.id);

@@ -40,10 +40,11 @@ import type { ClientSession } from "./client-session.ts";
 
 /** A template has any number of addresses, and each would be kept. */
 const MOST_SUBSCRIPTIONS = 1_000;
+const LONGEST_CAPABILITIES = 16_384;
 
 export type Received =
-  /** Taken; there is nothing to say. */
-  | { readonly type: "accepted" }
+  /** Taken; there is nothing to say. That may be said once it is `recorded`, where it is. */
+  | { readonly type: "accepted"; readonly recorded?: Promise<boolean> }
   /** Not taken, and the client should know; with an id, where it may wait for an answer. */
   | { readonly type: "refused"; readonly id: RpcId | undefined; readonly problem: string }
   /** Not taken now. */
@@ -124,6 +125,13 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
       "Cannot initialize: protocolVersion, capabilities or clientInfo is missing",
     );
   }
+  // It is kept for as long as the session is, and anybody may open one.
+  if (JSON.stringify(capabilities).length > LONGEST_CAPABILITIES) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} characters`,
+    );
+  }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
   const offered = { ...serverCapabilities(client.core), logging: {} };
   client.introduce(version, clientInfo, capabilities, offered);
@@ -140,7 +148,7 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (typeof uri !== "string") {
     throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing");
   }
-  if (client.subscriptions.size >= MOST_SUBSCRIPTIONS) {
+  if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
     throw new ProtocolError(
       INVALID_REQUEST,
       `Cannot subscribe to "${uri}": there are ${MOST_SUBSCRIPTIONS} subscriptions; drop some first`,
@@ -240,7 +248,7 @@ function notification(client: ClientSession, { method, params }: RpcNotification
   if (method === "notifications/cancelled") {
     const { requestId, reason } = params;
     const why = typeof reason === "string" ? reason : "cancelled by the client";
-    client.calls.get(requestId as RpcId)?.session.halt(why, "caller");
+    client.calls.get(requestId as RpcId)?.cancel(why);
     client.queries.get(requestId as RpcId)?.halt();
   }
   return ACCEPTED;
@@ -250,10 +258,20 @@ function notification(client: ClientSession, { method, params }: RpcNotification
 function answer(client: ClientSession, message: RpcAnswer): Received {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
-  const session = client.callsBySession.get(sessionId)?.session;
-  const outcome = session?.respond(id, responseIn(client, session, message)) ?? "unknown";
+  const call = client.callsBySession.get(sessionId);
+  const respond = () =>
+    call?.session.respond(id, responseIn(client, call.session, message)) ?? "unknown";
+  const takenUp = call?.takeUp();
+  if (call && takenUp) {
+    const recorded = takenUp.then(respond)
+      .then(() => call.session.log.whenRecorded() ?? true);
+    return { type: "accepted", recorded };
+  }
   // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
-  if (outcome !== "unknown") return ACCEPTED;
+  if (respond() !== "unknown") {
+    const recorded = call!.session.log.whenRecorded();
+    return recorded ? { type: "accepted", recorded } : ACCEPTED;
+  }
   return {
     type: "refused",
     id: undefined,
@@ -287,7 +305,8 @@ function errorOf(client: ClientSession, id: RpcId, error: unknown): string {
   client.core.registry.report({
     what: "a request failed",
     toolName: "-",
-    sessionId: client.id,
+    // Not the client's: whoever reads it in a log could pass for the client.
+    sessionId: "-",
     error,
   });
   return errorText(id, {

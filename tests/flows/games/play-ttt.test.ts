@@ -193,7 +193,7 @@ describe("a game of tic-tac-toe over stdio", () => {
   });
 });
 
-// ----------------------------------------------------------- models behind a socket
+// Models behind a socket, each of which plays in the words of its provider.
 
 interface Dialect {
   readonly name: string;

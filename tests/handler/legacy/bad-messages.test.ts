@@ -81,7 +81,10 @@ describe("a message that is none", () => {
   it("with parameters of the wrong kind is told so, and nobody else", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
-      const odd = [undefined, null, 5, {}, { toString: 1 }, { toString: null, valueOf: 1 }, [[[]]]];
+      const odd: unknown[] = [undefined, null, 5, {}, { toString: 1 }, {
+        toString: null,
+        valueOf: 1,
+      }, [[[]]]];
       for (const value of odd) {
         for (
           const [method, params] of [
@@ -98,7 +101,7 @@ describe("a message that is none", () => {
               ref: { type: "ref/prompt", name: value },
               argument: { name: "a", value: "b" },
             }],
-          ] as const
+          ] as [string, object][]
         ) {
           if (method === "tools/call" && isPlain(params)) continue;
           const { error } = await client.request(method, params);

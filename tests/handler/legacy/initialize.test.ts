@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource } from "parley-mcp";
 import { LEGACY_VERSIONS } from "../../../src/protocol/versions.ts";
 import { describe, it } from "../../suite.ts";
-import { initialize, ORIGIN, TestClient } from "../../support/client.ts";
+import { initialize, ORIGIN, TestClient, textOf } from "../../support/client.ts";
 import { serving } from "../../support/server.ts";
-import { echo } from "../../support/tools.ts";
+import { ask, echo } from "../../support/tools.ts";
 
 const greeting = createMcpPrompt("greeting").description("Greets").execute(function* () {
   return "Hello";
@@ -85,6 +85,17 @@ describe("initialize", () => {
         }
       }
       assert.equal(parley.counts.clientSessions, 0);
+    }));
+
+  it("keeps no more of what a client tells than it needs", () =>
+    serving({ serve: [ask] }, async ({ fetch, parley }) => {
+      const capabilities = { experimental: { long: { text: "x".repeat(20_000) } } };
+      const response = await new TestClient(fetch).post(initialize({ capabilities }));
+      assert.equal((await response.json()).error.code, -32602);
+      assert.equal(parley.counts.clientSessions, 0);
+      const client = await TestClient.connect(fetch, { name: "n".repeat(100_000) });
+      const { result } = await client.request("tools/call", { name: "ask" });
+      assert.ok(textOf(result).length < 1_000);
     }));
 
   it("begins another session when it is sent again, and leaves the first alone", () =>

@@ -49,20 +49,12 @@ describe("resultFor()", () => {
   });
 
   it("fits the official schema of every revision", async () => {
+    const prompt = { messages: [{ role: "user" as const, content: audio }] };
     for (const version of LEGACY_VERSIONS) {
-      for (
-        const [method, given] of [
-          ["tools/call", result],
-          ["prompts/get", { messages: [{ role: "user", content: audio }] }],
-        ] as const
-      ) {
-        const message = {
-          jsonrpc: "2.0",
-          id: 1,
-          result: resultFor(version, given as typeof result),
-        };
-        assert.deepEqual(await complaintsAbout(version, message, method), []);
-      }
+      const called = { jsonrpc: "2.0", id: 1, result: resultFor(version, result) };
+      assert.deepEqual(await complaintsAbout(version, called, "tools/call"), []);
+      const got = { jsonrpc: "2.0", id: 1, result: resultFor(version, prompt) };
+      assert.deepEqual(await complaintsAbout(version, got, "prompts/get"), []);
     }
   });
 });

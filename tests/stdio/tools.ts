@@ -1,0 +1,80 @@
+/** Tools that the tests of stdio call; also loaded as a module, by the program. */
+import { sleep, suspend } from "effection";
+import { log } from "node:console";
+import { writeSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import process from "node:process";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+
+export const add = createMcpTool("add")
+  .description("Adds two numbers, after asking for the second.")
+  .parameters(z.object({ a: z.int() }))
+  .elicits({ b: { response: z.object({ b: z.int() }) } })
+  .execute(function* ({ a }, ctx) {
+    const answer = yield* ctx.elicit("b", { message: `What is to be added to ${a}?` });
+    return answer.action === "accept" ? `${a + answer.content.b}` : answer.action;
+  });
+
+export const echo = createMcpTool("echo")
+  .description("Says it again.")
+  .parameters(z.object({ text: z.string() }))
+  .execute(function* ({ text }) {
+    return text;
+  });
+
+export const large = createMcpTool("large")
+  .description("Returns that many characters.")
+  .parameters(z.object({ size: z.int() }))
+  .execute(function* ({ size }) {
+    return "x".repeat(size);
+  });
+
+/** Prints in every way that there is, and tells the test when it is halted. */
+export const noisy = createMcpTool("noisy")
+  .description("Prints to stdout.")
+  .execute(function* () {
+    console.log("NOISE from console.log");
+    console.info("NOISE from console.info");
+    console.debug("NOISE from console.debug");
+    console.table(["NOISE from console.table"]);
+    console.dir("NOISE from console.dir");
+    console.group("NOISE from console.group");
+    console.groupEnd();
+    log("NOISE from node:console");
+    process.stdout.write("NOISE from process.stdout\n");
+    writeSync(1, "NOISE from fs.writeSync\n");
+    spawnSync("sh", ["-c", "echo NOISE from a child"], { stdio: "inherit" });
+    return "quiet";
+  });
+
+export const stubborn = createMcpTool("stubborn")
+  .description("Waits for ever, and takes a moment to clean up.")
+  .execute(function* () {
+    try {
+      console.error("stubborn has begun");
+      yield* suspend();
+    } finally {
+      yield* sleep(20);
+      console.error("stubborn has cleaned up");
+    }
+  });
+
+export const slow = createMcpTool("slow")
+  .description("Takes as many milliseconds as it is told.")
+  .parameters(z.object({ ms: z.int() }))
+  .execute(function* ({ ms }) {
+    console.error("slow has begun");
+    yield* sleep(ms);
+    return "done at last";
+  });
+
+export const chatty = createMcpTool("chatty")
+  .description("Logs that many lines of that length, all at once.")
+  .parameters(z.object({ lines: z.int(), length: z.int() }))
+  .execute(function* ({ lines, length }, ctx) {
+    // By now somebody listens.
+    yield* sleep(0);
+    for (let i = 0; i < lines; i++) yield* ctx.log("info", `${i} ${"x".repeat(length)}`);
+    return "all said";
+  });
