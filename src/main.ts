@@ -1,6 +1,7 @@
 /** The executable. */
 import process from "node:process";
 import manifest from "../package.json" with { type: "json" };
+import { isDefinition } from "./cli/definitions.ts";
 import { runCommandLine } from "./cli/program.ts";
 import { Terminal } from "./cli/terminal.ts";
 import type { OwnModules } from "./host/own-modules.ts";
@@ -10,9 +11,11 @@ import type { Definition } from "./tool/types.ts";
 /** What is served where no module is named. */
 async function shipped(): Promise<Definition[]> {
   const modules = await Promise.all([
+    import("../tools/book_flight.ts"),
     import("../tools/plan_dinner.ts"),
+    import("../tools/play_ttt.ts"),
   ]);
-  return modules.flatMap((module) => Object.values(module) as Definition[]);
+  return modules.flatMap((module) => Object.values(module).filter(isDefinition));
 }
 
 /** Named one by one: a compiled program has these and no others. */

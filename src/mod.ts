@@ -129,10 +129,8 @@ export {
 export type { ParleyErrorCode } from "./errors.ts";
 export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
 export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./session/contexts.ts";
-export {
-  LiveToolSessionRegistry as InMemoryToolSessionRegistry,
-  useToolSessionRegistry,
-} from "./session/registry.ts";
+export { LiveToolSessionRegistry } from "./session/registry.ts";
+export { useToolSessionRegistry } from "./session/use-registry.ts";
 export type { RegistryOptions } from "./session/registry-options.ts";
 export { Sealer } from "./session/sealer.ts";
 export type {

@@ -26,7 +26,6 @@ const DEFAULT_MAX_TOKENS = 4096;
 const STATELESS = "2026-07-28";
 
 /** What a provider of somebody else's says of its failure may be long. */
-const LONGEST_REASON = 300;
 
 /** The conversation that a prompt continues, and what it may cost. */
 export interface Conversation {
@@ -103,19 +102,26 @@ export function* attempt(
   const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
   const params: SampleParams = {
     messages: knowsTools ? messages : inWords(messages, toolsInWords(tools, choice)),
-    maxTokens: Math.max(1, Math.floor(Math.min(granted, Number.MAX_SAFE_INTEGER))),
+    maxTokens: Math.max(1, Math.floor(granted)),
     ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),
     ...(config.stopSequences && { stopSequences: config.stopSequences }),
     ...(config.modelPreferences && { modelPreferences: config.modelPreferences }),
     ...(tools.length > 0 && knowsTools && toolParams(tools, choice)),
   };
-  const answer = typeof answerer === "string"
-    ? yield* askClient(asker, params)
-    : yield* askProvider(asker, answerer, params);
-  const response = responseOf(answer);
+  let spent = 0;
+  let answer: SampleResponse;
+  let response: McpMessage;
+  try {
+    answer = typeof answerer === "string"
+      ? yield* askClient(asker, params)
+      : yield* askProvider(asker, answerer, params);
+    response = responseOf(answer);
+    spent = costOf(answer, response);
+  } finally {
+    conversation.budget.settle(granted, spent);
+  }
   const said = textOf(response);
-  conversation.budget.charge(costOf(answer, response));
   const calls = tools.length > 0
     ? findCalls(response, said, tools, choice, () => asker.newId("call"))
     : [];
@@ -165,7 +171,7 @@ function* askProvider(
   provider: SamplingProvider,
   params: SampleParams,
 ): Operation<SampleResponse> {
-  const outcome = yield* asker.once(PROVIDER_STEP, () => outcomeOf(provider, params));
+  const outcome = yield* asker.once(PROVIDER_STEP, () => outcomeOf(asker, provider, params));
   if ("failure" in outcome) throw new SampleError(outcome.failure);
   return outcome.answer;
 }
@@ -173,15 +179,20 @@ function* askProvider(
 type Outcome = { readonly answer: SampleResponse } | { readonly failure: string };
 
 /** Leaving early really stops the request. */
-function outcomeOf(provider: SamplingProvider, params: SampleParams): Operation<Outcome> {
+function outcomeOf(
+  asker: Asker,
+  provider: SamplingProvider,
+  params: SampleParams,
+): Operation<Outcome> {
   return action<Outcome>((resolve) => {
     const controller = new AbortController();
-    void answered(provider, params, controller.signal).then(resolve);
+    void answered(asker, provider, params, controller.signal).then(resolve);
     return () => controller.abort();
   });
 }
 
 async function answered(
+  asker: Asker,
   provider: SamplingProvider,
   params: SampleParams,
   signal: AbortSignal,
@@ -189,12 +200,13 @@ async function answered(
   try {
     return { answer: answerOf(await provider.sample(params, signal), provider.name) };
   } catch (error) {
-    return { failure: failureOf(provider, error) };
+    return { failure: failureOf(asker, provider, error) };
   }
 }
 
-function failureOf(provider: SamplingProvider, error: unknown): string {
+/** What somebody else's code threw may hold anything, so the caller is not told. */
+function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): string {
   if (error instanceof SampleError) return error.message;
-  const why = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_REASON);
-  return `Cannot ask the model: ${provider.name} failed: ${why}; try again later`;
+  asker.report(`${provider.name} failed`, error);
+  return `Cannot ask the model: ${provider.name} failed; try again later, the server's log has the details`;
 }

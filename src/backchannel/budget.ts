@@ -2,12 +2,15 @@
  * How many tokens a branch may still spend on answers.
  *
  * What a child spends its parents spend too, so the tightest limit on the way
- * up decides. Where nobody counts tokens for us, four characters make one.
+ * up decides. What an answer may take is set aside until it is there, so that
+ * questions that are put at the same time cannot spend the same tokens. Where
+ * nobody counts tokens for us, four characters make one.
  */
 import { McpToolTokenError } from "../errors.ts";
 
 export class TokenBudget {
   #used = 0;
+  #setAside = 0;
   constructor(
     readonly limit: number = Infinity,
     readonly parent?: TokenBudget,
@@ -19,20 +22,30 @@ export class TokenBudget {
 
   /** Tokens left, here and on the way up. */
   get left(): number {
-    return Math.min(this.limit - this.#used, this.parent?.left ?? Infinity);
+    return Math.min(this.limit - this.#used - this.#setAside, this.parent?.left ?? Infinity);
   }
 
-  /** How many of `wanted` tokens an answer may take; throws when none are left. */
+  /** Sets aside as many of `wanted` tokens as there are; throws when none are left. */
   grant(wanted: number): number {
     for (let budget: TokenBudget | undefined = this; budget; budget = budget.parent) {
-      if (budget.#used >= budget.limit) throw new McpToolTokenError(budget.#used, budget.limit);
+      const gone = budget.#used + budget.#setAside;
+      if (gone >= budget.limit) throw new McpToolTokenError(gone, budget.limit);
     }
-    return Math.min(wanted, this.left);
+    // Without an end there would be no taking it back.
+    const granted = Math.min(wanted, this.left, Number.MAX_SAFE_INTEGER);
+    this.#add(granted, 0);
+    return granted;
   }
 
-  charge(tokens: number): void {
-    this.#used += tokens;
-    this.parent?.charge(tokens);
+  /** An answer is there, or will not come: what was granted for it is free, what it took is spent. */
+  settle(granted: number, spent: number): void {
+    this.#add(-granted, spent);
+  }
+
+  #add(setAside: number, used: number): void {
+    this.#setAside += setAside;
+    this.#used += used;
+    if (this.parent) this.parent.#add(setAside, used);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ClientInfo, Response } from "../events.ts";
 import { toElicitationSchema } from "../schema/elicitation.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import type { Schema, SchemaInput } from "../schema/types.ts";
+import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
 import { type Asker, isFailure } from "./ask.ts";
 import { elicitExchange } from "./exchange.ts";
 import { checkLimit } from "./limit.ts";
@@ -86,7 +86,7 @@ export function* elicit(
       }
       // The person cannot mend a schema that is broken; asking again would be no use.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
-      problem = describeIssues(parsed.issues);
+      problem = describeIssues(parsed.issues.map((issue) => discreet(issue, sensitive)));
     } else problem = `it says neither accept, decline nor cancel`;
     asked = `${message}\n\nThe last answer could not be used: ${problem}.`;
   }
@@ -95,6 +95,14 @@ export function* elicit(
     `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
     "call the tool again with other arguments, or check the client",
   );
+}
+
+/** What is wrong with a secret may quote it; that it is wrong does not. */
+function discreet(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue {
+  const hidden = sensitive.some((field) =>
+    issue.path === field || issue.path.startsWith(`${field}.`) || issue.path.startsWith(`${field}[`)
+  );
+  return hidden ? { ...issue, message: "is not valid" } : issue;
 }
 
 /** Sends the person to a page, and tells whether they agreed to go. */

@@ -24,8 +24,8 @@ export function banner({ address, version, serve, provider, terminal }: BannerFa
     "",
     "Connect a client:",
     `  ${name} call TOOL --url ${address}`,
-    `  ${name} install claude-code --url ${address}   ${dim("or vscode, cursor")}`,
-    dim("  or give any other one the address; it speaks Streamable HTTP"),
+    `  ${name} install claude-code --url ${address}`,
+    dim("  (or vscode, cursor; give any other one the address)"),
     "",
     dim("Ctrl-C stops it."),
   ].join("\n");

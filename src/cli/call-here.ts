@@ -1,7 +1,7 @@
 /** Calls a tool in this process. */
 import { each, type Operation, scoped, spawn, type Task } from "effection";
 import type { RequestFailure, ToolResult, ToolSessionRequest } from "../events.ts";
-import { useToolSessionRegistry } from "../session/registry.ts";
+import { useToolSessionRegistry } from "../session/use-registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../tool/types.ts";
 import type { Person, Question } from "./person.ts";

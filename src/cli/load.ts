@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { registerOwnModules } from "../host/own-modules.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { isDefinition } from "./definitions.ts";
 import { messageOf, Problem } from "./problem.ts";
 
 const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx)$/;
@@ -68,16 +69,10 @@ function placeOf(error: unknown, file: string): string {
     message?: string;
   };
   if (position) return ` (line ${position.line}, column ${position.column})`;
-  const place = new RegExp(`${RegExp.escape(basename(file))}:(\\d+):(\\d+)`);
-  const [, line, column] = place.exec(`${message}\n${stack}`) ?? [];
+  const said = `${message}\n${stack}`;
+  const start = said.indexOf(`${basename(file)}:`) + basename(file).length;
+  const [, line, column] = /^:(\d+):(\d+)/.exec(said.slice(start)) ?? [];
   return line ? ` (line ${line}, column ${column})` : "";
-}
-
-const KINDS = ["tool", "prompt", "resource"];
-
-function isDefinition(value: unknown): value is Definition {
-  return typeof value === "object" && value !== null && "kind" in value && "body" in value &&
-    KINDS.includes(value.kind as string);
 }
 
 function isBuilder(value: unknown): boolean {

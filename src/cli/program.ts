@@ -209,7 +209,7 @@ const EXAMPLES = `
 Examples:
   parley new my-tools              a project to start from
   parley serve my-tools/tools      serve its tools over HTTP
-  parley call plan_dinner          call a tool that ships with Parley, right here
+  parley call plan_dinner          call a tool that ships with Parley
   parley install claude-desktop    let Claude Desktop use the tools`;
 
 const SHELLS = ["zsh", "bash", "fish", "powershell"];

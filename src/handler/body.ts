@@ -24,7 +24,10 @@ export async function readBody(
     // With a length that the host has checked, reading all at once is twice as fast.
     if (length !== null) {
       return await Promise.race([
-        request.text().then((text): BodyOutcome => ({ type: "text", text })),
+        // Whoever made the request may have given a length that is not true.
+        request.text().then((text): BodyOutcome =>
+          text.length > limit ? { type: "too_large" } : { type: "text", text }
+        ),
         timedOut,
       ]);
     }

@@ -90,6 +90,11 @@ export class ServerCore {
   /** Streams that are open now, in both eras. */
   streams = 0;
 
+  /** Whether another stream can be opened. */
+  get hasRoom(): boolean {
+    return !this.closing && this.streams < this.limits.maxStreams;
+  }
+
   constructor(options: CoreOptions) {
     this.catalog = new Catalog(options.serve);
     this.registry = new LiveToolSessionRegistry({

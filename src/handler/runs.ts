@@ -8,6 +8,11 @@ import type { FoundResource } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
 
+/** Whether a method runs something, and so may need a stream for its answer. */
+export function isRun(method: string): boolean {
+  return method === "tools/call" || method === "prompts/get" || method === "resources/read";
+}
+
 /** What is to be run, and with what. */
 export interface Target {
   readonly definition: Definition;

@@ -238,6 +238,11 @@ export class ToolContext extends ServerContext
     return `${kind}${path.replaceAll("/", "_")}_${this.#branch.count("id", kind)}`;
   }
 
+  report(what: string, error: unknown): void {
+    const { id: sessionId } = this.host;
+    this.host.report({ what, toolName: this.#tool.name, sessionId, error });
+  }
+
   time(): number {
     return this.host.deadlines.now();
   }

@@ -1,4 +1,7 @@
-/** What can go wrong with a model, in words that say what to do about it. */
+/**
+ * What can go wrong with a model, in words that say what to do about it. Callers
+ * read them too, so they name no address inside the operator's network.
+ */
 import { SampleError } from "../errors.ts";
 import type { Subject } from "./patience.ts";
 
@@ -16,7 +19,7 @@ export class ModelFailure extends SampleError {
 
 /** The other side answered with an error. */
 export function refused(subject: Subject, status: number, body: string): ModelFailure {
-  const { name, model, url, keyVariable } = subject;
+  const { name, model, keyVariable } = subject;
   const fail = (what: string, isPassing = false) => new ModelFailure(what, status, isPassing);
   if (status === 401 || status === 403) {
     const key = keyVariable === undefined ? "the key that it was given" : keyVariable;
@@ -24,7 +27,7 @@ export function refused(subject: Subject, status: number, body: string): ModelFa
   }
   if (status === 404) {
     return fail(
-      `${name} is not to be had (404): ${url} knows no model "${model}", or is no model's address; check both`,
+      `${name} is not to be had (404): its address knows no model "${model}", or is no model's address; check both`,
     );
   }
   if (status === 429) {
@@ -37,7 +40,7 @@ export function refused(subject: Subject, status: number, body: string): ModelFa
     return fail(`${name} is out of order or overloaded (${status}); try again later`, true);
   }
   if (status >= 300 && status < 400) {
-    return fail(`${name} points somewhere else (${status}), and nobody follows; check ${url}`);
+    return fail(`${name} points somewhere else (${status}), and nobody follows; check its address`);
   }
   const said = saidIn(body, subject);
   return fail(
@@ -46,9 +49,9 @@ export function refused(subject: Subject, status: number, body: string): ModelFa
 }
 
 /** The other side answered, but not as a model does. */
-export function badAnswer({ name, url }: Subject, problem: string): ModelFailure {
+export function badAnswer({ name }: Subject, problem: string): ModelFailure {
   return new ModelFailure(
-    `the answer of ${name} ${problem}; check that ${url} is the right address`,
+    `the answer of ${name} ${problem}; check that its address is the right one`,
   );
 }
 
@@ -61,10 +64,10 @@ export function tooSlow({ name }: Subject, timeout: number): ModelFailure {
   return new ModelFailure(`${name} did not answer within ${timeout / 1_000} s; try again later`);
 }
 
-export function unreachable({ name, url }: Subject, cause: unknown): ModelFailure {
+export function unreachable({ name }: Subject, cause: unknown): ModelFailure {
   const code = codeOf(cause);
   return new ModelFailure(
-    `${name} cannot be reached at ${url}${code && ` (${code})`}; check that it is running`,
+    `${name} cannot be reached${code && ` (${code})`}; check its address, and that it is running`,
   );
 }
 

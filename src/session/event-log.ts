@@ -8,7 +8,12 @@
  * L4  Nothing follows the final event.
  */
 import { EventsGone } from "../errors.ts";
-import { type EventBody, isFinal, type ToolSessionEvent } from "../events.ts";
+import {
+  type EventBody,
+  isFinal,
+  type ToolSessionEvent,
+  type ToolSessionRequest,
+} from "../events.ts";
 import type { Journal } from "./journal.ts";
 import { weigh } from "./weigh.ts";
 
@@ -148,6 +153,16 @@ export class EventLog {
     return undefined;
   }
 
+  /** The questions on record that were neither answered nor withdrawn. */
+  unanswered(): ToolSessionRequest[] {
+    const open = new Map<string, ToolSessionRequest>();
+    for (const event of this.after(this.firstLSN - 1)) {
+      if (event.type === "answer" || event.type === "withdrawn") open.delete(event.requestId);
+      else if ("params" in event || event.type === "roots_request") open.set(event.id, event);
+    }
+    return [...open.values()];
+  }
+
   /** Calls `wake` whenever there is something new, until the function that comes back is called. */
   watch(wake: () => void): () => void {
     const watchers = this.#watchers ??= new Set();
@@ -157,6 +172,11 @@ export class EventLog {
     return () => {
       watchers.delete(watcher);
     };
+  }
+
+  /** Whether anybody waits for what comes. */
+  get watched(): boolean {
+    return this.#watchers !== undefined && this.#watchers.size > 0;
   }
 
   #show(): void {

@@ -31,11 +31,16 @@ export class FinishedSessions {
     return this.#sessions.has(id);
   }
 
-  /** Takes one in. What comes back must go for it. */
-  add(session: LiveToolSession): LiveToolSession[] {
+  /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
+  add(session: LiveToolSession, now: number): LiveToolSession[] {
     this.#sessions.set(session.id, session);
     this.#bytes += session.log.bytes;
-    return this.#tooMany();
+    const { max, maxBytes } = this.#limits;
+    if (this.#sessions.size <= max && this.#bytes <= maxBytes) return NONE;
+    const going = new Set<LiveToolSession>();
+    this.#choose(going, ({ keepUntil }) => keepUntil <= now);
+    this.#choose(going, () => true);
+    return [...going];
   }
 
   /** Whether it was there. */
@@ -50,20 +55,18 @@ export class FinishedSessions {
     this.#bytes = 0;
   }
 
-  #tooMany(): LiveToolSession[] {
+  #choose(going: Set<LiveToolSession>, may: (session: LiveToolSession) => boolean): void {
     const { max, maxBytes } = this.#limits;
-    let { size } = this.#sessions;
+    let size = this.#sessions.size - going.size;
     let bytes = this.#bytes;
-    if (size <= max && bytes <= maxBytes) return NONE;
-    const going: LiveToolSession[] = [];
+    for (const session of going) bytes -= session.log.bytes;
     for (const session of this.#sessions.values()) {
-      if (size <= max && bytes <= maxBytes) break;
-      if (session.holders > 0) continue;
-      going.push(session);
+      if (size <= max && bytes <= maxBytes) return;
+      if (session.holders > 0 || going.has(session) || !may(session)) continue;
+      going.add(session);
       size--;
       bytes -= session.log.bytes;
     }
-    return going;
   }
 }
 

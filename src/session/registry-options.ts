@@ -10,6 +10,8 @@ import type { EndedCall } from "./types.ts";
 export interface RegistryOptions {
   /** How many calls may be alive at once; 10,000 unless told. */
   readonly maxSessions?: number;
+  /** How many of them may be one named caller's; a tenth of all unless told. */
+  readonly maxSessionsPerPrincipal?: number;
   /** How many finished calls are kept at most; as many as may be alive, unless told. */
   readonly maxFinished?: number;
   /** Bytes, roughly, that the finished calls may take together; 64 MiB. */

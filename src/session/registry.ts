@@ -6,8 +6,8 @@
  * R2  Nothing here walks all sessions, except closing.
  * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
  */
-import { createScope, type Operation, resource, type Scope, until, useScope } from "effection";
-import { RegistryClosed, SessionGone, SessionLimitError } from "../errors.ts";
+import { createScope, type Operation, type Scope, until } from "effection";
+import { RegistryClosed, SessionGone } from "../errors.ts";
 import type { ClientInfo, ServerChange } from "../events.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
@@ -17,8 +17,8 @@ import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
-import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./contexts.ts";
 import { FinishedSessions } from "./finished.ts";
+import { LiveSessions } from "./live.ts";
 import { Durability } from "./durability.ts";
 import type { RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
@@ -48,8 +48,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #options: RegistryOptions;
   readonly #store: ToolSessionStore;
   readonly #durability: Durability;
-  readonly #maxSessions: number;
-  readonly #live = new Map<string, LiveToolSession>();
+  readonly #live: LiveSessions;
   readonly #finished: FinishedSessions;
   #closed = false;
   #draining = false;
@@ -71,9 +70,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       maxEvents: options.maxEvents ?? 1_000,
       maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
     };
-    this.#maxSessions = options.maxSessions ?? 10_000;
+    const max = options.maxSessions ?? 10_000;
+    this.#live = new LiveSessions({
+      max,
+      maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10),
+    });
     this.#finished = new FinishedSessions({
-      max: options.maxFinished ?? this.#maxSessions,
+      max: options.maxFinished ?? max,
       maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
     });
     this.sealer = options.sealer ?? new Sealer();
@@ -138,12 +141,12 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
-    if (this.#live.size >= this.#maxSessions) throw new SessionLimitError(this.#maxSessions);
+    this.#live.checkRoom(principal);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
     session.owner = owner;
-    this.#live.set(session.id, session);
+    this.#live.add(session);
     if (session.durable) this.#durability.keep(session, params);
     session.start(params);
     return session;
@@ -157,6 +160,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Puts a durable session out of memory until somebody comes back to it. */
   suspend(session: LiveToolSession): void {
     this.#durability.leave(session);
+  }
+
+  /** Writes down what has changed about a session besides its events. */
+  noteChange(session: LiveToolSession): void {
+    if (session.durable) this.#durability.update(session);
+  }
+
+  /** Ends a session that has left memory. */
+  *cancelSuspended(id: string, reason: string): Operation<void> {
+    const session = yield* this.#lookup(id);
+    if (session) yield* session.cancel(reason);
   }
 
   #revived(
@@ -175,22 +189,29 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       this.#finish(session);
       this.#reschedule(session);
     } else {
-      this.#live.set(session.id, session);
+      this.#live.add(session);
       if (refusal !== undefined) session.refuse(refusal);
       else session.start(params);
     }
   }
 
+  /** A session in memory; one that is on its way out is not there any more. */
   find(id: string): LiveToolSession | undefined {
-    return this.#live.get(id) ?? this.#finished.get(id);
+    const session = this.#live.get(id) ?? this.#finished.get(id);
+    return session?.suspending && !session.outcome ? undefined : session;
   }
 
   *get(id: string): Operation<ToolSession | null> {
-    return this.find(id) ?? null;
+    return (yield* this.#lookup(id)) ?? null;
+  }
+
+  *#lookup(id: string): Operation<LiveToolSession | undefined> {
+    const found = this.lookup(id);
+    return found instanceof Promise ? yield* until(found) : found;
   }
 
   *acquire(id: string): Operation<ToolSession> {
-    const session = this.find(id);
+    const session = yield* this.#lookup(id);
     if (!session) throw new SessionGone(id);
     this.hold(session);
     return session;
@@ -219,7 +240,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** For sessions: one began or ceased to wait, or ended. */
   changed(session: LiveToolSession): void {
-    if (session.outcome && this.#live.delete(session.id)) {
+    if (session.outcome && this.#live.delete(session)) {
       this.#finish(session);
       if (session.durable) this.#durability.ended(session, () => this.#empty && this.#emptied?.());
       if (this.#empty) this.#emptied?.();
@@ -234,7 +255,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry?.cancel();
     session.expiry = undefined;
     this.#durability.left(session, () => {
-      this.#live.delete(session.id);
+      this.#live.delete(session);
       if (this.#empty) this.#emptied?.();
     });
   }
@@ -279,7 +300,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   get #atWork(): boolean {
-    for (const session of this.#live.values()) if (!session.waiting) return true;
+    for (const session of this.#live.all()) if (!session.waiting) return true;
     return false;
   }
 
@@ -292,7 +313,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#closed = true;
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
-      for (const session of [...this.#live.values()]) {
+      for (const session of this.#live.all()) {
         // What can be taken up again has not come to its end.
         if (session.durable) this.#durability.leave(session);
         else session.halt("the server is shutting down");
@@ -319,9 +340,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
     } else if (session.waiting) {
       const { passivateAfter = PASSIVATE_AFTER } = this.#options;
-      if (session.durable) this.#expire(session, passivateAfter, () => this.suspend(session));
+      if (session.durable) this.#expire(session, passivateAfter, () => this.#passivate(session));
       else this.#expire(session, this.timeToLive, () => session.halt("nobody answered in time"));
     }
+  }
+
+  #passivate(session: LiveToolSession): void {
+    // Somebody reads along without holding it, and would hear nothing any more.
+    if (session.log.watched) this.#reschedule(session);
+    else this.suspend(session);
   }
 
   #expire(session: LiveToolSession, ms: number, expire: () => void): void {
@@ -332,7 +359,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   #finish(session: LiveToolSession): void {
-    for (const going of this.#finished.add(session)) this.#remove(going);
+    for (const going of this.#finished.add(session, this.deadlines.now())) this.#remove(going);
   }
 
   #remove(session: LiveToolSession): void {
@@ -352,29 +379,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (this.#empty) this.#emptied?.();
     }).start();
   }
-}
-
-/**
- * A registry for as long as the surrounding scope lives, and the one that
- * `ToolSessionRegistryContext` names there. Tools see the contexts of that scope.
- */
-export function* useToolSessionRegistry(
-  options: RegistryOptions = {},
-): Operation<LiveToolSessionRegistry> {
-  const store = options.store ?? (yield* ToolSessionStoreContext.get());
-  const registry = yield* registryResource({ ...options, ...(store && { store }) });
-  return yield* ToolSessionRegistryContext.set(registry) as Operation<LiveToolSessionRegistry>;
-}
-
-function registryResource(options: RegistryOptions): Operation<LiveToolSessionRegistry> {
-  return resource(function* (provide) {
-    const registry = new LiveToolSessionRegistry(options, yield* useScope());
-    try {
-      yield* provide(registry);
-    } finally {
-      yield* until(registry.close());
-    }
-  });
 }
 
 function printFault({ what, toolName, sessionId, error }: Fault): void {

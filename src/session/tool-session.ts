@@ -50,6 +50,8 @@ export interface SessionHome {
   changed(session: LiveToolSession): void;
   /** It has left memory, and can be run again from its log. */
   suspended(session: LiveToolSession): void;
+  /** Ends one that has left memory. */
+  cancelSuspended(id: string, reason: string): Operation<void>;
 }
 
 /** Who opened a session, where that is more than a caller. */
@@ -195,7 +197,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   currentStatus(): ToolSessionStatus {
     if (this.#outcome) return this.#outcome.status;
     if (!this.#started) return "initializing";
-    const open = this.questions.open();
+    // One that has left memory left because it waited.
+    const open = this.suspending ? this.log.unanswered() : this.questions.open();
     if (open.length === 0) return "running";
     const onlySamples = open.every(({ type }) => type === "sample_request");
     return onlySamples ? "awaiting_sample" : "awaiting_elicit";
@@ -297,6 +300,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   // --------------------------------------------------------------------- ends
 
   *cancel(reason = "cancelled by the caller"): Operation<void> {
+    if (this.suspending) return yield* this.#home.cancelSuspended(this.id, reason);
     this.halt(reason, "caller");
     while (!this.#outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }

@@ -7,7 +7,7 @@ import {
   type ClientInfo,
   createManualClock,
   createMcpTool,
-  InMemoryToolSessionRegistry,
+  LiveToolSessionRegistry,
   type SampleAnswerer,
   SampleError,
   type SampleParams,
@@ -124,7 +124,7 @@ describe("nobody to answer", () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       return (yield* ctx.sample({ prompt: "?" })).text;
     });
-    const registry = new InMemoryToolSessionRegistry();
+    const registry = new LiveToolSessionRegistry();
     try {
       const session = registry.open(tool, {}, { client: WITHOUT_SAMPLING });
       assert.equal(session.outcome?.status, "completed");
@@ -229,7 +229,7 @@ describe("a provider", () => {
         });
       },
     };
-    const registry = new InMemoryToolSessionRegistry({ sampling: { provider } });
+    const registry = new LiveToolSessionRegistry({ sampling: { provider } });
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       return (yield* ctx.sample({ prompt: "?" })).text;
     });

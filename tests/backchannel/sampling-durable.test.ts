@@ -3,7 +3,7 @@ import { z } from "zod";
 import {
   createManualClock,
   createMcpTool,
-  InMemoryToolSessionRegistry,
+  LiveToolSessionRegistry,
   InMemoryToolSessionStore,
   SampleError,
   type SamplingProvider,
@@ -34,7 +34,7 @@ describe("a durable tool that is taken up again", () => {
   it("is told again what the server's own model had said, which is not asked again", async () => {
     const store = new InMemoryToolSessionStore();
     const serve = (provider: SamplingProvider) =>
-      new InMemoryToolSessionRegistry({
+      new LiveToolSessionRegistry({
         store,
         clock: createManualClock(),
         passivateAfter: Infinity,

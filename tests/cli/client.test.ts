@@ -205,9 +205,9 @@ describe("the client in the terminal", () => {
           const [tool] = yield* server.tools();
           yield* server.call(tool!, {}, new Scripted());
         });
-        await until2(() => parley.counts.live === 1);
+        await eventually(() => parley.counts.live === 1);
         await task.halt();
-        await until2(() => parley.counts.live === 0);
+        await eventually(() => parley.counts.live === 0);
       });
     });
   }
@@ -248,7 +248,7 @@ describe("the client in the terminal", () => {
 });
 
 /** What a socket brings takes its time. */
-async function until2(isSo: () => boolean): Promise<void> {
+async function eventually(isSo: () => boolean): Promise<void> {
   for (;;) {
     try {
       return await turnsUntil(isSo);

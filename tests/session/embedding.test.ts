@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createContext, type Operation, scoped, spawn, suspend, until } from "effection";
 import type { ToolSessionOutcome } from "../../src/events.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "../../src/session/contexts.ts";
-import { useToolSessionRegistry } from "../../src/session/registry.ts";
+import { useToolSessionRegistry } from "../../src/session/use-registry.ts";
 import type { ToolSession } from "../../src/session/types.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";

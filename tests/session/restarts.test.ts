@@ -16,7 +16,7 @@ import { idle } from "./kit.ts";
 // must do, ask and say exactly what it does when it is left alone.
 
 const seed = Number(process.env["PARLEY_SEED"] ?? 20260104);
-const numRuns = Number(process.env["PARLEY_RUNS"] ?? 120);
+const numRuns = Number(process.env["PARLEY_RUNS"] ?? 400);
 
 /** A tool as data. */
 type Program =

@@ -101,6 +101,15 @@ export class Call implements LegacyCall, SessionOwner {
     } catch (error) {
       if (!(error instanceof EventsGone)) throw error;
       const kept = log.after(error.firstLSN - 1);
+      const lost = error.firstLSN - 1 - lsn;
+      const notice = this.#encode({
+        type: "log",
+        level: "warning",
+        logger: "parley",
+        data: `${lost} events are lost: they came faster than they were read`,
+        lsn: 0,
+      });
+      if (notice !== undefined) send(notice, undefined);
       for (const request of this.session.openRequests()) {
         if (kept.some((event) => "id" in event && event.id === request.id)) continue;
         const message = this.#encode({ ...request, lsn: 0 });

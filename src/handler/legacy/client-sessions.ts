@@ -21,7 +21,9 @@ export class ClientSessions {
   /** A new session, unless there are too many that are in use. */
   create(principal: string): ClientSession | undefined {
     const { maxClientSessions, idleTime } = this.#core.limits;
-    if (this.#sessions.size >= maxClientSessions && !this.#dropIdlest()) return undefined;
+    if (this.#sessions.size >= maxClientSessions && !this.#dropIdlest(principal)) {
+      return undefined;
+    }
     const id = randomBytes(24).toString("base64url");
     const session = new ClientSession(id, principal, this.#core);
     this.#sessions.set(session.id, session);
@@ -53,13 +55,18 @@ export class ClientSessions {
     for (const session of [...this.#sessions.values()]) this.end(session, reason, true);
   }
 
-  #dropIdlest(): boolean {
+  /** Makes room at the caller's own expense, if it has anything to give. */
+  #dropIdlest(principal: string): boolean {
+    let idlest: ClientSession | undefined;
     for (const session of this.#sessions.values()) {
       if (session.busy) continue;
-      this.end(session, "another client needed the room");
-      return true;
+      idlest ??= session;
+      if (session.principal !== principal) continue;
+      idlest = session;
+      break;
     }
-    return false;
+    if (idlest) this.end(idlest, "another client needed the room");
+    return idlest !== undefined;
   }
 
   /** A request only notes the time; whether that was enough is looked at when time is up. */

@@ -10,6 +10,7 @@ import { isLegacyVersion, since } from "../../protocol/versions.ts";
 import type { ServerCore } from "../core.ts";
 import { EventStream } from "../event-stream.ts";
 import { accepts } from "../guard.ts";
+import { isRun } from "../runs.ts";
 import { accepted, busy, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
 import type { Call } from "./call.ts";
 import { CallStream, parsePosition } from "./call-stream.ts";
@@ -38,6 +39,10 @@ export class LegacyHttp {
     }
     const client = this.#client(request, principal);
     if (client instanceof Response) return client;
+    // Before it runs: a call that is refused must not have done anything.
+    if (message.type === "request" && isRun(message.method) && !this.#core.hasRoom) {
+      return busy(503, NO_ROOM, message.id);
+    }
     return await this.#respond(client, receive(client, message));
   }
 
@@ -194,7 +199,7 @@ export class LegacyHttp {
     { cursors, first = "" }: { cursors?: readonly number[]; first?: string } = {},
   ): Response | undefined {
     const core = this.#core;
-    if (core.closing || core.streams >= core.limits.maxStreams) return undefined;
+    if (!core.hasRoom) return undefined;
     feed.connection?.close();
     if (cursors) feed.seek(cursors);
     const calls = feed instanceof CallStream ? feed.calls : [];

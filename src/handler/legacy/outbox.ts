@@ -4,6 +4,7 @@
  * a run has to say stays in its log, so that a slow reader costs what the logs
  * keep, which is bounded.
  */
+import type { Deadline } from "../../runtime/deadlines.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
 import type { Call } from "./call.ts";
 
@@ -76,16 +77,34 @@ export class Outbox implements Feed {
 
   /** Sends everything that a call has to say, until it has ended. */
   carry(call: Call): void {
-    const { session, client: { core: { registry } } } = call;
+    const { session, client: { core: { registry, deadlines, limits } } } = call;
     let cursor = 0;
+    let silence: Deadline | undefined;
+    // Many clients give up after a minute of silence, and some count progress as life.
+    const listen = () => {
+      silence?.cancel();
+      if (call.progressToken === undefined) return;
+      silence = deadlines.add(limits.heartbeat, () => {
+        const beat = call.heartbeat();
+        if (beat !== undefined) this.post(beat);
+        listen();
+      });
+    };
     registry.hold(session);
+    listen();
     this.add({
       watch: (wake) => session.log.watch(wake),
       pull(send) {
-        cursor = call.messagesAfter(cursor, send);
+        cursor = call.messagesAfter(cursor, (message) => {
+          send(message);
+          listen();
+        });
         return call.isReadTo(cursor);
       },
-      release: () => registry.letGo(session),
+      release: () => {
+        silence?.cancel();
+        registry.letGo(session);
+      },
     });
   }
 

@@ -16,6 +16,7 @@ import { MODERN_VERSION } from "../../protocol/versions.ts";
 import type { ServerCore } from "../core.ts";
 import { EventStream, type Feed } from "../event-stream.ts";
 import { accepted, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
+import { isRun } from "../runs.ts";
 import {
   HEADER_MISMATCH,
   MISSING_CAPABILITY,
@@ -53,6 +54,8 @@ export class ModernHttp {
     const { headers } = request;
     const meta = checkedMeta(headers, message);
     if ("code" in meta) return refuse(400, meta, message.id);
+    // Before it runs: a call that is refused must not have done anything.
+    if (isRun(message.method) && !this.#core.hasRoom) return busy(NO_ROOM, message.id);
     const asking = { meta, principal, headers };
     const takenUp = this.#receiver.takeUp(message, asking);
     if (takenUp) await takenUp;
@@ -136,7 +139,7 @@ export class ModernHttp {
     opened?: (stream: EventStream) => void,
   ): Response | undefined {
     const core = this.#core;
-    if (core.closing || core.streams >= core.limits.maxStreams) return undefined;
+    if (!core.hasRoom) return undefined;
     core.streams++;
     const text = first.map((message) => frame(message)).join("") || OPENING;
     const stream = new EventStream(feed, text, core.deadlines, core.limits, () => {

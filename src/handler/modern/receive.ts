@@ -89,20 +89,24 @@ export class ModernReceiver {
    * it. To be waited for before the request is received.
    */
   takeUp({ method, params }: RpcRequest, asking: Asking): Promise<void> | undefined {
-    const id = this.#continued(method, params, asking);
-    const found = id === undefined ? undefined : this.#core.registry.lookup(id);
-    if (!(found instanceof Promise)) return undefined;
-    return found.then(() => {}, (error) => void this.#errorOf(error));
+    const absent = this.#continued(method, params, asking)
+      .map((id) => this.#core.registry.lookup(id))
+      .filter((found) => found instanceof Promise);
+    if (absent.length === 0) return undefined;
+    return Promise.all(absent).then(() => {}, (error) => void this.#errorOf(error));
   }
 
-  /** The session that a request goes on with, if it says so in a way that can be trusted. */
-  #continued(method: string, params: JsonObject, { principal }: Asking): string | undefined {
-    const { requestState, taskId } = params;
-    if (method.startsWith("tasks/")) return typeof taskId === "string" ? taskId : undefined;
-    if (requestState === undefined) return undefined;
+  /** The sessions that a request goes on with. */
+  #continued(method: string, params: JsonObject, { principal }: Asking): readonly string[] {
+    const { requestState, taskId, notifications } = params;
+    if (method.startsWith("tasks/")) return typeof taskId === "string" ? [taskId] : NONE;
+    if (method === "subscriptions/listen") {
+      return isObject(notifications) ? wantedTasks(notifications) : NONE;
+    }
+    if (requestState === undefined) return NONE;
     const binding = { principal, method, params };
-    const now = this.#core.deadlines.now();
-    return openState(this.#sealer, requestState, binding, now)?.sessionId;
+    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
+    return state ? [state.sessionId] : NONE;
   }
 
   /** Stops what takes a while, so that whoever waits for it is told. */
@@ -206,7 +210,7 @@ export class ModernReceiver {
     if (!session) {
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot continue the call: the server no longer has it, because it expired or the server was restarted; call again",
+        "Cannot continue the call: the server no longer has it, because it expired, had to make room, or the server was restarted; call again",
       );
     }
     const known = answers.flatMap(([name, response]) => {
@@ -214,9 +218,14 @@ export class ModernReceiver {
       return request ? [{ requestId: request.id, response }] : [];
     });
     // What it can do and where it stands is said anew with every request.
+    const { client, trace } = session;
     session.client = meta.client;
     session.trace = meta.trace;
+    // Whoever shows a state has been told to come back, whatever the record says.
+    session.keepUntil = Math.max(session.keepUntil, state.expires);
     if (session.respondAll(known).includes("conflicting")) {
+      session.client = client;
+      session.trace = trace;
       throw new ProtocolError(
         INVALID_PARAMS,
         "Cannot take the answer: the question has been answered before, and differently",
@@ -341,6 +350,8 @@ export class ModernReceiver {
     };
   }
 }
+
+const NONE: readonly string[] = [];
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {

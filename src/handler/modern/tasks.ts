@@ -14,14 +14,26 @@ import { readAnswers } from "./answers.ts";
 const DEFAULT_TTL = 3_600_000;
 const DEFAULT_POLL_INTERVAL = 1_000;
 
+/** Sessions that live by a task's clock, in this server. */
+const tended = new WeakSet<LiveToolSession>();
+
 /** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
-export function beginTask({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
-  if (session.taskSince !== undefined) return;
-  session.taskSince = deadlines.now();
-  const { ttl } = termsOf(session);
-  session.keepUntil = Math.max(session.keepUntil, session.taskSince + ttl);
+export function beginTask(core: ServerCore, session: LiveToolSession): void {
+  if (session.taskSince === undefined) {
+    session.taskSince = core.deadlines.now();
+    session.keepUntil = Math.max(session.keepUntil, session.taskSince + termsOf(session).ttl);
+    core.registry.noteChange(session);
+  }
+  tend(core, session);
+}
+
+/** Holds a task until its time is over, also one that was taken up again. */
+function tend({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
+  if (session.outcome || tended.has(session)) return;
+  tended.add(session);
   registry.hold(session);
-  const expiry = deadlines.add(ttl, () => session.halt("its time to live is over"));
+  const left = session.taskSince! + termsOf(session).ttl - deadlines.now();
+  const expiry = deadlines.add(Math.max(0, left), () => session.halt("its time to live is over"));
   session.owner = {
     ended() {
       expiry.cancel();
@@ -75,12 +87,14 @@ function statusOf(session: LiveToolSession): string {
 
 /** The task with an id, if it is this caller's. */
 export function taskOf(
-  { registry }: ServerCore,
+  core: ServerCore,
   taskId: unknown,
   principal: string,
 ): LiveToolSession | undefined {
-  const session = typeof taskId === "string" ? registry.find(taskId) : undefined;
-  return session?.taskSince !== undefined && session.principal === principal ? session : undefined;
+  const session = typeof taskId === "string" ? core.registry.find(taskId) : undefined;
+  if (session?.taskSince === undefined || session.principal !== principal) return undefined;
+  tend(core, session);
+  return session;
 }
 
 /** The task that a request names. */

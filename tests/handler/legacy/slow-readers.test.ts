@@ -26,7 +26,8 @@ describe("a reader that stalls", () => {
       assert.deepEqual(await call.frames.rest(), [{ id: "1.0", retry: 1_000, data: "" }]);
       const resumed = await client.listen("1.0");
       runs[0]!.finish();
-      const data = (await resumed.rest()).map(({ params }) => params?.data);
+      const [notice, ...data] = (await resumed.rest()).map(({ params }) => params?.data);
+      assert.equal(notice, "452 events are lost: they came faster than they were read");
       assert.deepEqual(data, [...Array.from({ length: 49 }, (_, i) => 452 + i), undefined]);
     });
   });
@@ -52,6 +53,7 @@ describe("a reader that is slow", () => {
         });
       });
       const call = await calling;
+      assert.match((await call.message())?.params.data, /^\d+ events are lost/);
       const messages = [await call.message(), await call.message()];
       assert.equal(messages[0]?.method, "elicitation/create");
       assert.equal(messages[1]?.params.data, 90);

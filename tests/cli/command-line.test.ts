@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { listFiles, readText, root } from "../harness/files.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { runProgram } from "../support/program.ts";
+
+const tools = join(root, "tests/cli/tools.ts");
+
+describe("parley", () => {
+  it("explains itself, in 80 columns, to whoever gives no command", function* () {
+    for (const args of [[], ["--help"], ["-h"], ["help"]]) {
+      const { code, stdout, stderr } = yield* runProgram(args);
+      assert.deepEqual([code, stderr], [0, ""]);
+      for (const command of ["serve", "stdio", "tools", "call", "install", "bundle", "new"]) {
+        assert.match(stdout, new RegExp(`^  ${command}\\b`, "m"));
+      }
+      assert.deepEqual(stdout.split("\n").filter((line) => line.length > 80), []);
+    }
+  });
+
+  it("tells its version", function* () {
+    const { version } = JSON.parse(readText("package.json"));
+    const { code, stdout } = yield* runProgram(["--version"]);
+    assert.deepEqual([code, stdout], [0, `${version}\n`]);
+  });
+
+  it("explains each command, in 80 columns", function* () {
+    for (const command of ["serve", "stdio", "tools", "call", "install", "bundle", "new"]) {
+      const { code, stdout } = yield* runProgram([command, "--help"]);
+      assert.equal(code, 0);
+      assert.match(stdout, new RegExp(`Usage: parley ${command}`));
+      assert.deepEqual(stdout.split("\n").filter((line) => line.length > 80), []);
+    }
+  });
+
+  const mistakes: [string, string[], string][] = [
+    ["an unknown command", ["sevre"], "Unknown command 'sevre'; did you mean serve?"],
+    ["an unknown flag", ["serve", "--prot", "1"], "Unknown option '--prot'; did you mean --port?"],
+    [
+      "a port that is none",
+      ["serve", "--port", "99999"],
+      "Option '-p, --port <number>' argument '99999' is invalid. It is a number from 0 to 65535; --help tells what there is",
+    ],
+    [
+      "a missing argument",
+      ["call"],
+      "Missing required argument 'tool'; --help tells what there is",
+    ],
+    [
+      "arguments that are no object",
+      ["call", "x", "[1]"],
+      `Cannot use the arguments: they are no object; write them as '{"name": "value"}'`,
+    ],
+    [
+      "an address that is none",
+      ["call", "x", "--url", "nowhere"],
+      'Cannot call "nowhere": it is no address; write it as http://127.0.0.1:7411/mcp',
+    ],
+    [
+      "a header that is none",
+      ["call", "x", "--url", "http://127.0.0.1:9", "--header", "s3cret"],
+      'Cannot use a header: write it as "Name: value"',
+    ],
+    [
+      "a tool that is not there",
+      ["call", "advize", tools],
+      'Cannot call "advize": there is no such tool; there is advise, nobody_there, refuse, register, visit',
+    ],
+    [
+      "a project without a name",
+      ["new", "My Tools"],
+      'Cannot create "My Tools": use lower-case letters, digits, dots and dashes, as in my-tools',
+    ],
+  ];
+  for (const [what, args, sentence] of mistakes) {
+    it(`says what is wrong with ${what}, in one sentence`, function* () {
+      const { code, stdout, stderr } = yield* runProgram(args);
+      assert.deepEqual([code, stdout, stderr.trim()], [2, "", sentence]);
+    });
+  }
+
+  it("completes commands, flags, choices, and then files", function* () {
+    const cases: [string[], RegExp][] = [
+      [["ser"], /^serve\t.*\n:4\n$/],
+      [["serve", "--log"], /^--log-level\t.*\n--log-format\t.*\n:4\n$/],
+      [["install", "v"], /^vscode\t\n:4\n$/],
+      [["serve", ""], /^:0\n$/],
+    ];
+    for (const [words, pattern] of cases) {
+      const { stdout } = yield* runProgram(["complete", "--", ...words]);
+      assert.match(stdout, pattern);
+    }
+    for (const shell of ["bash", "zsh", "fish", "powershell"]) {
+      const { code, stdout } = yield* runProgram(["completions", shell]);
+      assert.equal(code, 0);
+      assert.match(stdout, /parley/);
+    }
+  });
+});
+
+describe("parley tools", () => {
+  it("shows what each takes, may ask and needs", function* () {
+    const { code, stdout } = yield* runProgram(["tools", tools]);
+    assert.equal(code, 0);
+    assert.match(
+      stdout,
+      /^register\n {2}Registers a person\.\n {2}takes\n {4}event {3}text of at least 2 characters/m,
+    );
+    assert.match(stdout, /person {2}name, age, meal, days, newsletter, birthday, pin \(hidden\)/);
+  });
+
+  it("shows it to machines too", function* () {
+    const { stdout } = yield* runProgram(["tools", tools, "--json"]);
+    const register = JSON.parse(stdout).find(({ name }: { name: string }) => name === "register");
+    assert.equal(register.kind, "tool");
+    assert.equal(register.inputSchema.properties.event.minLength, 2);
+    assert.deepEqual(register.asks[0].sensitive, ["pin"]);
+  });
+
+  it("shows those that ship, without a module", function* () {
+    const folder = yield* useFolder();
+    const { code, stdout } = yield* runProgram(["tools"], { cwd: folder });
+    assert.equal(code, 0);
+    for (const file of listFiles("tools", ".ts").filter((file) => file.split("/").length === 2)) {
+      const name = file.slice("tools/".length, -".ts".length);
+      assert.match(stdout, new RegExp(`^${name}\b`, "m"), `src/main.ts does not ship ${file}`);
+    }
+  });
+});
+
+describe("the modules", () => {
+  const cases: [string, { [name: string]: string }, string[], RegExp][] = [
+    ["is not there", {}, ["none.ts"], /^Cannot load "none\.ts": there is no such file or folder$/],
+    [
+      "is no program",
+      { "a.ts": "const x = ;" },
+      ["a.ts"],
+      /^Cannot load "a\.ts": .*line 1, column 11\)$/,
+    ],
+    [
+      "throws",
+      { "a.ts": 'throw new Error("no luck")' },
+      ["a.ts"],
+      /^Cannot load "a\.ts": no luck \(line 1/,
+    ],
+    [
+      "exports nothing of use",
+      { "a.ts": "export const x = 1;" },
+      ["a.ts"],
+      /^Cannot serve "a\.ts": it exports no tool, prompt or resource; export what createMcpTool/,
+    ],
+    [
+      "exports a tool that is not finished",
+      {
+        "a.ts": 'import { createMcpTool } from "parley-mcp"; export const x = createMcpTool("x");',
+      },
+      ["a.ts"],
+      /end each tool with \.execute\(…\) or \.handoff\(…\)$/,
+    ],
+    [
+      "is an empty folder",
+      {},
+      ["."],
+      /^Cannot load "\.": the folder has no TypeScript or JavaScript in it$/,
+    ],
+    [
+      "has a name twice",
+      { "a.ts": tool("same"), "b.ts": tool("same") },
+      ["a.ts", "b.ts"],
+      /^Cannot serve tool "same" of b\.ts: a\.ts has one of that name too; rename one of them$/,
+    ],
+  ];
+  for (const [what, files, args, pattern] of cases) {
+    it(`are refused in one sentence when one ${what}`, function* () {
+      const folder = yield* useFolder();
+      for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+      const { code, stdout, stderr } = yield* runProgram(["serve", ...args], { cwd: folder });
+      assert.deepEqual([code, stdout], [1, ""]);
+      assert.match(stderr.trim(), pattern);
+    });
+  }
+
+  it("find our packages from anywhere, and each other", function* () {
+    const folder = yield* useFolder();
+    writeFileSync(
+      join(folder, "helper.ts"),
+      `
+      import { ToolError } from "parley-mcp";
+      export class Special extends ToolError {}
+    `,
+    );
+    writeFileSync(
+      join(folder, "tool.ts"),
+      `
+      import { sleep } from "effection";
+      import { createMcpTool, ToolError } from "parley-mcp";
+      import { z } from "zod";
+      import * as v3 from "zod/v3";
+      import { Special } from "./helper.ts";
+      export default [createMcpTool("far").description("Far away.")
+        .parameters(z.object({ a: z.string() }))
+        .execute(function* ({ a }) {
+          yield* sleep(1);
+          throw new Special(a + (new Special("") instanceof ToolError) + typeof v3.z.string);
+        })];
+    `,
+    );
+    const { code, stdout } = yield* runProgram(["call", "far", '{"a":"said "}', "tool.ts"], {
+      cwd: folder,
+    });
+    // Told to the model, so it was our own class that was thrown.
+    assert.deepEqual([code, stdout], [1, "said truefunction\n"]);
+  });
+
+  it("may be folders, whose tests are left alone", function* () {
+    const folder = yield* useFolder();
+    writeFileSync(join(folder, "a.ts"), tool("one"));
+    writeFileSync(join(folder, "b.js"), tool("two"));
+    writeFileSync(join(folder, "a.test.ts"), 'throw new Error("a test")');
+    writeFileSync(join(folder, "notes.md"), "# Notes");
+    const { stdout } = yield* runProgram(["tools", ".", "--json"], { cwd: folder });
+    assert.deepEqual(JSON.parse(stdout).map(({ name }: { name: string }) => name), ["one", "two"]);
+  });
+});
+
+function tool(name: string): string {
+  return `import { createMcpTool } from "parley-mcp";
+    export const it = createMcpTool("${name}").description("A tool.").execute(function* () {});`;
+}
+
+describe("parley call without a terminal", () => {
+  it("prints the result", function* () {
+    const echo = join(root, "tests/stdio/tools.ts");
+    const { code, stdout } = yield* runProgram(["call", "echo", '{"text":"hello"}', echo]);
+    assert.deepEqual([code, stdout], [0, "hello\n"]);
+  });
+
+  it("prints all of it as JSON for machines", function* () {
+    const { code, stdout } = yield* runProgram(["call", "refuse", tools, "--json"]);
+    assert.equal(code, 1);
+    assert.deepEqual(JSON.parse(stdout), {
+      content: [{ type: "text", text: "The shop is closed." }],
+      isError: true,
+    });
+  });
+
+  it("says what it would have asked, and fails", function* () {
+    const { code, stdout, stderr } = yield* runProgram([
+      "call",
+      "register",
+      '{"event":"it"}',
+      tools,
+    ]);
+    assert.deepEqual([code, stdout], [1, ""]);
+    assert.match(stderr, /^25% Looking for a place$/m);
+    assert.match(stderr, /^The tool asks: Who comes to it\?$/m);
+    assert.match(stderr, /^ {2}meal: one of meat, fish$/m);
+    assert.match(stderr, /^Cannot answer: there is no terminal to ask at; /m);
+  });
+
+  it("says the same of what it would have asked the model", function* () {
+    const env = { PARLEY_MODEL: undefined };
+    const { code, stderr } = yield* runProgram(["call", "advise", tools], { env });
+    assert.equal(code, 1);
+    assert.match(stderr, /^The tool asks the model: What is the capital of Styria\?$/m);
+    assert.match(stderr, /set PARLEY_MODEL/);
+  });
+
+  it("lets the tool say which arguments are missing", function* () {
+    const { code, stdout } = yield* runProgram(["call", "register", tools]);
+    assert.equal(code, 1);
+    assert.match(stdout, /"event": is required/);
+  });
+
+  it("says that nobody listens", function* () {
+    const { code, stderr } = yield* runProgram(["call", "x", "--url", "http://127.0.0.1:9999"]);
+    assert.equal(code, 1);
+    assert.match(stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9999\/mcp: nobody listens there/);
+  });
+});
