@@ -171,6 +171,26 @@ describe("a sensitive field", () => {
     assert.deepEqual(request.sensitive, ["password", "pin"]);
   });
 
+  it("is not quoted to anybody by what its schema says of it", async () => {
+    const strict = createMcpTool("unlock").description("d")
+      .elicits({
+        code: {
+          response: z.object({
+            pin: z.string().refine(() => false, { error: ({ input }) => `bad ${input}` }),
+          }),
+          sensitive: ["pin"],
+        },
+      })
+      .execute(function* (_params, ctx) {
+        return (yield* ctx.elicit("code", { message: "Code?" })).action;
+      });
+    const { text, events } = await testTool(strict, {}, {
+      elicit: { code: { action: "accept", content: { pin: "4711" } } },
+    });
+    assert.match(text, /"pin": is not valid/);
+    assert.doesNotMatch(JSON.stringify(events), /4711/);
+  });
+
   it("does not show when its answer does not fit", async () => {
     const wrong: unknown[] = [
       { user: "ada", password: "hunter2" },

@@ -3,8 +3,8 @@ import { z } from "zod";
 import {
   createManualClock,
   createMcpTool,
-  LiveToolSessionRegistry,
   InMemoryToolSessionStore,
+  LiveToolSessionRegistry,
   SampleError,
   type SamplingProvider,
 } from "../../src/mod.ts";

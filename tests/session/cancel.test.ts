@@ -153,6 +153,25 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
+    "leaves whatever the tool enters after it was cancelled in its own step",
+    withRegistry(async ({ open, registry }) => {
+      for (const promoted of [false, true]) {
+        const log: string[] = [];
+        const session = open(tool(function* (ctx) {
+          if (promoted) yield* spawn(() => suspend());
+          registry.find(ctx.sessionId)!.halt("now");
+          yield* action(() => {
+            log.push("entered");
+            return () => log.push("left");
+          });
+        }));
+        assert.equal((await ended(session)).status, "cancelled");
+        assert.ok(["", "entered,left"].includes(log.join()), log.join());
+      }
+    }),
+  );
+
+  it(
     "may be called by the tool itself",
     withRegistry(async ({ open, registry }) => {
       const session = open(tool(function* (ctx) {

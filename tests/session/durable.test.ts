@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { all, type Operation, race } from "effection";
+import { all, type Operation, race, run, until as wait } from "effection";
 import { z } from "zod";
 import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
 import type { RegistryOptions } from "../../src/session/registry-options.ts";
@@ -372,6 +372,69 @@ describe("a durable tool that leaves memory", () => {
       const back = await taken(servers.start(tool), id);
       respond(back, "a", 4);
       assert.equal(await textOf(back), "4");
+    }),
+  );
+
+  it(
+    "is taken up only once it has left, however long its finally blocks take",
+    withServers(async (servers) => {
+      let leave!: () => void;
+      const leaving = new Promise<void>((resolve) => leave = resolve);
+      const tool = durable(function* (ctx) {
+        try {
+          return (yield* ctx.elicit("a", { message: "?" })).content.n;
+        } finally {
+          yield* wait(leaving);
+        }
+      });
+      const registry = servers.start(tool);
+      const session = registry.open(tool, {});
+      registry.suspend(session);
+      const looking = taken(registry, session.id);
+      await idle();
+      assert.equal(session.suspending, true);
+      leave();
+      const back = await looking;
+      assert.notEqual(back, session);
+      respond(back, "a", 5);
+      assert.equal(await textOf(back), "5");
+    }),
+  );
+
+  it(
+    "can still be asked how it stands, be cancelled, and be acquired",
+    withServers(async (servers) => {
+      const tool = durable(function* (ctx) {
+        return (yield* ctx.elicit("a", { message: "?" })).content.n;
+      });
+      const registry = servers.start(tool, { passivateAfter: 1_000 });
+      const [one, two] = [registry.open(tool, {}), registry.open(tool, {})];
+      servers.clock.advance(1_000);
+      await until(() => registry.counts.live === 0);
+      assert.equal(await run(() => one.status()), "awaiting_elicit");
+      const back = await run(() => registry.acquire(one.id));
+      assert.equal(back.id, one.id);
+      await run(() => two.cancel("no longer wanted"));
+      const ended = await run(() => registry.get(two.id));
+      assert.equal(await run(() => ended!.status()), "cancelled");
+    }),
+  );
+
+  it(
+    "stays while somebody reads along",
+    withServers(async (servers) => {
+      const tool = durable(function* (ctx) {
+        return (yield* ctx.elicit("a", { message: "?" })).content.n;
+      });
+      const registry = servers.start(tool, { passivateAfter: 1_000 });
+      const session = registry.open(tool, {});
+      const stop = session.log.watch(() => {});
+      servers.clock.advance(5_000);
+      await idle();
+      assert.equal(registry.counts.live, 1);
+      stop();
+      servers.clock.advance(1_000);
+      await until(() => registry.counts.live === 0);
     }),
   );
 

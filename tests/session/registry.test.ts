@@ -363,3 +363,29 @@ describe("ToolSessionRegistry.close()", () => {
     await destroy();
   });
 });
+
+describe("the room in a registry", () => {
+  it("is not all for one named caller", async () => {
+    const registry = new LiveToolSessionRegistry({ maxSessions: 10, maxSessionsPerPrincipal: 2 });
+    const open = (principal: string) => registry.open(askTool, {}, { principal });
+    const mine = [open("mallory"), open("mallory")];
+    assert.throws(() => open("mallory"), SessionLimitError);
+    open("alice");
+    mine[0]!.halt("no longer wanted");
+    await ended(mine[0]!);
+    open("mallory");
+    for (let i = 0; i < 5; i++) open("");
+    await registry.close();
+  });
+
+  it("is made by those that nobody was promised, first", async () => {
+    const registry = new LiveToolSessionRegistry({ maxFinished: 2, clock: createManualClock() });
+    const [promised, other] = [registry.open(askTool, {}), registry.open(askTool, {})];
+    promised.keepUntil = Infinity;
+    for (const session of [promised, other]) session.halt("over");
+    registry.open(done, {});
+    assert.equal(registry.find(promised.id), promised);
+    assert.equal(registry.find(other.id), undefined);
+    await registry.close();
+  });
+});

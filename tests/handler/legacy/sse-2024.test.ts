@@ -62,6 +62,30 @@ describe("HTTP+SSE", () => {
     });
   });
 
+  it("shows progress as a sign of life to a caller that asked for progress", async () => {
+    const { tool, runs } = handTool();
+    await serving({ serve: [tool], legacySse }, async ({ fetch, clock }) => {
+      const { client, stream } = await connect(fetch);
+      await client.post({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "hand", arguments: {}, _meta: { progressToken: "t" } },
+      });
+      const seen: number[] = [];
+      for (let beat = 0; beat < 3; beat++) {
+        clock.advance(20_000);
+        const { params } = await stream.expect("notifications/progress");
+        assert.equal(params.progressToken, "t");
+        seen.push(params.progress);
+      }
+      assert.ok(seen[0]! < seen[1]! && seen[1]! < seen[2]!, `${seen}`);
+      runs[0]!.finish();
+      assert.equal((await stream.message())?.id, 1);
+      await stream.leave();
+    });
+  });
+
   it("refuses what the other transport refuses", () =>
     serving({ serve: [echo], legacySse }, async ({ fetch, parley }) => {
       const { client, stream } = await connect(fetch);
