@@ -56,7 +56,7 @@ describe("README.md", () => {
     const { dependencies, scripts } = JSON.parse(readText("package.json"));
     for (const name of Object.keys(dependencies)) assert.ok(readme.includes(`\`${name}\``), name);
     const tasks = Array.from(readme.matchAll(/deno task (\w+)/g), ([, task = ""]) => task);
-    assert.deepEqual(tasks, ["start", "test"]);
+    assert.deepEqual(tasks, ["start", "test", "compile"]);
     for (const task of tasks) assert.ok(task in scripts, task);
   });
 });

@@ -1,8 +1,20 @@
 /** What the server says it can do; the same in both eras, except where they differ. */
 import type { JsonObject } from "../content.ts";
+import type { Catalog } from "../tool/catalog.ts";
 import type { ServerCore } from "./core.ts";
 
+/** Made once for each state of the catalog: every modern request looks here. */
+const made = new WeakMap<Catalog, { readonly version: number; readonly value: JsonObject }>();
+
 export function serverCapabilities({ catalog }: ServerCore): JsonObject {
+  const known = made.get(catalog);
+  if (known?.version === catalog.version) return known.value;
+  const value = capabilitiesOf(catalog);
+  made.set(catalog, { version: catalog.version, value });
+  return value;
+}
+
+function capabilitiesOf(catalog: Catalog): JsonObject {
   const completes = [...catalog.prompts.values(), ...catalog.resources.values()]
     .some(({ completers }) => completers.size > 0);
   return {

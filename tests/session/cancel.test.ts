@@ -159,12 +159,15 @@ describe("ToolSession.cancel()", () => {
         const log: string[] = [];
         const session = open(tool(function* (ctx) {
           if (promoted) yield* spawn(() => suspend());
+          yield* ctx.elicit("n", { message: "?" });
           registry.find(ctx.sessionId)!.halt("now");
           yield* action(() => {
             log.push("entered");
             return () => log.push("left");
           });
         }));
+        await until(() => session.openRequests().length === 1);
+        accept(session, { n: 1 });
         assert.equal((await ended(session)).status, "cancelled");
         assert.ok(["", "entered,left"].includes(log.join()), log.join());
       }
