@@ -68,10 +68,12 @@ type Next = (specifier: string, context: unknown) => Resolved;
 
 function registerHooks(modules: OwnModules): void {
   const { registerHooks } = process.getBuiltinModule("node:module") as unknown as ModuleHooks;
+  // Looked up before there are hooks: on Node, to look them up later would lead back here.
+  const urls = new Map(Object.entries(modules).map(([name, { url }]) => [name, url()]));
   registerHooks({
     resolve(specifier, context, next) {
-      const own = Object.hasOwn(modules, specifier) ? modules[specifier] : undefined;
-      if (own) return { url: own.url(), shortCircuit: true };
+      const own = urls.get(specifier);
+      if (own !== undefined) return { url: own, shortCircuit: true };
       const found = next(specifier, context);
       if (isUnfound(specifier, context.parentURL, found.url)) {
         throw new Error(

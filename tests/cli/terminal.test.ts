@@ -96,6 +96,7 @@ describe("colours", () => {
   inTerminal("are there in a terminal", function* () {
     const terminal = yield* useTerminal(["--help"]);
     assert.equal(yield* exitCode(terminal), 0);
+    // deno-lint-ignore no-control-regex
     assert.match(terminal.program.stdout, /\x1b\[36m/);
   });
 
@@ -103,6 +104,7 @@ describe("colours", () => {
     for (const args of [["--help"], ["tools", tools], ["serve", "--nonsense"]]) {
       const terminal = yield* useTerminal(args, { env: { NO_COLOR: "1" } });
       yield* exitCode(terminal);
+      // deno-lint-ignore no-control-regex
       assert.doesNotMatch(terminal.program.stdout, /\x1b\[\d+m/, args.join(" "));
     }
   });

@@ -30,14 +30,14 @@ const HEADERS = {
   "mcp-method": "tools/call",
 };
 
-function body(name: string, text = ""): string {
+function body(name: string, args = {}): string {
   return JSON.stringify({
     jsonrpc: "2.0",
     id: 1,
     method: "tools/call",
     params: {
       name,
-      arguments: { text },
+      arguments: args,
       _meta: {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -67,7 +67,7 @@ export async function noticesLeaving(address: string, halted: () => Promise<void
 export async function takesBodies(address: string): Promise<void> {
   const headers = { ...HEADERS, "mcp-name": "echo" };
   const post = (text: string) =>
-    fetch(address, { method: "POST", headers, body: body("echo", text) });
+    fetch(address, { method: "POST", headers, body: body("echo", { text }) });
   const text = "ä✓".repeat(300_000);
   const echoed = await (await post(text)).json();
   assert.equal(echoed.result.content[0].text, text);

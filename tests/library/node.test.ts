@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
-import { clientCases } from "../stdio/client-cases.ts";
+import { officialCases } from "../stdio/client-cases.ts";
 import { builtPackage, useNode } from "../support/built.ts";
 import { useFolder } from "../support/folder.ts";
 import { type Program, runProgram, type Start, useProgram } from "../support/program.ts";
@@ -61,7 +61,7 @@ describe("the package on Node", () => {
 });
 
 describe("the program on Node", () => {
-  clientCases(onNode);
+  officialCases(onNode);
 
   it("loads TypeScript from anywhere, with our packages in it", function* () {
     const folder = yield* useFolder();

@@ -16,7 +16,8 @@ import type { Start } from "../support/program.ts";
 const MODULES = ["tests/support/multi-round-tool.ts", "tests/stdio/tools.ts"]
   .map((file) => join(root, file));
 
-export function clientCases(start: () => Start): void {
+/** The official clients, with a tool that asks and asks. */
+export function officialCases(start: () => Start): void {
   const stdio = (): Start => [...start(), "stdio", ...MODULES];
   const clients: [string, string, () => Promise<Official>][] = [
     ["the official v1 client", "2025-11-25", () => startV1(stdio())],
@@ -43,21 +44,29 @@ export function clientCases(start: () => Start): void {
       });
     });
   }
+}
 
-  for (const era of ["legacy", "modern"]) {
-    it(`serves the Inspector's command line, ${era} era`, async () => {
-      installPeers();
-      const inspect = (...args: string[]) => inspector(stdio(), era, args);
-      const { tools } = await inspect("tools/list");
-      assert.ok((tools as { name: string }[]).some(({ name }) => name === "plan_trip"));
-      const call = await inspect("tools/call", "--tool-name", "echo", "--tool-arg", "text=hello");
-      assert.deepEqual(call.content, [{ type: "text", text: "hello" }]);
-      // It can answer no questions; the model is told what to do instead.
-      const asked = await inspect("tools/call", "--tool-name", "add", "--tool-arg", "a=1");
-      assert.equal(asked.isError, true);
-      assert.match(JSON.stringify(asked.content), /use a client that supports it/);
-    }, { within: 60_000 });
-  }
+/** The Inspector's command line, which can answer no questions. */
+export function inspectorCases(start: () => Start): void {
+  const inspect = (era: string, ...args: string[]) =>
+    inspector([...start(), "stdio", ...MODULES], era, args);
+
+  it("serves the Inspector's command line, legacy era", async () => {
+    installPeers();
+    const { tools } = await inspect("legacy", "tools/list");
+    assert.ok((tools as { name: string }[]).some(({ name }) => name === "plan_trip"));
+    const echo = ["--tool-name", "echo", "--tool-arg", "text=hello"];
+    const { content } = await inspect("legacy", "tools/call", ...echo);
+    assert.deepEqual(content, [{ type: "text", text: "hello" }]);
+  }, { within: 60_000 });
+
+  it("serves the Inspector's command line, modern era, and says what it lacks", async () => {
+    installPeers();
+    const add = ["--tool-name", "add", "--tool-arg", "a=1"];
+    const { isError, content } = await inspect("modern", "tools/call", ...add);
+    assert.equal(isError, true);
+    assert.match(JSON.stringify(content), /use a client that supports it/);
+  }, { within: 60_000 });
 }
 
 /** What the Inspector prints. It keeps its own files out of the way. */

@@ -1,5 +1,8 @@
 import { describe } from "../suite.ts";
 import { fromSource } from "../support/program.ts";
-import { clientCases } from "./client-cases.ts";
+import { inspectorCases, officialCases } from "./client-cases.ts";
 
-describe("parley stdio", () => clientCases(fromSource));
+describe("parley stdio", () => {
+  officialCases(fromSource);
+  inspectorCases(fromSource);
+});

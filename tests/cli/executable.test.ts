@@ -1,0 +1,114 @@
+/**
+ * The compiled file, which needs nothing else. Bun compiles it; where Deno's base
+ * binary cannot be had, `deno task compile` says so.
+ */
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { until } from "effection";
+import { cpSync, mkdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { listFiles, root } from "../harness/files.ts";
+import { installPeers, peerCommand } from "../harness/peers.ts";
+import { currentRuntime } from "../harness/toolchain.ts";
+import { servesBothEras } from "../library/mounted-cases.ts";
+import { describe, it } from "../suite.ts";
+import { inspectorCases, officialCases } from "../stdio/client-cases.ts";
+import { builtExecutable } from "../support/built.ts";
+import { useFolder } from "../support/folder.ts";
+import { runProgram, useProgram } from "../support/program.ts";
+import { projectCases, typeCases } from "./project-cases.ts";
+import { terminalCases } from "./terminal-cases.ts";
+
+/** It is the same file whichever runtime starts it. */
+const isHere = currentRuntime() === "bun";
+
+/** With nothing in its reach that it could borrow. */
+const bare = { PATH: "/nonexistent", HOME: "/nonexistent", NODE_PATH: "" };
+
+if (!isHere) {
+  it.skip("the executable (SKIPPED on Deno: the suite on Bun tests the same file)");
+} else {
+  describe("the executable", () => {
+    it("is one file, with the tools that ship inside", function* () {
+      const folder = yield* useFolder();
+      const [file] = builtExecutable();
+      const copy = join(folder, "parley");
+      cpSync(file, copy);
+      const { code, stdout } = yield* runProgram(["tools", "--json"], {
+        start: [copy],
+        cwd: folder,
+        env: bare,
+      });
+      assert.equal(code, 0);
+      const names = JSON.parse(stdout).map(({ name }: { name: string }) => name);
+      const shipped = listFiles("tools", ".ts").map((path) => path.slice(6, -3));
+      assert.deepEqual(names, shipped.filter((name) => !name.includes("/")));
+    }, { within: 60_000 });
+
+    it("serves over HTTP, with modules from its command line, and ends well", function* () {
+      const folder = yield* useFolder();
+      mkdirSync(join(folder, "tools"));
+      cpSync(join(root, "tests/support/multi-round-tool.ts"), join(folder, "tools/trip.ts"));
+      const program = yield* useProgram(["serve", "tools", "--port", "0"], {
+        start: builtExecutable(),
+        cwd: folder,
+        env: bare,
+      });
+      const [address] = yield* until(program.says(/http:\S+\/mcp/));
+      yield* until(servesBothEras(address));
+      if (process.platform === "win32") return;
+      program.signal("SIGTERM");
+      assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+    });
+
+    it("writes nothing but the protocol to stdout", function* () {
+      const program = yield* useProgram(["stdio", join(root, "tests/stdio/tools.ts")], {
+        start: builtExecutable(),
+      });
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } };
+      program.send({ id: 0, method: "initialize", params });
+      program.send({ id: 1, method: "tools/call", params: { name: "noisy" } });
+      yield* until(program.says(/"id":1,.*\n/, "stdout"));
+      program.child.stdin.end();
+      assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+      assert.deepEqual(program.messages.map(({ id }) => id), [0, 1]);
+      assert.equal(program.stderr.match(/NOISE/g)?.length, 10, program.stderr);
+    });
+
+    it("bundles itself into a file that the official tool accepts and that runs", function* () {
+      installPeers();
+      const folder = yield* useFolder();
+      const made = yield* runProgram(["bundle", "--out", "it.mcpb"], {
+        start: builtExecutable(),
+        cwd: folder,
+      });
+      assert.equal(made.code, 0, made.stderr);
+      const [path, file] = peerCommand("mcpb");
+      const mcpb = (...args: string[]) => {
+        const { status, stdout, stderr } = spawnSync(path, [file, ...args], { cwd: folder });
+        assert.equal(status, 0, `${stdout}${stderr}`);
+      };
+      mcpb("unpack", "it.mcpb", "out");
+      mcpb("validate", "out/manifest.json");
+      const { server } = JSON.parse(readFileSync(join(folder, "out/manifest.json"), "utf8"));
+      const inside = (word: string) => word.replace("${__dirname}", join(folder, "out"));
+      const { command, args } = server.mcp_config;
+      assert.ok(statSync(inside(command)).size > 1e6);
+      const program = yield* useProgram(args.map(inside), { start: [inside(command)] });
+      const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } };
+      program.send({ id: 0, method: "initialize", params });
+      yield* until(program.says(/"serverInfo"/, "stdout"));
+    }, { within: 120_000 });
+
+    officialCases(builtExecutable);
+    inspectorCases(builtExecutable);
+  });
+
+  describe("the executable's parley new", () => {
+    projectCases(builtExecutable);
+    typeCases(builtExecutable);
+  });
+
+  describe("the executable's parley call", () => terminalCases(builtExecutable));
+}
