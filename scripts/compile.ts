@@ -11,6 +11,7 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { PACKED } from "../src/host/own-packages.ts";
+import { PATIENCE } from "../src/host/warm-up.ts";
 import { listFiles, readText, root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
 
@@ -42,6 +43,10 @@ function compileWithBun(): void {
     "--bytecode",
     "--splitting",
     "--format=esm",
+    // What lies in the folder where it is started must not change what it does.
+    "--no-compile-autoload-dotenv",
+    "--no-compile-autoload-bunfig",
+    `--compile-jit-policy=${PATIENCE}`,
     "--loader=.bin:file",
     ...target,
     `--outfile=${out}`,

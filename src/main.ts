@@ -5,7 +5,6 @@ import { isDefinition } from "./cli/definitions.ts";
 import { runCommandLine } from "./cli/program.ts";
 import { Terminal } from "./cli/terminal.ts";
 import type { OwnModules } from "./host/own-modules.ts";
-import { ownPackages } from "./host/own-packages.ts";
 import type { Definition } from "./tool/types.ts";
 
 /** What is served where no module is named. */
@@ -48,6 +47,9 @@ process.exit(
     terminal: new Terminal(),
     shipped,
     own,
-    packages: () => ownPackages(manifest.name, own["parley-mcp"]!.url),
+    packages: async () => {
+      const { ownPackages } = await import("./host/own-packages.ts");
+      return await ownPackages(manifest.name, own["parley-mcp"]!.url);
+    },
   }),
 );

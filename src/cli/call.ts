@@ -3,6 +3,7 @@ import { ensure, type Operation, race, scoped, until } from "effection";
 import { existsSync } from "node:fs";
 import type { JsonObject } from "../content.ts";
 import type { ToolResult } from "../events.ts";
+import { startIsOver } from "../host/warm-up.ts";
 import { isObject } from "../protocol/json-rpc.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import { AtTerminal } from "./at-terminal.ts";
@@ -103,6 +104,7 @@ function* callOwn(
   const tool = tools.find((one) => one.name === name);
   if (!tool) throw unknownTool(name, tools);
   const given = args ?? (yield* askArguments(name, tool.parameters.json, person, surroundings));
+  startIsOver();
   return yield* callHere(tool, given, person);
 }
 

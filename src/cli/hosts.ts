@@ -2,9 +2,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-
-export const HOST_NAMES = ["claude-desktop", "claude-code", "vscode", "cursor"] as const;
-export type HostName = typeof HOST_NAMES[number];
+import type { HostName } from "./host-names.ts";
 
 /** A server, as the app starts it or finds it. */
 export type ServerEntry =

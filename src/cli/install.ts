@@ -2,14 +2,8 @@
 import { resolve } from "node:path";
 import { selfCommand } from "../host/self.ts";
 import { readIfThere, replaceFile, withValue } from "./config-file.ts";
-import {
-  type Host,
-  type HostName,
-  HOSTS,
-  type Machine,
-  type ServerEntry,
-  thisMachine,
-} from "./hosts.ts";
+import type { HostName } from "./host-names.ts";
+import { type Host, HOSTS, type Machine, type ServerEntry, thisMachine } from "./hosts.ts";
 import { loadDefinitions } from "./load.ts";
 import { messageOf, Problem, USAGE } from "./problem.ts";
 import type { Surroundings } from "./surroundings.ts";

@@ -1,13 +1,9 @@
-/** The commands, their flags and their help. Each command is loaded when it is used. */
-import { type Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
+/** One command line, from its words to its exit code. */
+import { type Argument, Command, CommanderError } from "commander";
 import { type Operation, run } from "effection";
-import { HOST_NAMES } from "./hosts.ts";
-import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
+import { COMMANDS } from "./commands.ts";
 import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
 import type { Surroundings } from "./surroundings.ts";
-
-const MODULES =
-  "TypeScript or JavaScript files, or folders of them, that export tools, prompts or resources; without any, the tools that ship with Parley";
 
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(
@@ -16,7 +12,7 @@ export async function runCommandLine(
 ): Promise<number> {
   const { terminal } = surroundings;
   let exitCode = 0;
-  const program = createProgram(surroundings, (code) => exitCode = code);
+  const program = createProgram(args, surroundings, (code) => exitCode = code);
   try {
     if (COMPLETING.includes(args[0]!)) {
       const { complete } = await import("./completions.ts");
@@ -47,7 +43,11 @@ function explain(error: unknown, { terminal }: Surroundings): number {
 
 type Done = (exitCode: number) => void;
 
-function createProgram(surroundings: Surroundings, done: Done): Command {
+function createProgram(
+  [first]: readonly string[],
+  surroundings: Surroundings,
+  done: Done,
+): Command {
   const { terminal, version } = surroundings;
   const finish = async (code: Promise<number>) => done(await code);
   const operate = (operation: () => Operation<number>) => finish(run(operation));
@@ -78,130 +78,11 @@ function createProgram(surroundings: Surroundings, done: Done): Command {
     .exitOverride()
     .addHelpText("after", EXAMPLES);
 
-  program.command("serve")
-    .summary("serve tools over HTTP")
-    .description("Serves tools over HTTP, to any number of clients, until Ctrl-C.")
-    .argument("[module...]", MODULES)
-    .addOption(
-      new Option("-p, --port <number>", "where to listen; 0 for any free port")
-        .env("PORT").argParser(toPort).default(7411),
-    )
-    .addOption(
-      new Option("--host <address>", "on which address; 0.0.0.0 for all of this machine's")
-        .env("HOST").default("127.0.0.1"),
-    )
-    .option(
-      "--allow-host <name>",
-      "a name under which clients may call, besides localhost; * for any (repeatable)",
-      collect,
-    )
-    .option(
-      "--allow-origin <origin>",
-      "an origin whose web pages may call, such as https://example.com (repeatable)",
-      collect,
-    )
-    .option("--legacy-sse", "also serve the HTTP+SSE transport of 2024-11-05, at /sse")
-    .addOption(
-      new Option("--grace <seconds>", "how long calls may go on after Ctrl-C")
-        .argParser(toSeconds).default(10),
-    )
-    .addOption(logLevel("info"))
-    .addOption(logFormat())
-    .action(async (modules, options) => {
-      const { serve } = await import("./serve.ts");
-      await operate(() => serve(modules, options, surroundings));
-    });
-
-  program.command("stdio")
-    .summary("serve tools on stdin and stdout, as desktop apps want it")
-    .description(
-      "Serves tools to one client on stdin and stdout. Claude Desktop, VS Code, Cursor and others start it by themselves; `parley install` tells them how.",
-    )
-    .argument("[module...]", MODULES)
-    .addOption(logLevel("warning"))
-    .addOption(logFormat())
-    .action(async (modules, options) => {
-      const { stdio } = await import("./stdio.ts");
-      await operate(() => stdio(modules, options, surroundings));
-    });
-
-  program.command("tools")
-    .summary("show the tools, what they take and what they ask")
-    .description("Shows the tools with their parameters, what they may ask, and what they need.")
-    .argument("[module...]", MODULES)
-    .option("--json", "as JSON")
-    .action(async (modules, options) => {
-      const { tools } = await import("./tools.ts");
-      await finish(tools(modules, options, surroundings));
-    });
-
-  program.command("call")
-    .summary("call a tool, and answer its questions here")
-    .description("Calls a tool, here or on a server, and puts its questions to you.")
-    .argument("<tool>", "the name of the tool")
-    .argument("[arguments]", "what to call it with, as JSON; asked for if it is missing")
-    .argument("[module...]", MODULES)
-    .option("--url <address>", "call it on this server, such as http://127.0.0.1:7411/mcp")
-    .option("--header <line>", 'a header for the server, "Name: value" (repeatable)', collect)
-    .addOption(
-      new Option("--model <who>", "who answers the tool's questions to the model")
-        .choices(["auto", "me"]).default("auto"),
-    )
-    .option("--json", "print the whole result as JSON, and nothing else on stdout")
-    .action(async (tool, args, modules, options) => {
-      const { call } = await import("./call.ts");
-      await operate(() => call({ tool, args, modules }, options, surroundings));
-    });
-
-  program.command("install")
-    .summary("tell an app on this machine about the tools")
-    .description("Adds the tools to an app's configuration. What is there stays, with a backup.")
-    .addArgument(program.createArgument("<app>", "which app").choices(HOST_NAMES))
-    .argument("[module...]", MODULES)
-    .option("--name <name>", "what the app calls it", "parley")
-    .option("--project", "for the project in this folder only, where the app can do that")
-    .option("--url <address>", "a server that is running, instead of one that the app starts")
-    .option("--print", "show what would be written, and write nothing")
-    .action(async (app, modules, options) => {
-      const { install } = await import("./install.ts");
-      await finish(install(app, modules, options, surroundings));
-    });
-
-  program.command("bundle")
-    .summary("make an .mcpb file, to be opened with Claude Desktop")
-    .description("Makes an .mcpb bundle of this program and the tools, to be installed by a click.")
-    .argument("[module...]", MODULES)
-    .option("-o, --out <file>", "where to write it; NAME-VERSION.mcpb unless told")
-    .option("--name <name>", "what the bundle is called", "parley")
-    .option("--executable <file>", "the compiled program, where this is not one itself")
-    .action(async (modules, options) => {
-      const { bundle } = await import("./bundle.ts");
-      await finish(bundle(modules, options, surroundings));
-    });
-
-  program.command("new")
-    .summary("write a small project with one tool and its test")
-    .argument("<name>", "of the project and its folder, such as my-tools")
-    .action(async (name) => {
-      const { createProject } = await import("./new.ts");
-      await finish(createProject(name, surroundings));
-    });
-
-  program.command("test")
-    .summary("run the tests of a project")
-    .argument("[file...]", "parts of test files' names; all of them unless told")
-    .action(async (files) => {
-      const { test } = await import("./test.ts");
-      await operate(() => test(files));
-    });
-
-  program.command("completions")
-    .summary("print completions for a shell")
-    .description(
-      "Prints completions for a shell, to be loaded by it:\n\n  source <(parley completions bash)",
-    )
-    .addArgument(program.createArgument("<shell>", "which shell").choices(SHELLS));
-
+  const known = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : undefined;
+  // Only the one that is used: to describe all the others takes longer than to run it.
+  for (const name of known ?? Object.keys(COMMANDS)) {
+    COMMANDS[name]!(program, { surroundings, finish, operate });
+  }
   return program;
 }
 
@@ -212,36 +93,8 @@ Examples:
   parley call plan_dinner          call a tool that ships with Parley
   parley install claude-desktop    let Claude Desktop use the tools`;
 
-const SHELLS = ["zsh", "bash", "fish", "powershell"];
-
 /** The second is what the scripts call that the first prints. */
 const COMPLETING = ["completions", "complete"];
-
-function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
-  return new Option("--log-level <level>", "how much to tell on stderr")
-    .choices(LOG_LEVELS).default(otherwise);
-}
-
-function logFormat(): Option {
-  return new Option("--log-format <format>", "how to write it").choices(LOG_FORMATS)
-    .default("text");
-}
-
-function toPort(text: string): number {
-  const port = Number(text);
-  if (/^\d+$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("It is a number from 0 to 65535.");
-}
-
-function toSeconds(text: string): number {
-  const seconds = Number(text);
-  if (/^\d+(\.\d+)?$/.test(text) && seconds <= 3_600) return seconds;
-  throw new InvalidArgumentError("It is a number of seconds, up to 3600.");
-}
-
-function collect(value: string, before: readonly string[] = []): string[] {
-  return [...before, value];
-}
 
 function argumentTerm(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? "…" : ""}`;

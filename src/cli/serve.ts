@@ -3,6 +3,7 @@ import { type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
+import { startIsOver } from "../host/warm-up.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { sealerFrom } from "./key.ts";
@@ -60,6 +61,7 @@ export function* serve(
   } else if (options.logLevel !== "silent") {
     terminal.note(banner({ address, version, serve, provider, terminal }));
   }
+  startIsOver();
   const { value: signal } = yield* signals.next();
   log.say("info", `stopping after ${signal}; once more ends it at once`);
   yield* spawn(function* () {

@@ -2,6 +2,7 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../host/stdout.ts";
+import { startIsOver } from "../host/warm-up.ts";
 import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
@@ -38,6 +39,7 @@ export function* stdio(
     end.abort();
     process.exit(exitCodeOf((yield* signals.next()).value));
   });
+  startIsOver();
   yield* until(parley.stdio({ signal: end.signal }));
   return 0;
 }

@@ -61,11 +61,20 @@ export class Terminal {
 }
 
 const STREAMS = { 0: "stdin", 1: "stdout", 2: "stderr" } as const;
+const found = new Map<number, boolean>();
 
-/** To touch these streams takes its time at the start, so only where there may be a terminal. */
 export function isTerminal(fd: 0 | 1 | 2): boolean {
+  const known = found.get(fd);
+  if (known !== undefined) return known;
+  const is = isCharacterDevice(fd) && process[STREAMS[fd]].isTTY === true;
+  found.set(fd, is);
+  return is;
+}
+
+/** To touch the streams takes its time at the start, so only where there may be a terminal. */
+function isCharacterDevice(fd: number): boolean {
   try {
-    return fstatSync(fd).isCharacterDevice() && process[STREAMS[fd]].isTTY === true;
+    return fstatSync(fd).isCharacterDevice();
   } catch {
     // It is closed.
     return false;

@@ -1,11 +1,11 @@
 /** Serves on whichever runtime this is. */
+import { listen as listenOnBun } from "./bun.ts";
+import { listen as listenOnDeno } from "./deno.ts";
+import { listen as listenOnNode } from "./node.ts";
 import type { Listen } from "./types.ts";
 
-export const listen: Listen = async (fetch, options) => {
-  const { listen } = "Bun" in globalThis
-    ? await import("./bun.ts")
-    : "Deno" in globalThis
-    ? await import("./deno.ts")
-    : await import("./node.ts");
-  return await listen(fetch, options);
-};
+export const listen: Listen = "Bun" in globalThis
+  ? listenOnBun
+  : "Deno" in globalThis
+  ? listenOnDeno
+  : listenOnNode;

@@ -6,7 +6,7 @@
  * takes a hundred.
  */
 import { Buffer } from "node:buffer";
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from "node:crypto";
+import { nodeCrypto } from "./node-crypto.ts";
 
 const VERSION = 1;
 const ID_BYTES = 4;
@@ -20,19 +20,27 @@ interface Key {
 }
 
 export class Sealer {
-  readonly #keys: readonly [Key, ...Key[]];
+  readonly #given: readonly (Uint8Array | string)[];
+  #made: readonly [Key, ...Key[]] | undefined;
 
   /** The first key seals, all of them open. Each is 32 bytes, or a string of any length. */
   constructor(...keys: readonly (Uint8Array | string)[]) {
-    const [first = randomBytes(32), ...rest] = keys;
-    this.#keys = [toKey(first), ...rest.map(toKey)];
+    keys.forEach(checkLength);
+    this.#given = keys;
+  }
+
+  /** Made when they are first needed: hashing takes long to get ready, at the start of a program. */
+  get #keys(): readonly [Key, ...Key[]] {
+    if (this.#made) return this.#made;
+    const [first = nodeCrypto().randomBytes(32), ...rest] = this.#given;
+    return this.#made = [toKey(first), ...rest.map(toKey)];
   }
 
   seal(plain: string, context = ""): string {
     const [key] = this.#keys;
-    const iv = randomBytes(IV_BYTES);
+    const iv = nodeCrypto().randomBytes(IV_BYTES);
     const head = Buffer.concat([Buffer.of(VERSION), key.id]);
-    const cipher = createCipheriv("aes-256-gcm", key.secret, iv);
+    const cipher = nodeCrypto().createCipheriv("aes-256-gcm", key.secret, iv);
     cipher.setAAD(Buffer.concat([head, Buffer.from(context)]));
     const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
     return Buffer.concat([head, iv, body, cipher.getAuthTag()]).toString("base64url");
@@ -49,7 +57,7 @@ export class Sealer {
     if (!key) return undefined;
     const iv = bytes.subarray(HEAD_BYTES, HEAD_BYTES + IV_BYTES);
     const body = bytes.subarray(HEAD_BYTES + IV_BYTES, bytes.length - TAG_BYTES);
-    const decipher = createDecipheriv("aes-256-gcm", key.secret, iv);
+    const decipher = nodeCrypto().createDecipheriv("aes-256-gcm", key.secret, iv);
     decipher.setAAD(Buffer.concat([head, Buffer.from(context)]));
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
     try {
@@ -60,15 +68,17 @@ export class Sealer {
   }
 }
 
+function checkLength(key: Uint8Array | string): void {
+  if (typeof key === "string" || key.length === 32) return;
+  throw new TypeError(
+    `Cannot use a key of ${key.length} bytes: AES-256 takes 32; give 32 bytes or a string`,
+  );
+}
+
 function toKey(key: Uint8Array | string): Key {
   const secret = typeof key === "string"
-    ? createHash("sha256").update(`parley key\0${key}`).digest()
+    ? nodeCrypto().createHash("sha256").update(`parley key\0${key}`).digest()
     : Buffer.from(key);
-  if (secret.length !== 32) {
-    throw new TypeError(
-      `Cannot use a key of ${secret.length} bytes: AES-256 takes 32; give 32 bytes or a string`,
-    );
-  }
-  const id = createHash("sha256").update("parley key id\0").update(secret).digest();
+  const id = nodeCrypto().createHash("sha256").update("parley key id\0").update(secret).digest();
   return { id: id.subarray(0, ID_BYTES), secret };
 }

@@ -125,7 +125,7 @@ describe("parley tools", () => {
     assert.equal(code, 0);
     for (const file of listFiles("tools", ".ts").filter((file) => file.split("/").length === 2)) {
       const name = file.slice("tools/".length, -".ts".length);
-      assert.match(stdout, new RegExp(`^${name}\b`, "m"), `src/main.ts does not ship ${file}`);
+      assert.match(stdout, new RegExp(`^${name}\\b`, "m"), `src/main.ts does not ship ${file}`);
     }
   });
 });

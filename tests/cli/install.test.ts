@@ -11,7 +11,8 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { withValue } from "../../src/cli/config-file.ts";
-import { HOST_NAMES, HOSTS, type Machine } from "../../src/cli/hosts.ts";
+import { HOST_NAMES } from "../../src/cli/host-names.ts";
+import { HOSTS, type Machine } from "../../src/cli/hosts.ts";
 import { Problem } from "../../src/cli/problem.ts";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";

@@ -111,7 +111,7 @@ describe("parley serve", () => {
     const [line] = yield* until(program.says(/^.* tool echo completed .*$/m));
     assert.match(
       line,
-      /^\d\d:\d\d:\d\d info {4}tool echo completed ms=\d+ session=[\w-]+ client="curl 8 {2}\[31m" era=modern protocol=2026-07-28$/,
+      /^\d\d:\d\d:\d\dZ info {4}tool echo completed ms=\d+ session=[\w-]+ client="curl 8 {2}\[31m" era=modern protocol=2026-07-28$/,
     );
     assert.doesNotMatch(program.stderr, /s3cret/);
   });

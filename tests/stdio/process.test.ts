@@ -66,8 +66,11 @@ describe("parley stdio", () => {
     const program = yield* begin();
     const size = 12_000_000;
     program.child.stdout.pause();
-    program.send({ id: 1, method: "tools/call", params: { name: "large", arguments: { size } } });
-    program.send({ id: 2, method: "tools/call", params: { name: "slow", arguments: { ms: 0 } } });
+    // Together: while so much waits to be read, nothing more is taken on.
+    program.send(
+      { id: 1, method: "tools/call", params: { name: "large", arguments: { size } } },
+      { id: 2, method: "tools/call", params: { name: "slow", arguments: { ms: 0 } } },
+    );
     // The other one is at work although the first is not read.
     yield* until(program.says(/slow has begun/));
     program.child.stdin.end();

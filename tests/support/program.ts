@@ -76,8 +76,10 @@ export class Program {
     process.kill(this.child.pid!, signal);
   }
 
-  send(message: object): void {
-    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+  /** Several messages go in one write, so that they arrive together. */
+  send(...messages: object[]): void {
+    const lines = messages.map((message) => JSON.stringify({ jsonrpc: "2.0", ...message }));
+    this.child.stdin.write(`${lines.join("\n")}\n`);
   }
 
   /** What it wrote to stdout, line by line; a line that is no JSON fails the test. */

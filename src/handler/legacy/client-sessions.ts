@@ -1,5 +1,5 @@
 /** All client sessions, the longest unused first. */
-import { randomBytes } from "node:crypto";
+import { Buffer } from "node:buffer";
 import type { ServerCore } from "../core.ts";
 import { ClientSession } from "./client-session.ts";
 
@@ -24,7 +24,7 @@ export class ClientSessions {
     if (this.#sessions.size >= maxClientSessions && !this.#dropIdlest(principal)) {
       return undefined;
     }
-    const id = randomBytes(24).toString("base64url");
+    const id = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
     const session = new ClientSession(id, principal, this.#core);
     this.#sessions.set(session.id, session);
     this.#expireAfter(session, idleTime);

@@ -4,8 +4,8 @@
  * It is sealed, so nobody can read it or make one up, and it is good for one
  * call of one caller with the same arguments, until it expires.
  */
-import { createHash } from "node:crypto";
 import type { JsonObject } from "../../content.ts";
+import { nodeCrypto } from "../../session/node-crypto.ts";
 import type { Sealer } from "../../session/sealer.ts";
 
 export interface RequestState {
@@ -49,7 +49,7 @@ export function openState(
 function contextOf({ principal, method, params }: StateBinding): string {
   const { name, uri, arguments: args = {} } = params;
   const call = canonical([method, name, uri, args]);
-  const digest = createHash("sha256").update(call).digest("base64url");
+  const digest = nodeCrypto().createHash("sha256").update(call).digest("base64url");
   return `request state\0${principal}\0${digest}`;
 }
 
