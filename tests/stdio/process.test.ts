@@ -5,6 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
 import { fromSource, type Program, useProgram } from "../support/program.ts";
 import { ABLE } from "./channel.ts";
 
@@ -31,7 +32,7 @@ describe("parley stdio", () => {
     program.child.stdin.end();
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
     assert.deepEqual(program.messages.map(({ id }) => id), [0, 1]);
-    assert.equal(program.stderr.match(/NOISE/g)?.length, 10, program.stderr);
+    assert.equal(program.stderr.match(/NOISE/g)?.length, 11, program.stderr);
   });
 
   const endings: [string, (program: Program) => void][] = [
@@ -94,10 +95,11 @@ describe("parley stdio", () => {
 
   onPosix("keeps stdout clean where it is no pipe but a file", function* () {
     const [path, ...args] = fromSource();
-    const command = `"$0" "$@" stdio '${tools}' > out.txt && cat out.txt && rm out.txt`;
+    const cwd = yield* useFolder();
+    const command = `"$0" "$@" stdio '${tools}' > out.txt && cat out.txt`;
     const output = yield* scoped(function* () {
       const child = spawn("sh", ["-c", command, path, ...args], {
-        cwd: join(root, "tests/tmp"),
+        cwd,
         stdio: ["pipe", "pipe", "ignore"],
       });
       let text = "";

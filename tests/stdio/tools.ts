@@ -1,5 +1,5 @@
 /** Tools that the tests of stdio call; also loaded as a module, by the program. */
-import { sleep, suspend } from "effection";
+import { sleep, suspend, until } from "effection";
 import { log } from "node:console";
 import { writeSync } from "node:fs";
 import { spawnSync } from "node:child_process";
@@ -45,8 +45,19 @@ export const noisy = createMcpTool("noisy")
     process.stdout.write("NOISE from process.stdout\n");
     writeSync(1, "NOISE from fs.writeSync\n");
     spawnSync("sh", ["-c", "echo NOISE from a child"], { stdio: "inherit" });
+    yield* until(printNatively("NOISE from the runtime itself\n"));
     return "quiet";
   });
+
+/** The way that each runtime has besides. */
+async function printNatively(text: string): Promise<void> {
+  const { Deno, Bun } = globalThis as unknown as {
+    Deno?: { stdout: { write(bytes: Uint8Array): Promise<number> } };
+    Bun?: { stdout: unknown; write(to: unknown, text: string): Promise<number> };
+  };
+  if (Deno) await Deno.stdout.write(new TextEncoder().encode(text));
+  else await Bun?.write(Bun.stdout, text);
+}
 
 export const stubborn = createMcpTool("stubborn")
   .description("Waits for ever, and takes a moment to clean up.")
