@@ -11,6 +11,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { listFiles, readText, root } from "../tests/harness/files.ts";
 import { installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { thirdPartyText } from "./third-party.ts";
 
 const OUT = "dist/npm";
 /** What a tool and we must have in common. */
@@ -36,6 +37,7 @@ writeProgram();
 writeTypes();
 writeManifest();
 for (const file of ["README.md", "LICENSE"]) cpSync(join(root, file), join(root, OUT, file));
+writeFileSync(join(root, OUT, "THIRD-PARTY.txt"), thirdPartyText(SHARED));
 console.log(`${OUT} is ready to be published: npm publish ${OUT}`);
 
 function succeed(path: string, args: readonly string[]): void {

@@ -3,17 +3,32 @@
  *
  *     deno task compile [--target TARGET] [--out FILE]     with deno compile
  *     bun run compile [--target TARGET] [--out FILE]       with bun build --compile
+ *
+ * Targets other than this machine, whose base is fetched on first use:
+ *
+ *   Bun   bun-linux-x64, bun-linux-arm64, bun-linux-x64-musl, bun-darwin-arm64,
+ *         bun-darwin-x64, bun-windows-x64 (from npm)
+ *   Deno  x86_64-unknown-linux-gnu, aarch64-unknown-linux-gnu, aarch64-apple-darwin,
+ *         x86_64-apple-darwin, x86_64-pc-windows-msvc (from dl.deno.land)
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import { PACKED } from "../src/host/own-packages.ts";
 import { PATIENCE } from "../src/host/warm-up.ts";
-import { listFiles, readText, root } from "../tests/harness/files.ts";
+import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { folderOf } from "./third-party.ts";
 
 const { values } = parseArgs({
   options: { target: { type: "string" }, out: { type: "string" } },
@@ -21,7 +36,8 @@ const { values } = parseArgs({
 const windows = values.target === undefined
   ? process.platform === "win32"
   : values.target.includes("windows");
-const out = resolve(values.out ?? join(root, "dist", windows ? "parley.exe" : "parley"));
+const named = resolve(values.out ?? join(root, "dist/parley"));
+const out = windows && !named.endsWith(".exe") ? `${named}.exe` : named;
 const target = values.target === undefined ? [] : [`--target=${values.target}`];
 
 installDependencies();
@@ -31,6 +47,7 @@ const packed = join(root, "dist", PACKED);
 writeFileSync(packed, packPackages());
 if (currentRuntime() === "bun") compileWithBun();
 else compileWithDeno();
+copyFileSync(join(root, "dist/npm/THIRD-PARTY.txt"), join(root, "dist/THIRD-PARTY.txt"));
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 function compileWithBun(): void {
@@ -91,20 +108,25 @@ function fail(message: string): never {
 
 /** What a project of its own needs: our package as it is built, and what tools import besides. */
 function packPackages(): Uint8Array {
+  const types = folderOf("@types/node", root)!;
   const folders: [string, string][] = [
-    ["parley-mcp", "dist/npm"],
-    ["effection", "node_modules/effection"],
-    ["zod", "node_modules/zod"],
-    ["@types/node", "node_modules/@types/node"],
-    ["undici-types", "node_modules/.deno/node_modules/undici-types"],
+    ["parley-mcp", join(root, "dist/npm")],
+    ["effection", folderOf("effection", root)!],
+    ["zod", folderOf("zod", root)!],
+    ["@types/node", types],
+    ["undici-types", folderOf("undici-types", types)!],
   ];
   const files = folders.flatMap(([name, folder]) =>
-    listFiles(folder, "").filter(isNeeded).map((file) => [
-      `${name}${file.slice(folder.length)}`,
-      file.startsWith("dist/npm/types/") ? forDeno(readText(file)) : readText(file),
-    ])
+    readdirSync(folder, { recursive: true }).map((file) => String(file).replaceAll("\\", "/"))
+      .filter(isNeeded)
+      .map((file) => [`${name}/${file}`, textOf(name, file, join(folder, file))])
   );
   return gzipSync(JSON.stringify(Object.fromEntries(files)), { level: 9 });
+}
+
+function textOf(name: string, file: string, path: string): string {
+  const text = readFileSync(path, "utf8");
+  return name === "parley-mcp" && file.startsWith("types/") ? forDeno(text) : text;
 }
 
 /** In a folder of the project, Deno finds only those declarations that are called what they are. */
@@ -114,5 +136,6 @@ function forDeno(text: string): string {
 
 /** What is read by somebody: no second format, no maps, no sources. */
 function isNeeded(file: string): boolean {
-  return /\.(?:m?js|d\.[cm]?ts|json)$|\/LICENSE/.test(file) && !/\/(?:src|script)\//.test(file);
+  return /\.(?:m?js|d\.[cm]?ts|json)$|LICENSE|THIRD-PARTY/.test(file) &&
+    !/(?:^|\/)(?:src|script|node_modules)\//.test(file);
 }

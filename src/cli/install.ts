@@ -42,6 +42,11 @@ export async function install(
   const backup = write(file, after);
   terminal.note(`${host.title} will find "${options.name}" in ${file}.`);
   if (backup) terminal.note(`What was there before is in ${backup}.`);
+  if (/[\\/]_npx[\\/]/.test(JSON.stringify(entry))) {
+    terminal.note(
+      "It leads into npx's cache, which may be cleared; compile Parley for one that lasts.",
+    );
+  }
   terminal.note(host.next);
   return 0;
 }

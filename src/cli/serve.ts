@@ -1,5 +1,5 @@
 /** `parley serve`: an MCP server over HTTP, until a signal ends it. */
-import { type Operation, race, sleep, spawn, until } from "effection";
+import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
@@ -36,7 +36,13 @@ export function* serve(
   options: ServeOptions,
   surroundings: Surroundings,
 ): Operation<number> {
-  const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
+  const early = new EarlyLines();
+  const log = new OperatorLog({
+    level: options.logLevel,
+    format: options.logFormat,
+    write: (line) => early.write(line),
+  });
+  yield* ensure(() => early.end());
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
   const serve = yield* until(loadDefinitions(modules, surroundings));
@@ -61,6 +67,7 @@ export function* serve(
   } else if (options.logLevel !== "silent") {
     terminal.note(banner({ address, version, serve, provider, terminal }));
   }
+  early.end();
   startIsOver();
   const { value: signal } = yield* signals.next();
   log.say("info", `stopping after ${signal}; once more ends it at once`);
@@ -71,6 +78,22 @@ export function* serve(
   yield* race([until(server.stop()), sleep(LINGERING)]);
   log.say("info", "stopped");
   return 0;
+}
+
+/** Keeps what is logged during the start until the address is there: that is what people look for. */
+class EarlyLines {
+  #held: string[] | undefined = [];
+
+  write(line: string): void {
+    if (this.#held) this.#held.push(line);
+    else console.error(line);
+  }
+
+  end(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) console.error(line);
+  }
 }
 
 async function listening(

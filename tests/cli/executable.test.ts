@@ -73,7 +73,7 @@ if (!isHere) {
       program.child.stdin.end();
       assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
       assert.deepEqual(program.messages.map(({ id }) => id), [0, 1]);
-      assert.equal(program.stderr.match(/NOISE/g)?.length, 10, program.stderr);
+      assert.equal(program.stderr.match(/NOISE/g)?.length, 11, program.stderr);
     });
 
     it("bundles itself into a file that the official tool accepts and that runs", function* () {
