@@ -28,6 +28,7 @@ import { PACKED } from "../src/host/own-packages.ts";
 import { PATIENCE } from "../src/host/warm-up.ts";
 import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { buildPackage } from "./package.ts";
 import { folderOf } from "./third-party.ts";
 
 const { values } = parseArgs({
@@ -41,13 +42,16 @@ const out = windows && !named.endsWith(".exe") ? `${named}.exe` : named;
 const target = values.target === undefined ? [] : [`--target=${values.target}`];
 
 installDependencies();
-await import("./build.ts");
-mkdirSync(dirname(out), { recursive: true });
-const packed = join(root, "dist", PACKED);
+const folder = dirname(out);
+mkdirSync(folder, { recursive: true });
+const built = join(folder, "npm");
+buildPackage(built);
+// Where Deno finds it again is fixed; Bun takes it from anywhere.
+const packed = join(currentRuntime() === "bun" ? folder : join(root, "dist"), PACKED);
 writeFileSync(packed, packPackages());
 if (currentRuntime() === "bun") compileWithBun();
 else compileWithDeno();
-copyFileSync(join(root, "dist/npm/THIRD-PARTY.txt"), join(root, "dist/THIRD-PARTY.txt"));
+copyFileSync(join(built, "THIRD-PARTY.txt"), join(folder, "THIRD-PARTY.txt"));
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 function compileWithBun(): void {
@@ -110,7 +114,7 @@ function fail(message: string): never {
 function packPackages(): Uint8Array {
   const types = folderOf("@types/node", root)!;
   const folders: [string, string][] = [
-    ["parley-mcp", join(root, "dist/npm")],
+    ["parley-mcp", built],
     ["effection", folderOf("effection", root)!],
     ["zod", folderOf("zod", root)!],
     ["@types/node", types],

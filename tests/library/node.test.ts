@@ -21,13 +21,12 @@ function* useApp(): Operation<{ program: Program; address: string }> {
   const folder = yield* useFolder();
   mkdirSync(join(folder, "node_modules"));
   const packages = {
-    "parley-mcp": "dist/npm",
-    effection: "node_modules/effection",
-    zod: "node_modules/zod",
+    "parley-mcp": builtPackage(),
+    effection: join(root, "node_modules/effection"),
+    zod: join(root, "node_modules/zod"),
   };
-  builtPackage();
   for (const [name, path] of Object.entries(packages)) {
-    symlinkSync(join(root, path), join(folder, "node_modules", name), "junction");
+    symlinkSync(path, join(folder, "node_modules", name), "junction");
   }
   cpSync(join(root, "tests/library/node-app.mjs"), join(folder, "app.mjs"));
   cpSync(join(root, "tests/support/multi-round-tool.ts"), join(folder, "multi-round-tool.ts"));

@@ -1,40 +1,65 @@
 /** What is built of the project, made anew once in each run of the suite. */
 import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { buildPackage } from "../../scripts/package.ts";
 import { root } from "../harness/files.ts";
 import { useRuntime } from "../harness/toolchain.ts";
 import type { Start } from "./program.ts";
 
+/**
+ * Each run has a folder of its own, so that two of them do not take it away from each
+ * other. Its test files share their environment, and nothing else.
+ */
+const folder = join(root, "dist", `test-${process.pid}`);
+
 /** The folder of the package as npm gets it. */
 export function builtPackage(): string {
-  once("PARLEY_TEST_PACKAGE", () => script("build"));
-  return join(root, "dist/npm");
+  const out = join(folder, "npm");
+  once("PARLEY_TEST_PACKAGE", out, () => buildPackage(out));
+  return out;
 }
 
 /** The one file that needs nothing else. */
 export function builtExecutable(): Start {
-  const file = join(root, "tests/tmp", process.platform === "win32" ? "parley.exe" : "parley");
-  once("PARLEY_TEST_EXECUTABLE", () => script("compile", "--out", file));
+  const file = join(folder, "exe", process.platform === "win32" ? "parley.exe" : "parley");
+  once("PARLEY_TEST_EXECUTABLE", file, () => {
+    const args = [join(root, "scripts/compile.ts"), "--out", file];
+    const { status, stdout, stderr } = spawnSync(useRuntime("bun").path, args, {
+      cwd: root,
+      encoding: "utf8",
+    });
+    if (status !== 0) throw new Error(`Cannot compile:\n${stdout}${stderr}`);
+  });
   return [file];
 }
 
-/** The test files of one run share their environment, and nothing else. */
-function once(variable: string, make: () => void): void {
+function once(variable: string, made: string, make: () => void): void {
   const run = String(process.pid);
-  if (process.env[variable] === run) return;
+  if (process.env[variable] === run && existsSync(made)) return;
+  removeOld();
   make();
   process.env[variable] = run;
 }
 
-function script(name: string, ...args: string[]): void {
-  const { status, stdout, stderr } = spawnSync(
-    useRuntime("bun").path,
-    [`scripts/${name}.ts`, ...args],
-    { cwd: root, encoding: "utf8" },
-  );
-  if (status !== 0) throw new Error(`Cannot ${name}:\n${stdout}${stderr}`);
+/** What earlier runs have left: at the end of a run, not every runtime lets one clean up. */
+function removeOld(): void {
+  const dist = join(root, "dist");
+  if (!existsSync(dist)) return;
+  for (const name of readdirSync(dist)) {
+    const pid = Number(/^test-(\d+)$/.exec(name)?.[1]);
+    if (pid && !isAlive(pid)) rmSync(join(dist, name), { recursive: true, force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 const NODE = "22.23.3";
