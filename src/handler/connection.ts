@@ -18,7 +18,7 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from "../protocol/json-rpc.ts";
-import { nestsDeeperThan } from "../protocol/nesting.ts";
+import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
 import { claimedVersion, claimsModern, readMeta } from "../protocol/modern/meta.ts";
 import { MODERN_VERSION } from "../protocol/versions.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
@@ -32,9 +32,6 @@ import type { Subscription } from "./modern/subscription.ts";
 
 /** Whoever holds the other end of the channel started us, or was let in by who did. */
 const PRINCIPAL = "";
-
-/** Deeper than this, whoever walks a message could exhaust the stack. */
-const DEEPEST_LINE = 200;
 
 /** Ended runs are forgotten whenever so many have gathered. */
 const MANY_RUNS = 256;
@@ -75,8 +72,8 @@ export class Connection {
   /** Takes one line. */
   receive(line: string): void {
     if (this.#closed) return;
-    if (nestsDeeperThan(line, DEEPEST_LINE)) {
-      const problem = `it nests deeper than ${DEEPEST_LINE} levels`;
+    if (nestsDeeperThan(line, DEEPEST)) {
+      const problem = `it nests deeper than ${DEEPEST} levels`;
       return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}`);
     }
     let value: unknown;

@@ -3,7 +3,7 @@
  * and no stack trace with it.
  */
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
-import { nestsDeeperThan } from "../protocol/nesting.ts";
+import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
 import { readBody } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
@@ -48,9 +48,6 @@ const ANONYMOUS = "";
 
 /** What was not read of a body would otherwise keep the connection open. */
 const GO = { connection: "close" };
-
-/** Deeper than this, whoever walks a body could exhaust the stack. */
-const DEEPEST_BODY = 200;
 
 export class Handler implements McpHandler {
   readonly core: ServerCore;
@@ -185,8 +182,8 @@ export class Handler implements McpHandler {
       case "broken":
         return refuse(400, "Cannot read the body: the connection broke");
     }
-    if (nestsDeeperThan(body.text, DEEPEST_BODY)) {
-      return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST_BODY} levels`);
+    if (nestsDeeperThan(body.text, DEEPEST)) {
+      return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels`);
     }
     try {
       return { value: JSON.parse(body.text) };

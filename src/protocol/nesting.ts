@@ -7,6 +7,9 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
+/** Deeper than this, whoever walks a message could exhaust the stack. */
+export const DEEPEST = 200;
+
 /** Says nothing about whether it is JSON at all. */
 export function nestsDeeperThan(text: string, levels: number): boolean {
   // Each level takes two characters at least, unless it is no JSON anyway.

@@ -40,14 +40,6 @@ export class Pending {
     const name = this.#name(key);
     switch (kind) {
       case "elicit":
-        return {
-          type: "elicit_request",
-          id: `elicit_${sessionId}_${seq}`,
-          name,
-          place,
-          params: question.params,
-          ...(question.sensitive && { sensitive: question.sensitive }),
-        };
       case "elicit_url":
         return {
           type: "elicit_request",
@@ -55,6 +47,7 @@ export class Pending {
           name,
           place,
           params: question.params,
+          ...("sensitive" in question && { sensitive: question.sensitive }),
         };
       case "sample":
         return {
