@@ -146,11 +146,13 @@ export { openStore } from "./store/open.ts";
 export type { SqliteStores } from "./store/sqlite.ts";
 export type { Durability } from "./store/sqlite-file.ts";
 export type {
+  AppendChange,
   AppendCondition,
   ClientSessionRecord,
   ClientSessionStore,
   ToolSessionEntry,
   ToolSessionStore,
+  Wake,
 } from "./store/types.ts";
 export { createManualClock } from "./testing/manual-clock.ts";
 export type { ManualClock } from "./testing/manual-clock.ts";

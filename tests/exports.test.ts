@@ -43,6 +43,7 @@ const surface: string[] = [
   "testTool",
   "toNodeHandler",
   "type AnswerOutcome",
+  "type AppendChange",
   "type AppendCondition",
   "type AudioContent",
   "type ClientCapabilities",
@@ -163,6 +164,7 @@ const surface: string[] = [
   "type ToolTestRun",
   "type ToolUseContent",
   "type TraceContext",
+  "type Wake",
   "useToolSessionRegistry",
 ];
 

@@ -141,9 +141,9 @@ export class Durability {
     const { kind, principal, client, keepUntil, taskSince } = entry.meta as unknown as KeptMeta;
     const definition = find(kind, entry.toolName);
     if (!definition?.durable) return undefined;
-    const mine = { ...entry, epoch: entry.epoch + 1 };
     // Fence first, then read: nobody writes behind what we read.
-    yield* store.set(id, mine);
+    const mine = yield* store.take(id);
+    if (!mine) return undefined;
     const events = yield* store.read(id);
     const session = make(mine, definition, client, principal);
     session.keepUntil = keepUntil;

@@ -1,7 +1,17 @@
 /** A store that forgets everything with the process. It never waits. */
 import { StoreConflict } from "../errors.ts";
 import type { ToolSessionEvent } from "../events.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "./types.ts";
+import type {
+  AppendChange,
+  AppendCondition,
+  ToolSessionEntry,
+  ToolSessionStore,
+  Wake,
+} from "./types.ts";
+import { Expiries } from "./expiries.ts";
+
+/** How many expired sessions one sweep removes at most. */
+const SWEEP = 1_000;
 
 interface Shelf {
   entry: ToolSessionEntry;
@@ -10,6 +20,9 @@ interface Shelf {
 
 export class InMemoryToolSessionStore implements ToolSessionStore {
   readonly #shelves = new Map<string, Shelf>();
+  /** Apart from the shelves: few sessions have a time to wake. */
+  readonly #wakes = new Map<string, number>();
+  readonly #expiries = new Expiries();
 
   get size(): number {
     return this.#shelves.size;
@@ -25,16 +38,25 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     else if (entry.epoch < shelf.entry.epoch) {
       throw new StoreConflict(id, `epoch ${entry.epoch} is over, ${shelf.entry.epoch} has begun`);
     } else shelf.entry = entry;
+    this.#expiries.set(id, entry.expiresAt);
+  }
+
+  *take(id: string) {
+    const shelf = this.#shelves.get(id);
+    if (!shelf) return null;
+    return shelf.entry = { ...shelf.entry, epoch: shelf.entry.epoch + 1 };
   }
 
   *delete(id: string) {
     this.#shelves.delete(id);
+    this.#wakes.delete(id);
+    this.#expiries.delete(id);
   }
 
   *append(
     id: string,
     events: readonly ToolSessionEvent[],
-    { afterLSN, epoch }: { afterLSN: number; epoch: number },
+    { afterLSN, epoch, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ) {
     const shelf = this.#shelves.get(id);
     if (!shelf) throw new StoreConflict(id, "it is not in the store");
@@ -52,6 +74,12 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     });
     // Not push(...events): that puts every event on the stack.
     for (const event of events) shelf.events.push(event);
+    if (expiresAt !== undefined) {
+      shelf.entry = { ...shelf.entry, expiresAt };
+      this.#expiries.set(id, expiresAt);
+    }
+    if (wakeAt === null) this.#wakes.delete(id);
+    else if (wakeAt !== undefined) this.#wakes.set(id, wakeAt);
   }
 
   *read(id: string, afterLSN = 0) {
@@ -59,4 +87,24 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     // LSNs count from 1 without gaps, so an LSN is also an index.
     return events.slice(afterLSN);
   }
+
+  *wakes(limit: number, after?: Wake) {
+    return [...this.#wakes].map(([id, wakeAt]) => ({ id, wakeAt }))
+      .filter((wake) => !after || order(wake, after) > 0)
+      .sort(order).slice(0, limit);
+  }
+
+  *sweep(now: number) {
+    let swept = 0;
+    for (const id of this.#expiries.expired(now)) {
+      yield* this.delete(id);
+      if (++swept === SWEEP) break;
+    }
+    return swept;
+  }
+}
+
+function order(one: Wake, other: Wake): number {
+  if (one.wakeAt !== other.wakeAt) return one.wakeAt - other.wakeAt;
+  return one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
 }

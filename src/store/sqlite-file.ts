@@ -18,7 +18,8 @@ import { StoreConflict, StoreError } from "../errors.ts";
 
 /** "Prly", so that a file can be told from any other SQLite file. */
 const APPLICATION_ID = 0x50726c79;
-const SCHEMA_VERSION = 1;
+/** 2: sessions have a time to wake. */
+const SCHEMA_VERSION = 2;
 
 /** Checking a file takes as long as reading it; beyond this, damage shows when it is met. */
 const LARGEST_CHECKED = 256 * 1024 * 1024;
@@ -29,9 +30,11 @@ const SCHEMA = `
     epoch INTEGER NOT NULL,
     last_lsn INTEGER NOT NULL,
     expires_at INTEGER,
-    entry TEXT NOT NULL
+    entry TEXT NOT NULL,
+    wake_at INTEGER
   ) WITHOUT ROWID;
   CREATE INDEX sessions_by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE INDEX sessions_by_wake ON sessions (wake_at, id) WHERE wake_at IS NOT NULL;
   CREATE TABLE events (
     session_id TEXT NOT NULL,
     lsn INTEGER NOT NULL,
@@ -45,6 +48,14 @@ const SCHEMA = `
   ) WITHOUT ROWID;
   CREATE INDEX client_sessions_by_expiry ON client_sessions (expires_at);
 `;
+
+/** What leads from one version of the schema to the next, by the version that it starts from. */
+const MIGRATIONS: { readonly [version: number]: string | undefined } = {
+  1: `
+    ALTER TABLE sessions ADD COLUMN wake_at INTEGER;
+    CREATE INDEX sessions_by_wake ON sessions (wake_at, id) WHERE wake_at IS NOT NULL;
+  `,
+};
 
 /** How sure a commit is: `full` outlasts a power failure, `normal` the death of the process. */
 export type Durability = "full" | "normal";
@@ -69,7 +80,7 @@ export class SqliteFile {
     try {
       this.#db.exec("PRAGMA busy_timeout = 5000");
       if (isNew) create(this.#db);
-      else check(this.#db, path);
+      else migrate(this.#db, check(this.#db, path));
       this.#db.exec(
         `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${
           durability === "full" ? "FULL" : "NORMAL"
@@ -179,8 +190,8 @@ function create(db: DatabaseSync): void {
   `);
 }
 
-/** Looks before anything is written. */
-function check(db: DatabaseSync, path: string): void {
+/** Looks before anything is written, and tells which version it is of. */
+function check(db: DatabaseSync, path: string): number {
   const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
   const id = pragma("application_id");
   if (id !== APPLICATION_ID) {
@@ -194,9 +205,23 @@ function check(db: DatabaseSync, path: string): void {
       `Cannot open the store "${path}": a newer Parley wrote it (format ${version}, this one knows ${SCHEMA_VERSION}); use that one, or give another path`,
     );
   }
-  if (statSync(path).size > LARGEST_CHECKED) return;
+  if (statSync(path).size > LARGEST_CHECKED) return version;
   const verdict = pragma("quick_check(1)");
   if (verdict !== "ok") throw damaged(path, verdict);
+  return version;
+}
+
+/** All the way or not at all: a file is never between two versions. */
+function migrate(db: DatabaseSync, from: number): void {
+  if (from === SCHEMA_VERSION) return;
+  let steps = "";
+  for (let version = from; version < SCHEMA_VERSION; version++) steps += MIGRATIONS[version];
+  try {
+    db.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
 }
 
 function damaged(path: string, cause: unknown): StoreError {

@@ -4,11 +4,13 @@ import { StoreConflict } from "../errors.ts";
 import type { ToolSessionEvent } from "../events.ts";
 import { type Durability, SqliteFile } from "./sqlite-file.ts";
 import type {
+  AppendChange,
   AppendCondition,
   ClientSessionRecord,
   ClientSessionStore,
   ToolSessionEntry,
   ToolSessionStore,
+  Wake,
 } from "./types.ts";
 
 /** How many expired sessions one sweep removes at most, so that no sweep takes long. */
@@ -22,8 +24,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   *get(id: string): Operation<ToolSessionEntry | null> {
-    const row = this.#file.prepare("SELECT entry FROM sessions WHERE id = ?").get(id);
-    return row ? JSON.parse(String(row.entry)) : null;
+    return this.#entry(id);
   }
 
   *set(id: string, entry: ToolSessionEntry): Operation<void> {
@@ -42,6 +43,13 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     });
   }
 
+  *take(id: string): Operation<ToolSessionEntry | null> {
+    return yield* this.#file.write(() => {
+      this.#file.prepare("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?").run(id);
+      return this.#entry(id);
+    });
+  }
+
   *delete(id: string): Operation<void> {
     yield* this.#file.write(() => this.#remove(id));
   }
@@ -49,7 +57,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   *append(
     id: string,
     events: readonly ToolSessionEvent[],
-    { afterLSN, epoch }: AppendCondition,
+    { afterLSN, epoch, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ): Operation<void> {
     const texts = events.map((event, i) => {
       if (event.lsn !== afterLSN + 1 + i) {
@@ -58,9 +66,19 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       return JSON.stringify(event);
     });
     yield* this.#file.write(() => {
-      const { changes } = this.#file.prepare(
-        "UPDATE sessions SET last_lsn = ? WHERE id = ? AND last_lsn = ? AND epoch = ?",
-      ).run(afterLSN + events.length, id, afterLSN, epoch);
+      const { changes } = this.#file.prepare(`
+        UPDATE sessions SET last_lsn = ?, expires_at = ifnull(?, expires_at),
+          wake_at = CASE WHEN ? THEN ? ELSE wake_at END
+        WHERE id = ? AND last_lsn = ? AND epoch = ?
+      `).run(
+        afterLSN + events.length,
+        expiresAt ?? null,
+        wakeAt === undefined ? 0 : 1,
+        wakeAt ?? null,
+        id,
+        afterLSN,
+        epoch,
+      );
       if (Number(changes) === 0) throw this.#conflict(id, afterLSN, epoch);
       const insert = this.#file.prepare(
         "INSERT INTO events (session_id, lsn, event) VALUES (?, ?, ?)",
@@ -75,7 +93,13 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     ).all(id, afterLSN).map((row) => JSON.parse(String(row.event)));
   }
 
-  /** Forgets sessions whose time is over, and tells how many. */
+  *wakes(limit: number, after: Wake = { wakeAt: -1, id: "" }): Operation<readonly Wake[]> {
+    return this.#file.prepare(`
+      SELECT id, wake_at FROM sessions WHERE (wake_at, id) > (?, ?) ORDER BY wake_at, id LIMIT ?
+    `).all(after.wakeAt, after.id, limit)
+      .map((row) => ({ id: String(row.id), wakeAt: Number(row.wake_at) }));
+  }
+
   *sweep(now: number): Operation<number> {
     return yield* this.#file.write(() => {
       const expired = this.#file.prepare(
@@ -84,6 +108,18 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       for (const row of expired) this.#remove(String(row.id));
       return expired.length;
     });
+  }
+
+  /** What changes with every append or owner stands beside the entry, and counts. */
+  #entry(id: string): ToolSessionEntry | null {
+    const row = this.#file.prepare("SELECT epoch, expires_at, entry FROM sessions WHERE id = ?")
+      .get(id);
+    if (!row) return null;
+    return {
+      ...JSON.parse(String(row.entry)),
+      epoch: Number(row.epoch),
+      ...(row.expires_at !== null && { expiresAt: Number(row.expires_at) }),
+    };
   }
 
   #remove(id: string): void {
@@ -127,11 +163,13 @@ export class SqliteClientSessionStore implements ClientSessionStore {
     );
   }
 
-  /** Forgets clients whose time is over, and tells how many. */
   *sweep(now: number): Operation<number> {
     return yield* this.#file.write(() =>
       Number(
-        this.#file.prepare("DELETE FROM client_sessions WHERE expires_at < ?").run(now).changes,
+        this.#file.prepare(`
+          DELETE FROM client_sessions WHERE id IN
+            (SELECT id FROM client_sessions WHERE expires_at < ? LIMIT ${SWEEP})
+        `).run(now).changes,
       )
     );
   }

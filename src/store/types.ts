@@ -2,8 +2,8 @@
  * Where tool sessions live when they must outlast the process that runs them.
  *
  * The one essential operation is the conditional append: these events, after
- * this LSN, under this owner's epoch. Whoever takes a session over writes it
- * back with a higher epoch, and from then on the former owner cannot append.
+ * this LSN, under this owner's epoch. Whoever takes a session over raises its
+ * epoch, and from then on the former owner cannot append.
  *
  * Entries and events never change: nobody alters one that was handed to a store
  * or came from it, so a store may keep and hand out the same objects.
@@ -36,6 +36,21 @@ export interface AppendCondition {
   readonly epoch: number;
 }
 
+/** What is written together with the events of an append; what is left out stays as it is. */
+export interface AppendChange {
+  /** As `ToolSessionEntry.expiresAt`. */
+  readonly expiresAt?: number;
+  /** When it is to be run although nobody asks for it; null where it only waits to be asked for. */
+  readonly wakeAt?: number | null;
+}
+
+/** A session that is to be run although nobody asks for it, from that time on. */
+export interface Wake {
+  readonly id: string;
+  /** Milliseconds since the epoch. */
+  readonly wakeAt: number;
+}
+
 export interface ToolSessionStore {
   get(id: string): Operation<ToolSessionEntry | null>;
   /**
@@ -43,6 +58,11 @@ export interface ToolSessionStore {
    * `StoreConflict` where the entry's epoch is lower than the one in the store.
    */
   set(id: string, entry: ToolSessionEntry): Operation<void>;
+  /**
+   * Takes a session over: raises its epoch by one and gives the entry as it is then,
+   * in one step, so that of two who come at once each gets an epoch of its own.
+   */
+  take(id: string): Operation<ToolSessionEntry | null>;
   /** Removes a session and its events; nothing happens if there is none. */
   delete(id: string): Operation<void>;
   /**
@@ -52,10 +72,14 @@ export interface ToolSessionStore {
   append(
     id: string,
     events: readonly ToolSessionEvent[],
-    condition: AppendCondition,
+    condition: AppendCondition & AppendChange,
   ): Operation<void>;
   /** The events after an LSN, in order; none for a session that is not there. */
   read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
+  /** Those with a time to wake, the earliest first, by id where that is the same; after one, if told. */
+  wakes(limit: number, after?: Wake): Operation<readonly Wake[]>;
+  /** Forgets some of those whose time is over, and tells how many: no sweep takes long. */
+  sweep(now: number): Operation<number>;
 }
 
 /** What is kept of a client of the legacy era, so that it finds itself again after a restart. */
@@ -70,4 +94,6 @@ export interface ClientSessionStore {
   get(id: string): Operation<ClientSessionRecord | null>;
   set(id: string, record: ClientSessionRecord): Operation<void>;
   delete(id: string): Operation<void>;
+  /** Forgets some of those whose time is over, and tells how many. */
+  sweep(now: number): Operation<number>;
 }

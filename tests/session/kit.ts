@@ -7,7 +7,13 @@ import type { Fault } from "../../src/runtime/run-host.ts";
 import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
 import type { RegistryOptions } from "../../src/session/registry-options.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
+import type {
+  AppendChange,
+  AppendCondition,
+  ToolSessionEntry,
+  ToolSessionStore,
+  Wake,
+} from "../../src/store/types.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import type { Definition, FinalizedMcpTool } from "../../src/tool/types.ts";
@@ -199,7 +205,7 @@ export class HandStore implements ToolSessionStore {
   *append(
     id: string,
     events: readonly ToolSessionEvent[],
-    condition: { afterLSN: number; epoch: number },
+    condition: AppendCondition & AppendChange,
   ) {
     if (!this.#open) {
       yield* action<void>((resolve, reject) => {
@@ -217,6 +223,18 @@ export class HandStore implements ToolSessionStore {
 
   read(id: string, afterLSN?: number) {
     return this.inner.read(id, afterLSN);
+  }
+
+  take(id: string) {
+    return this.inner.take(id);
+  }
+
+  wakes(limit: number, after?: Wake) {
+    return this.inner.wakes(limit, after);
+  }
+
+  sweep(now: number) {
+    return this.inner.sweep(now);
   }
 
   /** Lets the oldest append through. */

@@ -66,6 +66,108 @@ export function storeContract(
     );
   });
 
+  describe(`${name}.take()`, () => {
+    it(
+      "raises the epoch, gives the entry as it is then, and fences off who had it",
+      withStore(function* (store) {
+        const written = { ...entry("a", 3), expiresAt: 99, meta: { principal: "p" } };
+        yield* store.set("a", written);
+        assert.deepEqual(yield* store.take("a"), { ...written, epoch: 4 });
+        assert.deepEqual(yield* store.get("a"), { ...written, epoch: 4 });
+        yield* conflicts(() => store.append("a", events(1, 1), { afterLSN: 0, epoch: 3 }));
+        yield* store.append("a", events(1, 1), { afterLSN: 0, epoch: 4 });
+      }),
+    );
+
+    it(
+      "gives each of those that come at once an epoch of its own",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        const taken = yield* all(Array.from({ length: 8 }, () => store.take("a")));
+        assert.deepEqual(taken.map((one) => one!.epoch).sort(), [2, 3, 4, 5, 6, 7, 8, 9]);
+      }),
+    );
+
+    it(
+      "gives nothing where there is nothing, and makes nothing",
+      withStore(function* (store) {
+        assert.equal(yield* store.take("nobody"), null);
+        assert.equal(yield* store.get("nobody"), null);
+      }),
+    );
+  });
+
+  describe(`${name}.wakes()`, () => {
+    const woken = (wakeAt: number | null | undefined) => ({
+      ...FIRST,
+      ...(wakeAt !== undefined && { wakeAt }),
+    });
+
+    it(
+      "gives those that were told to wake, the earliest first, page by page",
+      withStore(function* (store) {
+        const times = { d: 20, b: 10, c: 20, a: 0, never: null, silent: undefined };
+        for (const [id, wakeAt] of Object.entries(times)) {
+          yield* store.set(id, entry(id));
+          yield* store.append(id, events(1, 1), woken(wakeAt));
+        }
+        const first = yield* store.wakes(3);
+        assert.deepEqual(first, [
+          { id: "a", wakeAt: 0 },
+          { id: "b", wakeAt: 10 },
+          { id: "c", wakeAt: 20 },
+        ]);
+        assert.deepEqual(yield* store.wakes(3, first[2]), [{ id: "d", wakeAt: 20 }]);
+        assert.deepEqual(yield* store.wakes(3, { id: "d", wakeAt: 20 }), []);
+      }),
+    );
+
+    it(
+      "changes with an append that says so, and with no other",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 1), { ...FIRST, wakeAt: 10 });
+        yield* store.append("a", events(2, 2), { afterLSN: 1, epoch: 1 });
+        yield* store.set("a", entry("a"));
+        assert.deepEqual(yield* store.wakes(9), [{ id: "a", wakeAt: 10 }]);
+        yield* conflicts(() =>
+          store.append("a", events(9, 9), { afterLSN: 8, epoch: 1, wakeAt: 5 })
+        );
+        assert.deepEqual(yield* store.wakes(9), [{ id: "a", wakeAt: 10 }]);
+        yield* store.append("a", events(3, 3), { afterLSN: 2, epoch: 1, wakeAt: null });
+        assert.deepEqual(yield* store.wakes(9), []);
+        yield* store.append("a", [], { afterLSN: 3, epoch: 1, wakeAt: 7 });
+        assert.deepEqual(yield* store.wakes(9), [{ id: "a", wakeAt: 7 }]);
+        yield* store.delete("a");
+        assert.deepEqual(yield* store.wakes(9), []);
+      }),
+    );
+  });
+
+  describe(`${name}.sweep()`, () => {
+    it(
+      "forgets those whose time is over, with their events, and nothing else",
+      withStore(function* (store) {
+        const hour = 3_600_000;
+        for (
+          const [id, expiresAt] of [["old", hour], ["longer", hour], ["new", 9 * hour]] as const
+        ) {
+          yield* store.set(id, { ...entry(id), expiresAt });
+          yield* store.append(id, events(1, 1), FIRST);
+        }
+        yield* store.append("longer", events(2, 2), { ...FIRST, afterLSN: 1, expiresAt: 9 * hour });
+        yield* store.set("kept", entry("kept"));
+        assert.equal(yield* store.sweep(hour - 1), 0);
+        assert.equal(yield* store.sweep(2 * hour), 1);
+        assert.equal(yield* store.sweep(2 * hour), 0);
+        assert.equal(yield* store.get("old"), null);
+        assert.deepEqual(yield* store.read("old"), []);
+        assert.equal((yield* store.get("longer"))?.expiresAt, 9 * hour);
+        for (const id of ["new", "kept"]) assert.notEqual(yield* store.get(id), null, id);
+      }),
+    );
+  });
+
   describe(`${name}, for an id it does not have`, () => {
     it(
       "gets null, reads nothing, deletes nothing, and appends nothing",
