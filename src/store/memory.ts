@@ -56,9 +56,9 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
   *append(
     id: string,
     events: readonly ToolSessionEvent[],
-    { afterLSN, epoch, expiresAt, wakeAt }: AppendCondition & AppendChange,
+    { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ) {
-    const shelf = this.#shelves.get(id);
+    const shelf: Shelf | undefined = this.#shelves.get(id) ?? (entry && { entry, events: [] });
     if (!shelf) throw new StoreConflict(id, "it is not in the store");
     if (shelf.entry.epoch !== epoch) {
       throw new StoreConflict(id, `epoch ${epoch} is over, ${shelf.entry.epoch} has begun`);
@@ -74,6 +74,11 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     });
     // Not push(...events): that puts every event on the stack.
     for (const event of events) shelf.events.push(event);
+    if (entry) {
+      shelf.entry = entry;
+      this.#shelves.set(id, shelf);
+      this.#expiries.set(id, entry.expiresAt);
+    }
     if (expiresAt !== undefined) {
       shelf.entry = { ...shelf.entry, expiresAt };
       this.#expiries.set(id, expiresAt);

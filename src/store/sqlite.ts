@@ -57,7 +57,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   *append(
     id: string,
     events: readonly ToolSessionEvent[],
-    { afterLSN, epoch, expiresAt, wakeAt }: AppendCondition & AppendChange,
+    { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ): Operation<void> {
     const texts = events.map((event, i) => {
       if (event.lsn !== afterLSN + 1 + i) {
@@ -65,21 +65,38 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       }
       return JSON.stringify(event);
     });
+    const entryText = entry && JSON.stringify(entry);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
-        UPDATE sessions SET last_lsn = ?, expires_at = ifnull(?, expires_at),
-          wake_at = CASE WHEN ? THEN ? ELSE wake_at END
+        UPDATE sessions SET last_lsn = ?, entry = ifnull(?, entry),
+          expires_at = ifnull(?, expires_at), wake_at = CASE WHEN ? THEN ? ELSE wake_at END
         WHERE id = ? AND last_lsn = ? AND epoch = ?
       `).run(
         afterLSN + events.length,
-        expiresAt ?? null,
+        entryText ?? null,
+        expiresAt ?? entry?.expiresAt ?? null,
         wakeAt === undefined ? 0 : 1,
         wakeAt ?? null,
         id,
         afterLSN,
         epoch,
       );
-      if (Number(changes) === 0) throw this.#conflict(id, afterLSN, epoch);
+      if (Number(changes) === 0) {
+        if (entryText === undefined || afterLSN !== 0 || this.#entry(id)) {
+          throw this.#conflict(id, afterLSN, epoch);
+        }
+        this.#file.prepare(`
+          INSERT INTO sessions (id, epoch, last_lsn, expires_at, entry, wake_at)
+          VALUES (?, ?, ?, ?, ?, ?)
+        `).run(
+          id,
+          epoch,
+          events.length,
+          expiresAt ?? entry!.expiresAt ?? null,
+          entryText,
+          wakeAt ?? null,
+        );
+      }
       const insert = this.#file.prepare(
         "INSERT INTO events (session_id, lsn, event) VALUES (?, ?, ?)",
       );

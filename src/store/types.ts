@@ -38,6 +38,8 @@ export interface AppendCondition {
 
 /** What is written together with the events of an append; what is left out stays as it is. */
 export interface AppendChange {
+  /** Makes the session, where it is not there yet; replaces its entry, where it is. */
+  readonly entry?: ToolSessionEntry;
   /** As `ToolSessionEntry.expiresAt`. */
   readonly expiresAt?: number;
   /** When it is to be run although nobody asks for it; null where it only waits to be asked for. */

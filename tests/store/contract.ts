@@ -276,6 +276,33 @@ export function storeContract(
     );
 
     it(
+      "makes a session with its first events, and replaces the entry of one that is there",
+      withStore(function* (store) {
+        const first = { ...entry("a"), expiresAt: 9 };
+        yield* store.append("a", events(1, 2), { ...FIRST, entry: first, wakeAt: 5 });
+        assert.deepEqual(yield* store.get("a"), first);
+        assert.deepEqual(yield* store.read("a"), events(1, 2));
+        assert.deepEqual(yield* store.wakes(9), [{ id: "a", wakeAt: 5 }]);
+        const second = { ...entry("a"), meta: { seen: true } };
+        yield* store.append("a", events(3, 3), {
+          afterLSN: 2,
+          epoch: 1,
+          entry: second,
+          expiresAt: 10,
+        });
+        assert.deepEqual(yield* store.get("a"), { ...second, expiresAt: 10 });
+        yield* conflicts(() =>
+          store.append("a", events(1, 1), { ...FIRST, entry: entry("a"), expiresAt: 1 })
+        );
+        yield* conflicts(() =>
+          store.append("b", events(3, 3), { afterLSN: 2, epoch: 1, entry: entry("b") })
+        );
+        assert.deepEqual(yield* store.get("a"), { ...second, expiresAt: 10 });
+        assert.equal(yield* store.get("b"), null);
+      }),
+    );
+
+    it(
       "lets exactly one win of those that append after the same event",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
