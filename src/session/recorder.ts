@@ -20,13 +20,22 @@ export interface RecorderHome {
   readonly replay: Replay | undefined;
   readonly halting: boolean;
   diverged(divergence: Divergence): void;
+  /** It began or ceased to sleep. */
+  changed(): void;
 }
 
 export class Recorder {
   readonly #home: RecorderHome;
+  /** When each sleep that it is in is over. */
+  #sleeps: readonly number[] = NONE;
 
   constructor(home: RecorderHome) {
     this.#home = home;
+  }
+
+  /** When the first sleep that it is in is over. */
+  get nextWake(): number | undefined {
+    return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);
   }
 
   /**
@@ -79,9 +88,18 @@ export class Recorder {
     const before = yield* this.#before(place);
     if (before?.outcome) return void (yield* this.#outcome(before));
     const until = before?.until ?? home.deadlines.now() + ms;
-    if (!before) home.log.append({ type: "begun", place, until });
-    yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+    // Before it is recorded: with the record goes when to wake.
+    this.#sleeps = [...this.#sleeps, until];
+    try {
+      if (!before) home.log.append({ type: "begun", place, until });
+      home.changed();
+      yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+    } finally {
+      const over = this.#sleeps.indexOf(until);
+      this.#sleeps = this.#sleeps.filter((_, i) => i !== over);
+    }
     this.#refuseWhileHalting(place);
+    home.changed();
     yield* this.#commit({ type: "fact", place, outcome: { ok: true } });
   }
 
@@ -111,6 +129,8 @@ export class Recorder {
     if (this.#home.halting) throw new SessionHalted(this.#home.id, `do "${key}"`);
   }
 }
+
+const NONE: readonly number[] = [];
 
 /** What came out of a step, or throws what it threw. */
 function valueOf({ outcome }: Step): unknown {
