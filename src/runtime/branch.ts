@@ -61,5 +61,10 @@ export function rootBranch({ limits }: Definition): Branch {
 
 /** A part of a tool that has no conversation, and opens no branches. */
 export function phaseBranch(phase: "before" | "after"): Branch {
-  return new Branch(`#${phase}`, 0, 0, [], [], new TokenBudget(0));
+  return new Branch(phasePath(phase), 0, 0, [], [], new TokenBudget(0));
+}
+
+/** Where what happens in a phase is recorded. */
+export function phasePath(phase: string): string {
+  return `#${phase}`;
 }

@@ -11,6 +11,7 @@
  *     asked again. So a race is won by the same runner, among the same runners.
  * P2  Past the last record of its branch, a question is a new one.
  * P3  A branch that asks something else than it did is a divergence.
+ * P4  A phase that has come out is not run again, nor is anything that happened within it.
  */
 import type {
   FactEvent,
@@ -19,6 +20,7 @@ import type {
   ToolSessionEvent,
   ToolSessionRequest,
 } from "../events.ts";
+import { phasePath } from "../runtime/branch.ts";
 
 /** How something that the tool waited for came out. */
 export type Recorded =
@@ -58,10 +60,10 @@ export class Replay {
   /** Progress and log messages that were sent, by branch; they are not sent again. */
   readonly #told = new Map<string, number>();
   /** Everything that was asked or begun, in order, and how far all of it has been again. */
-  readonly #steps: Step[] = [];
+  #steps: Step[] = [];
   #again = 0;
   /** The LSNs of all outcomes, in order. */
-  readonly #due: number[] = [];
+  #due: number[] = [];
   #delivered = 0;
   readonly #waiting = new Map<number, () => void>();
   /** The highest number that a question was given, and all names that are taken. */
@@ -113,6 +115,7 @@ export class Replay {
           const { place, lsn } = event;
           const step = begun.get(keyOf(place)) ?? this.#begin({ place, lsn });
           this.#settle(step, lsn, { type: "fact", fact: event });
+          if (place.kind === "phase") this.#leaveOut(phasePath(place.key));
           break;
         }
         case "progress":
@@ -204,6 +207,15 @@ export class Replay {
     if (!step || step.outcome) return;
     step.outcome = { lsn, recorded };
     this.#due.push(lsn);
+  }
+
+  /** Forgets what happened within something that has come out, and so is not run again. */
+  #leaveOut(branch: string): void {
+    const within = new Set(this.#courses.get(branch)?.steps);
+    const outcomes = new Set([...within].map(({ outcome }) => outcome?.lsn));
+    this.#steps = this.#steps.filter((step) => !within.has(step));
+    this.#due = this.#due.filter((lsn) => !outcomes.has(lsn));
+    this.#courses.delete(branch);
   }
 
   /**
