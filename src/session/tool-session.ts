@@ -284,6 +284,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
+    this.facts.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);
   }
 
