@@ -121,6 +121,13 @@ export class Durability {
     });
   }
 
+  /** Waits until everything about a session is written, or cannot be; undefined if it is. */
+  secured(session: LiveToolSession): Promise<boolean> | undefined {
+    const journal = this.#journals.get(session.id);
+    if (!journal) return undefined;
+    return new Promise((tell) => journal.whenWritten(() => tell(session.lost === undefined)));
+  }
+
   /** Takes back that a session is kept here: its record is not ours to write any more. */
   drop(session: LiveToolSession): void {
     this.#release(session.id);

@@ -57,8 +57,9 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Calls `then` once nothing waits to be written, which may be at once. */
+  /** Calls `then` once nothing waits to be written, the entry included; that may be at once. */
   whenWritten(then: () => void): void {
+    if (!this.#entryWritten && !this.#writing && !this.#broken) this.#commit();
     if (this.#writing) this.#whenWritten.push(then);
     else then();
   }

@@ -22,14 +22,17 @@ import type { Deadline } from "../../runtime/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
+import { isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
-export type Standing = "ended" | "asking" | "task";
+export type Standing = "ended" | "asking" | "task" | "left";
 
 /** A response, and the error in it, if it is one of the protocol's own. */
 export interface Answer {
   readonly text: string;
   readonly error?: RpcError;
+  /** The HTTP status, where it does not follow from the error. */
+  readonly status?: number;
 }
 
 const QUIET_WINDOW = 20;
@@ -159,6 +162,8 @@ export class RunFeed implements Feed, ModernCall {
   #stand(): Standing | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
+    // It is put out of memory with somebody waiting only where the server goes.
+    if (session.suspending) return "left";
     if (this.#asTask && isTask(session)) return "task";
     if (session.openRequests().length === 0) {
       this.#window?.cancel();
@@ -174,10 +179,4 @@ export class RunFeed implements Feed, ModernCall {
     });
     return undefined;
   }
-}
-
-/** Whether it is a task, or its tool has said that it shall be one. */
-function isTask({ taskSince, log }: LiveToolSession): boolean {
-  return taskSince !== undefined ||
-    log.findLast(({ type }) => type === "task_started") !== undefined;
 }
