@@ -161,9 +161,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session;
   }
 
-  /** A session by its id, taken up again from its record if it has left memory. */
-  lookup(id: string): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
-    return this.find(id) ?? (this.#closed ? undefined : this.#durability.revive(id));
+  /**
+   * A session by its id, taken up again from its record if it has left memory, or if
+   * that has come further: another server may have gone on with it over the same store.
+   */
+  lookup(id: string, lsn = 0): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
+    const here = this.find(id);
+    const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.carried;
+    if (here && !outdated) return here;
+    if (here?.replayable) this.suspend(here);
+    return this.#closed ? undefined : this.#durability.revive(id);
   }
 
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */

@@ -18,8 +18,8 @@ export function absentCalls(
 ): Promise<unknown>[] {
   const { registry, deadlines, carriesRecords } = core;
   const { requestState, taskId, notifications } = params;
-  const lookup = (ids: readonly string[]) =>
-    ids.map((id) => registry.lookup(id)).filter((found) => found instanceof Promise);
+  const lookup = (ids: readonly string[], lsn?: number) =>
+    ids.map((id) => registry.lookup(id, lsn)).filter((found) => found instanceof Promise);
   if (method.startsWith("tasks/")) return typeof taskId === "string" ? lookup([taskId]) : [];
   if (method === "subscriptions/listen") {
     return isObject(notifications) ? lookup(wantedTasks(notifications)) : [];
@@ -28,8 +28,8 @@ export function absentCalls(
   const binding = { principal, method, params };
   const state = openState(sealer, requestState, binding, deadlines.now());
   if (!state) return [];
-  const { sessionId, record } = state;
-  if (!record) return lookup([sessionId]);
+  const { sessionId, lsn, record } = state;
+  if (!record) return lookup([sessionId], lsn);
   try {
     const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS);
     if (!target || !target.definition.durable?.sealed) return [];
