@@ -26,7 +26,7 @@ export interface RegistryOptions {
   readonly maxEvents?: number;
   /** Bytes of events kept for each call, roughly; 4 MiB. */
   readonly maxBytes?: number;
-  /** Milliseconds that a durable call is kept while nobody comes back to it; one week. */
+  /** Milliseconds that a durable call is kept while nobody comes back to it; with a store one week. */
   readonly durableTimeToLive?: number;
   /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
   readonly passivateAfter?: number;

@@ -19,6 +19,7 @@ import type { CarriedRecord } from "./carried.ts";
 import type { LogLimits } from "./event-log.ts";
 import { reporter } from "./faults.ts";
 import { FinishedSessions } from "./finished.ts";
+import { IN_PROCESS } from "./in-process.ts";
 import { LiveSessions } from "./live.ts";
 import { type CarriedCall, Durability } from "./durability.ts";
 import type { RegistryOptions } from "./registry-options.ts";
@@ -31,15 +32,6 @@ import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./typ
 const PASSIVATE_AFTER = 60_000;
 /** A record outlasts the state that leads to it: one is written before the other is made. */
 const SLACK = 60_000;
-
-/** A caller who says nothing about itself is part of this program, and can answer anything. */
-const IN_PROCESS: ClientInfo = {
-  capabilities: {
-    elicitation: { form: {}, url: {} },
-    sampling: { tools: {} },
-    roots: {},
-  },
-};
 
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
@@ -86,6 +78,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       scope,
       deadlines: this.deadlines,
       store: options.store ?? new InMemoryToolSessionStore(),
+      outlasts: options.store !== undefined,
+      mostResting: max,
       sweep: options.sweep ?? [],
       definitionOf: options.find ?? (() => undefined),
       find: (id) => this.find(id),
@@ -112,7 +106,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** How long a durable session that nobody comes back to is kept. */
   get durableTimeToLive(): number {
-    return this.#options.durableTimeToLive ?? 7 * 24 * 3_600_000;
+    const { durableTimeToLive, store } = this.#options;
+    return durableTimeToLive ?? (store ? 7 * 24 * 3_600_000 : this.timeToLive);
   }
 
   /** How long the state that is handed to a client is good for. */
@@ -388,7 +383,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry = undefined;
     if (!this.#finished.delete(session)) return;
     // One whose end is still of interest to somebody stays on record until that expires.
-    const wanted = !session.told || session.keepUntil > this.deadlines.now();
+    const wanted = this.#options.store !== undefined &&
+      (!session.told || session.keepUntil > this.deadlines.now());
     const stored = session.durable && !session.carried;
     if (stored && wanted) return session.owner?.left?.(session);
     session.owner?.gone?.(session);
