@@ -92,6 +92,11 @@ function makeShrinkable(db: DatabaseSync): void {
 
 /** Elsewhere first: whoever is killed here leaves no half of a store behind. */
 function create(path: string): void {
+  // Carried over to a new file, a log of another would spoil it; and it may be all that is left.
+  const log = `${path}-wal`;
+  if (!isEmpty(log)) {
+    throw damaged("open", path, `the file is empty or gone, but "${log}" is there`);
+  }
   const draft = `${path}.${randomUUID()}.new`;
   try {
     // Not by SQLite, which would let others read it; what it puts beside a file is as the file is.
