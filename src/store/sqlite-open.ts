@@ -32,14 +32,16 @@ const LARGEST_LOG = 8 * 1024 * 1024;
 
 export function openDatabase(path: string, durability: Durability): DatabaseSync {
   const inMemory = path === ":memory:";
+  let inspected = true;
   if (!inMemory) {
     if (isEmpty(path)) create(path);
-    inspect(path);
+    inspected = inspect(path);
   }
   const db = connect(path);
   try {
     // Before the first read, which takes the lock. What others share is then not needed either.
     db.exec(`PRAGMA busy_timeout = ${PATIENCE}; PRAGMA locking_mode = EXCLUSIVE`);
+    if (!inspected) examine(db, path);
     const isOlder = !inMemory && migrate(db, path);
     if (inMemory) createSchema(db);
     db.exec(`
@@ -57,24 +59,33 @@ export function openDatabase(path: string, durability: Durability): DatabaseSync
   }
 }
 
-/** Looks at a file before anything is written, by a connection that cannot write. */
-function inspect(path: string): void {
+/**
+ * Looks at a file before anything is written, by a connection that cannot write. Tells
+ * whether it could: beside a log, that takes a little room on the disk.
+ */
+function inspect(path: string): boolean {
   const closed = isClosed(path);
   // Reading would put files beside it; one that nobody has open can be read without.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${PATIENCE}`);
-    versionOf(db, path);
-    if (fs.statSync(path).size > LARGEST_CHECKED) return;
-    const verdict = pragma(db, "quick_check(1)");
-    if (verdict !== "ok") throw damaged("open", path, String(verdict));
+    examine(db, path);
+    return true;
   } catch (error) {
     // Somebody opened it under our eyes: what we saw may be half of what they wrote.
     if (closed && !isClosed(path)) return inspect(path);
+    if (!closed && /disk I\/O error|disk is full/.test(String(error))) return false;
     throw storeError("open", path, error);
   } finally {
     db.close();
   }
+}
+
+function examine(db: DatabaseSync, path: string): void {
+  versionOf(db, path);
+  if (fs.statSync(path).size > LARGEST_CHECKED) return;
+  const verdict = pragma(db, "quick_check(1)");
+  if (verdict !== "ok") throw damaged("open", path, String(verdict));
 }
 
 function isClosed(path: string): boolean {

@@ -121,7 +121,8 @@ export function useChild(
       stdio: ["pipe", "pipe", "inherit"],
       env: process.env,
     });
-    const closed = once(child, "close");
+    // Not "close": that waits for somebody to read the rest of what it has printed.
+    const exited = once(child, "exit");
     // It may be gone before it has read what it was told.
     child.stdin.on("error", () => {});
     const lines = linesOf(child.stdout.setEncoding("utf8"));
@@ -131,9 +132,9 @@ export function useChild(
         tell: (line) => void child.stdin.write(`${line}\n`),
         kill: async () => {
           child.kill("SIGKILL");
-          await closed;
+          await exited;
         },
-        ended: async () => (await closed)[0],
+        ended: async () => (await exited)[0],
       });
     } finally {
       child.kill("SIGKILL");
