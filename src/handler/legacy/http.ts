@@ -31,8 +31,9 @@ export class LegacyHttp {
     this.sessions = new ClientSessions(core);
   }
 
-  async post(request: Request, body: unknown, principal: string): Promise<Response> {
-    if (Array.isArray(body)) return await this.#batch(request, body, principal);
+  /** Waits only where there is something to wait for: most calls are answered at once. */
+  post(request: Request, body: unknown, principal: string): Response | Promise<Response> {
+    if (Array.isArray(body)) return this.#batch(request, body, principal);
     const message = readMessage(body);
     if (message.type === "request" && message.method === "initialize") {
       return this.#initialize(message, principal);
@@ -43,7 +44,7 @@ export class LegacyHttp {
     if (message.type === "request" && isRun(message.method) && !this.#core.hasRoom) {
       return busy(503, NO_ROOM, message.id);
     }
-    return await this.#respond(client, receive(client, message));
+    return this.#respond(client, receive(client, message));
   }
 
   async get(request: Request, principal: string): Promise<Response> {
@@ -109,13 +110,10 @@ export class LegacyHttp {
     return this.sessions.find(id, principal) ?? sessionGone();
   }
 
-  async #respond(client: ClientSession, received: Received): Promise<Response> {
+  #respond(client: ClientSession, received: Received): Response | Promise<Response> {
     switch (received.type) {
       case "accepted":
-        if (received.recorded && !(await received.recorded)) {
-          return busy(503, "Cannot take the answer: it could not be stored; send it again");
-        }
-        return accepted();
+        return received.recorded ? acceptedOnce(received.recorded) : accepted();
       case "refused":
         return refuse(400, received.problem, received.id);
       case "busy":
@@ -123,10 +121,18 @@ export class LegacyHttp {
       case "reply":
         return json(received.text);
       case "later":
-        return json(await received.text);
+        return received.text.then((text) => json(text));
       case "call":
-        return await this.#respondToCalls(client, [received.call]);
+        return this.#respondToCall(client, received.call);
     }
+  }
+
+  #respondToCall(client: ClientSession, call: Call): Response | Promise<Response> {
+    const answer = call.onlyMessage;
+    // By far the most calls end at once, and have nothing else to say.
+    if (typeof answer !== "string") return this.#respondToCalls(client, [call]);
+    this.#core.registry.forget(call.session);
+    return json(answer);
   }
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
@@ -260,6 +266,12 @@ function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
     return { type: "refused", id: message.id, problem: "Cannot initialize in a batch" };
   }
   return receive(client, message);
+}
+
+async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
+  return await recorded
+    ? accepted()
+    : busy(503, "Cannot take the answer: it could not be stored; send it again");
 }
 
 function isUndecided({ session }: Call): boolean {
