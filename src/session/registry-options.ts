@@ -1,10 +1,15 @@
-/** How a registry is set up. Times are milliseconds. */
-import type { ServerChange } from "../events.ts";
+/** How a registry is set up, and what it does where it is not told. Times are milliseconds. */
+import type { ClientInfo, ServerChange } from "../events.ts";
 import type { Clock } from "../runtime/clock.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 import type { FindDefinition } from "./durability.ts";
 import type { Sealer } from "./sealer.ts";
+import type { LogLimits } from "./event-log.ts";
+import type { FinishedLimits } from "./finished.ts";
+import type { LiveLimits } from "./live.ts";
+import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 
 export interface RegistryOptions {
@@ -43,4 +48,67 @@ export interface RegistryOptions {
   readonly announce?: (change: ServerChange) => void;
   /** Hears of every call that has ended, for a log or a count. */
   readonly onCall?: (call: EndedCall) => void;
+}
+
+/** How much is kept, in each place where something is. */
+export function limitsOf(options: RegistryOptions): {
+  readonly log: LogLimits;
+  readonly live: LiveLimits;
+  readonly finished: FinishedLimits;
+} {
+  const max = options.maxSessions ?? 10_000;
+  return {
+    log: {
+      maxEvents: options.maxEvents ?? 1_000,
+      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
+    },
+    live: { max, maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10) },
+    finished: {
+      max: options.maxFinished ?? max,
+      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
+    },
+  };
+}
+
+/** A caller who says nothing about itself is part of this program, and can answer anything. */
+export const IN_PROCESS: ClientInfo = {
+  capabilities: {
+    elicitation: { form: {}, url: {} },
+    sampling: { tools: {} },
+    roots: {},
+  },
+};
+
+/** Where faults go unless somebody else wants them. */
+export function printFault({ what, toolName, sessionId, error }: Fault): void {
+  console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
+}
+
+/** Whoever reports a fault must not suffer from whoever hears of it. */
+export function reporterTo(report: (fault: Fault) => void): (fault: Fault) => void {
+  return (fault) => {
+    try {
+      report(fault);
+    } catch (error) {
+      printFault({ ...fault, what: "its fault could not be reported", error });
+    }
+  };
+}
+
+/** Tells of a call that has ended; that this fails is no reason for the call to. */
+export function tellEnded(
+  session: LiveToolSession,
+  onCall: ((call: EndedCall) => void) | undefined,
+  { deadlines, report }: { readonly deadlines: Deadlines; report(fault: Fault): void },
+): void {
+  if (!onCall) return;
+  const { id: sessionId, toolName, client, principal, createdAt } = session;
+  const { kind } = session.tool;
+  const duration = deadlines.now() - createdAt;
+  const outcome = session.outcome!;
+  try {
+    onCall({ kind, toolName, sessionId, client, principal, duration, outcome });
+  } catch (error) {
+    report({ what: "its end could not be told", toolName, sessionId, error });
+  }
 }

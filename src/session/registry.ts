@@ -20,21 +20,19 @@ import type { LogLimits } from "./event-log.ts";
 import { FinishedSessions } from "./finished.ts";
 import { LiveSessions } from "./live.ts";
 import { Durability } from "./durability.ts";
-import type { RegistryOptions } from "./registry-options.ts";
+import {
+  IN_PROCESS,
+  limitsOf,
+  printFault,
+  type RegistryOptions,
+  reporterTo,
+  tellEnded,
+} from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 const PASSIVATE_AFTER = 60_000;
-
-/** A caller who says nothing about itself is part of this program, and can answer anything. */
-const IN_PROCESS: ClientInfo = {
-  capabilities: {
-    elicitation: { form: {}, url: {} },
-    sampling: { tools: {} },
-    roots: {},
-  },
-};
 
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
@@ -50,6 +48,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #durability: Durability;
   readonly #live: LiveSessions;
   readonly #finished: FinishedSessions;
+  /** The call that is in its first step, until anybody looks for it. */
+  #starting: LiveToolSession | undefined;
   #closed = false;
   #draining = false;
   #closing: Promise<void> | undefined;
@@ -66,19 +66,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#options = options;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
-    this.logLimits = {
-      maxEvents: options.maxEvents ?? 1_000,
-      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
-    };
-    const max = options.maxSessions ?? 10_000;
-    this.#live = new LiveSessions({
-      max,
-      maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10),
-    });
-    this.#finished = new FinishedSessions({
-      max: options.maxFinished ?? max,
-      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
-    });
+    const { log, live, finished } = limitsOf(options);
+    this.logLimits = log;
+    this.#live = new LiveSessions(live);
+    this.#finished = new FinishedSessions(finished);
     this.sealer = options.sealer ?? new Sealer();
     this.#store = options.store ?? new InMemoryToolSessionStore();
     this.#durability = new Durability({
@@ -90,14 +81,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       expiresAt: (session) =>
         Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive),
     });
-    const report = options.report ?? printFault;
-    this.report = (fault) => {
-      try {
-        report(fault);
-      } catch (error) {
-        printFault({ ...fault, what: "its fault could not be reported", error });
-      }
-    };
+    this.report = reporterTo(options.report ?? printFault);
     this.announce = options.announce ?? (() => {});
   }
 
@@ -118,6 +102,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** How many calls are alive, and how many finished ones are kept. */
   get counts(): { live: number; finished: number; deadlines: number } {
+    this.#listStarting();
     return {
       live: this.#live.size,
       finished: this.#finished.size,
@@ -137,19 +122,62 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   open(
     tool: Definition,
     params: unknown,
+    options: ToolSessionOptions = {},
+    owner?: SessionOwner,
+  ): LiveToolSession {
+    const session = this.openFleeting(tool, params, options, owner);
+    this.keep(session);
+    return session;
+  }
+
+  /**
+   * `open`, for callers that read at once what a call has to say that ends at once,
+   * as most do. Nobody else will find such a call, unless they `keep` it.
+   */
+  openFleeting(
+    tool: Definition,
+    params: unknown,
     { client = IN_PROCESS, principal = "", answers, trace }: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
+    this.#listStarting();
     this.#live.checkRoom(principal);
-    const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
+    const session = new LiveToolSession(this, undefined, tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
     session.owner = owner;
-    this.#live.add(session);
-    if (session.durable) this.#durability.keep(session, params);
+    this.#starting = session;
+    if (session.durable) {
+      this.#listStarting();
+      this.#durability.keep(session, params);
+    }
     session.start(params);
+    if (!session.outcome) this.#list(session);
+    if (this.#starting === session) this.#starting = undefined;
     return session;
+  }
+
+  /** Keeps a call that has ended at once for those who come back to it. */
+  keep(session: LiveToolSession): void {
+    if (!session.outcome || session.listed) return;
+    session.listed = true;
+    this.#finish(session);
+    this.#reschedule(session);
+  }
+
+  #list(session: LiveToolSession): void {
+    if (session.listed) return;
+    session.listed = true;
+    this.#live.add(session);
+  }
+
+  /** The call that is in its first step becomes one like any other, for whoever looks for it. */
+  #listStarting(): void {
+    const session = this.#starting;
+    if (!session) return;
+    this.#starting = undefined;
+    if (!session.outcome) this.#list(session);
   }
 
   /** A session by its id, taken up again from its record if it has left memory. */
@@ -185,11 +213,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Takes a session in that has its record, and lets it find its place again. */
   #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
-    if (session.outcome) {
-      this.#finish(session);
-      this.#reschedule(session);
-    } else {
-      this.#live.add(session);
+    if (session.outcome) this.keep(session);
+    else {
+      this.#list(session);
       if (refusal !== undefined) session.refuse(refusal);
       else session.start(params);
     }
@@ -197,6 +223,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** A session in memory; one that is on its way out is not there any more. */
   find(id: string): LiveToolSession | undefined {
+    this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
     return session?.suspending && !session.outcome ? undefined : session;
   }
@@ -240,11 +267,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** For sessions: one began or ceased to wait, or ended. */
   changed(session: LiveToolSession): void {
+    if (session.outcome && session === this.#starting) {
+      // Whoever opened it says whether it is kept.
+      this.#starting = undefined;
+      tellEnded(session, this.#options.onCall, this);
+      return;
+    }
     if (session.outcome && this.#live.delete(session)) {
       this.#finish(session);
       if (session.durable) this.#durability.ended(session, () => this.#empty && this.#emptied?.());
       if (this.#empty) this.#emptied?.();
-      this.#tellEnded(session);
+      tellEnded(session, this.#options.onCall, this);
     }
     this.#settled?.();
     this.#reschedule(session);
@@ -260,33 +293,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     });
   }
 
-  #tellEnded(session: LiveToolSession): void {
-    const { onCall } = this.#options;
-    if (!onCall) return;
-    const { id: sessionId, toolName, client, principal, createdAt } = session;
-    const { kind } = session.tool;
-    const duration = this.deadlines.now() - createdAt;
-    try {
-      onCall({
-        kind,
-        toolName,
-        sessionId,
-        client,
-        principal,
-        duration,
-        outcome: session.outcome!,
-      });
-    } catch (error) {
-      this.report({ what: "its end could not be told", toolName, sessionId, error });
-    }
-  }
-
   /**
    * Starts no calls any more, and waits until none is at work, but not longer than
    * that. Calls that wait for an answer are not at work; they can still be answered.
    */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
+    this.#listStarting();
     if (!this.#atWork) return;
     await new Promise<void>((resolve) => {
       const deadline = this.deadlines.add(ms, resolve);
@@ -311,6 +324,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   async #close(): Promise<void> {
     this.#closed = true;
+    this.#listStarting();
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
       for (const session of this.#live.all()) {
@@ -379,8 +393,4 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (this.#empty) this.#emptied?.();
     }).start();
   }
-}
-
-function printFault({ what, toolName, sessionId, error }: Fault): void {
-  console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
 }

@@ -26,9 +26,10 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
-import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
+import type { Fault, RunHost, RunOutcome, SamplingSetup } from "../runtime/run-host.ts";
+import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
+import { cancelled, type Ending, endingOf, failedTo } from "./ending.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -64,13 +65,15 @@ export interface SessionOwner {
   hangUp?(session: LiveToolSession): void;
 }
 
+const NO_TRACE: TraceContext = {};
+
 export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, RecorderHome {
-  readonly id: string;
+  #id: string | undefined;
   readonly tool: Definition;
   /** As it described itself last; one without sessions does so with every request. */
   client: ClientInfo;
   /** Where the caller stands in a trace of its own. */
-  trace: TraceContext = {};
+  trace: TraceContext = NO_TRACE;
   readonly log: EventLog;
   /** On whose behalf it runs. */
   readonly principal: string;
@@ -87,6 +90,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** When the registry lets go of it, if nothing happens before. */
   expiry: Deadline | undefined;
   owner: SessionOwner | undefined;
+  /** The registry knows it; not so one that has ended within its first step. */
+  listed = false;
   halting = false;
   suspending = false;
   /** True once the store has failed us. */
@@ -94,8 +99,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
-  readonly facts: Recorder;
-  readonly questions: Questions;
+  #facts: Recorder | undefined;
+  #questions: Questions | undefined;
   readonly #home: SessionHome;
   #run: Run | undefined;
   #started = false;
@@ -105,26 +110,39 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason: { reason: string; by: "caller" | "server" } = { reason: "", by: "server" };
+  #reason = "";
+  #haltedBy: "caller" | "server" = "server";
 
   constructor(
     home: SessionHome,
-    id: string,
+    id: string | undefined,
     tool: Definition,
     client: ClientInfo,
     principal: string,
     createdAt = home.deadlines.now(),
   ) {
     this.#home = home;
-    this.id = id;
+    this.#id = id;
     this.tool = tool;
     this.client = client;
     this.principal = principal;
     this.createdAt = this.updatedAt = createdAt;
     this.durable = tool.durable !== undefined;
-    this.log = new EventLog(id, home.logLimits);
-    this.facts = new Recorder(this);
-    this.questions = new Questions(this);
+    this.log = new EventLog(this, home.logLimits);
+  }
+
+  // Most calls do without these, so they are made when they are first needed.
+
+  get id(): string {
+    return this.#id ??= crypto.randomUUID();
+  }
+
+  get facts(): Recorder {
+    return this.#facts ??= new Recorder(this);
+  }
+
+  get questions(): Questions {
+    return this.#questions ??= new Questions(this);
   }
 
   get toolName(): string {
@@ -150,7 +168,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** True while it waits for at least one answer. */
   get waiting(): boolean {
-    return this.#outcome === undefined && this.questions.unsettled;
+    return this.#outcome === undefined && this.#questions !== undefined &&
+      this.#questions.unsettled;
   }
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
@@ -165,7 +184,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** The questions that wait for an answer, oldest first. */
   openRequests(): ToolSessionRequest[] {
-    return this.questions.open();
+    return this.#questions?.open() ?? [];
   }
 
   /**
@@ -187,7 +206,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   start(args: unknown): void {
     if (this.#ended) return;
     this.#started = true;
-    const run = runTool(this.tool, args, this, this.#home.scope, (outcome) => this.#end(outcome));
+    const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#ended) return;
     // Before it starts: somebody who sees its first event may cancel it.
     this.#run = run;
@@ -283,7 +302,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Ends a run that cannot be taken up, before it has started. */
   refuse(problem: string): void {
     this.#diverged = problem;
-    this.#end({ type: "halted" });
+    this.runEnded({ type: "halted" });
   }
 
   /** The tool does something else than it did before. It ends here, before it does more. */
@@ -309,7 +328,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
     this.halting = true;
-    this.#reason = { reason, by };
+    this.#reason = reason;
+    this.#haltedBy = by;
     this.#run?.halt();
   }
 
@@ -331,14 +351,15 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     });
     this.log.abandonJournal();
     this.lost = true;
-    if (this.#ended) this.#end({ type: "halted" });
+    if (this.#ended) this.runEnded({ type: "halted" });
     else this.halt("its events could not be stored");
   }
 
-  #end(outcome: RunOutcome): void {
+  /** For the runtime: the run is over. */
+  runEnded(outcome: RunOutcome): void {
     this.#ended = true;
     this.#run = undefined;
-    this.questions.withdrawAll();
+    this.#questions?.withdrawAll();
     if (this.suspending && !this.lost) return this.#home.suspended(this);
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
@@ -348,36 +369,16 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     });
   }
 
-  #ending(outcome: RunOutcome): { event: EventBody; outcome: ToolSessionOutcome } {
+  #ending(outcome: RunOutcome): Ending {
     const leftOut = outcome.type === "halted" ? undefined : this.replay?.leftOut();
     if (leftOut) this.#diverged = describeDivergence(leftOut);
     if (this.#diverged !== undefined) {
-      const message =
-        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`;
-      const error = { code: -32603, message };
-      return { event: { type: "error", error }, outcome: { status: "failed", error } };
+      return failedTo(
+        `run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`,
+      );
     }
-    if (this.lost) {
-      const error = { code: -32603, message: "Cannot go on: the server could not store this call" };
-      return { event: { type: "error", error }, outcome: { status: "failed", error } };
-    }
-    switch (outcome.type) {
-      case "result": {
-        const { result } = outcome;
-        return { event: { type: "result", result }, outcome: { status: "completed", result } };
-      }
-      case "error": {
-        const { error } = outcome;
-        return { event: { type: "error", error }, outcome: { status: "failed", error } };
-      }
-      case "halted": {
-        const { reason, by } = this.#reason;
-        return {
-          event: { type: "cancelled", reason, by },
-          outcome: { status: "cancelled", reason },
-        };
-      }
-    }
+    if (this.lost) return failedTo("go on: the server could not store this call");
+    return outcome.type === "halted" ? cancelled(this.#reason, this.#haltedBy) : endingOf(outcome);
   }
 }
 

@@ -166,6 +166,10 @@ export class LegacyHttp {
 
   /** From here on the stream can be left and found again. */
   #keep(client: ClientSession, stream: CallStream): void {
+    for (const call of stream.calls) {
+      this.#core.registry.keep(call.session);
+      if (!call.isGone) client.callsBySession.set(call.session.id, call);
+    }
     let left = stream.calls.filter((call) => !call.isGone).length;
     if (left > 0) client.streams.set(stream.number, stream);
     // Before 2025-11-25 a client that lost its stream was not bound to come back.

@@ -189,7 +189,7 @@ export class ModernReceiver {
   }
 
   #start(target: Target, { meta, principal }: Asking, answers: Answers) {
-    const session = this.#core.registry.open(target.definition, target.args, {
+    const session = this.#core.registry.openFleeting(target.definition, target.args, {
       client: meta.client,
       trace: meta.trace,
       principal,

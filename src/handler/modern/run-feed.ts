@@ -67,8 +67,11 @@ export class RunFeed implements Feed, ModernCall {
     this.#cursor = after;
     this.#asTask = asTask;
     this.#answer = answer;
-    core.registry.hold(session);
-    this.#unwatch = session.log.watch(() => this.#look());
+    // One that has ended need not be held: all that it has to say is there.
+    if (!session.outcome) {
+      core.registry.hold(session);
+      this.#unwatch = session.log.watch(() => this.#look());
+    }
     this.#look();
   }
 
