@@ -14,7 +14,7 @@ export class Call implements LegacyCall, SessionOwner {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
-  readonly progress = new ProgressTrack();
+  #progress: ProgressTrack | undefined;
   session!: LiveToolSession;
   /** The registry has forgotten its session. */
   isGone = false;
@@ -30,6 +30,10 @@ export class Call implements LegacyCall, SessionOwner {
     this.client = client;
     const token = meta?.progressToken;
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
+  }
+
+  get progress(): ProgressTrack {
+    return this.#progress ??= new ProgressTrack();
   }
 
   get version(): LegacyVersion {
@@ -59,7 +63,9 @@ export class Call implements LegacyCall, SessionOwner {
 
   /** The one message of a call that has ended; null if it has none, undefined if it takes a stream. */
   get onlyMessage(): string | null | undefined {
-    if (!this.session.outcome) return undefined;
+    const { outcome, log } = this.session;
+    if (!outcome) return undefined;
+    if (log.lastLSN === 1) return this.#encode(log.next(0)!) ?? null;
     let only: string | undefined;
     let count = 0;
     this.messagesAfter(0, (message) => {

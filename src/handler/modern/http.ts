@@ -41,7 +41,8 @@ export class ModernHttp {
     this.#receiver = receiver;
   }
 
-  async post(request: Request, body: unknown, principal: string): Promise<Response> {
+  /** Waits only where there is something to wait for: most calls are answered at once. */
+  post(request: Request, body: unknown, principal: string): Response | Promise<Response> {
     const message = readMessage(body);
     switch (message.type) {
       case "notification":
@@ -57,10 +58,9 @@ export class ModernHttp {
     // Before it runs: a call that is refused must not have done anything.
     if (isRun(message.method) && !this.#core.hasRoom) return busy(NO_ROOM, message.id);
     const asking = { meta, principal, headers };
-    const takenUp = this.#receiver.takeUp(message, asking);
-    if (takenUp) await takenUp;
-    const received = this.#receiver.receive(message, asking);
-    return await this.#respond(request, message.id, received);
+    const respond = () =>
+      this.#respond(request, message.id, this.#receiver.receive(message, asking));
+    return this.#receiver.takeUp(message, asking)?.then(respond) ?? respond();
   }
 
   /** Ends all subscriptions in good order. */
@@ -68,31 +68,40 @@ export class ModernHttp {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  async #respond(request: Request, id: RpcId, received: ModernReceived): Promise<Response> {
+  #respond(
+    request: Request,
+    id: RpcId,
+    received: ModernReceived,
+  ): Response | Promise<Response> {
     switch (received.type) {
       case "reply":
         return received.error
           ? refuse(statusOf(received.error), received.error, id)
           : json(received.text);
       case "later":
-        return await respondLater(request, received);
+        return respondLater(request, received);
       case "busy":
         return busy(received.problem, id);
       case "run":
-        return await this.#respondToRun(request, id, received.feed);
+        return this.#respondToRun(request, id, received.feed);
       case "listen":
         return this.#respondToListen(id, received.subscription);
     }
   }
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
-  async #respondToRun(request: Request, id: RpcId, feed: RunFeed): Promise<Response> {
+  #respondToRun(request: Request, id: RpcId, feed: RunFeed): Response | Promise<Response> {
     const news = feed.notifications();
+    if (feed.standing || news.length > 0) return this.#respondNow(id, feed, news);
     // The signal is touched only where there is time for it: on some runtimes that costs.
-    if (!feed.standing && news.length === 0 && await this.#leftSoon(request, feed, news)) {
+    return this.#leftSoon(request, feed, news).then((left) => {
+      if (!left) return this.#respondNow(id, feed, news);
       feed.release();
       return clientGone(id);
-    }
+    });
+  }
+
+  #respondNow(id: RpcId, feed: RunFeed, news: string[]): Response {
     if (feed.standing && news.length === 0) {
       const { text, error } = feed.respond();
       return error ? refuse(statusOf(error), error, id) : json(text);

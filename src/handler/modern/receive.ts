@@ -89,7 +89,9 @@ export class ModernReceiver {
    * it. To be waited for before the request is received.
    */
   takeUp({ method, params }: RpcRequest, asking: Asking): Promise<void> | undefined {
-    const absent = this.#continued(method, params, asking)
+    const continued = this.#continued(method, params, asking);
+    if (continued.length === 0) return undefined;
+    const absent = continued
       .map((id) => this.#core.registry.lookup(id))
       .filter((found) => found instanceof Promise);
     if (absent.length === 0) return undefined;
@@ -168,8 +170,8 @@ export class ModernReceiver {
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };
-    const { requestState, inputResponses = {} } = params;
-    const answers = readAnswers(inputResponses);
+    const { requestState, inputResponses } = params;
+    const answers = inputResponses === undefined ? NO_ANSWERS : readAnswers(inputResponses);
     const { session, after } = requestState === undefined
       ? this.#start({ definition, args }, asking, answers)
       : this.#resume(requestState, binding, meta, answers);
@@ -352,6 +354,7 @@ export class ModernReceiver {
 }
 
 const NONE: readonly string[] = [];
+const NO_ANSWERS: Answers = [];
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {

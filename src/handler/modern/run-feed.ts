@@ -42,7 +42,7 @@ export class RunFeed implements Feed, ModernCall {
   readonly #core: ServerCore;
   readonly #answer: (standing: Standing) => Answer;
   readonly #asTask: boolean;
-  readonly #watchers = new Set<() => void>();
+  #watchers: Set<() => void> | undefined;
   #cursor: number;
   #standing: Standing | undefined;
   #window: Deadline | undefined;
@@ -124,8 +124,9 @@ export class RunFeed implements Feed, ModernCall {
 
   watch(wake: () => void): () => void {
     const watcher = () => wake();
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    const watchers = this.#watchers ??= new Set();
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
   }
 
   signOfLife(silence: number): string | undefined {
@@ -156,7 +157,7 @@ export class RunFeed implements Feed, ModernCall {
   #look(): void {
     if (this.#answered) return;
     this.#standing = this.#stand();
-    for (const watcher of [...this.#watchers]) watcher();
+    if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
   }
 
   #stand(): Standing | undefined {
