@@ -351,11 +351,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (!this.#finished.has(session)) return;
       const grace = this.#options.graceTime ?? 60_000;
       const promised = session.keepUntil - this.deadlines.now();
-      this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
+      this.#expire(session, Math.max(grace, promised));
     } else if (session.waiting) {
       const { passivateAfter = PASSIVATE_AFTER } = this.#options;
-      if (session.durable) this.#expire(session, passivateAfter, () => this.#passivate(session));
-      else this.#expire(session, this.timeToLive, () => session.halt("nobody answered in time"));
+      this.#expire(session, session.durable ? passivateAfter : this.timeToLive);
     }
   }
 
@@ -365,12 +364,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     else this.suspend(session);
   }
 
-  #expire(session: LiveToolSession, ms: number, expire: () => void): void {
-    session.expiry = this.deadlines.add(ms, () => {
-      session.expiry = undefined;
-      expire();
-    });
+  #expire(session: LiveToolSession, ms: number): void {
+    session.expiry = this.deadlines.add(ms, this.#expired, session);
   }
+
+  /** One for all sessions: each that is parked would keep its own. */
+  readonly #expired = (session: LiveToolSession): void => {
+    session.expiry = undefined;
+    if (session.outcome) this.#remove(session);
+    else if (session.durable) this.#passivate(session);
+    else session.halt("nobody answered in time");
+  };
 
   #finish(session: LiveToolSession): void {
     for (const going of this.#finished.add(session, this.deadlines.now())) this.#remove(going);

@@ -34,7 +34,7 @@ import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
-import { openState, sealState, type StateBinding } from "./request-state.ts";
+import { sealState, type StateBinding, StateReader } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
 import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
@@ -64,11 +64,13 @@ export class ModernReceiver {
   readonly #core: ServerCore;
   readonly #sealer: Sealer;
   readonly #listCaching: Caching;
+  readonly #states: StateReader;
   readonly #queries = new Set<Settling<JsonObject>>();
 
   constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
     this.#core = core;
     this.#sealer = sealer;
+    this.#states = new StateReader(sealer);
     this.#listCaching = listCaching;
   }
 
@@ -107,7 +109,7 @@ export class ModernReceiver {
     }
     if (requestState === undefined) return NONE;
     const binding = { principal, method, params };
-    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
+    const state = this.#states.open(requestState, binding, this.#core.deadlines.now());
     return state ? [state.sessionId] : NONE;
   }
 
@@ -201,7 +203,7 @@ export class ModernReceiver {
   }
 
   #resume(requestState: unknown, binding: StateBinding, meta: RequestMeta, answers: Answers) {
-    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
+    const state = this.#states.open(requestState, binding, this.#core.deadlines.now());
     if (!state) {
       throw new ProtocolError(
         INVALID_PARAMS,
