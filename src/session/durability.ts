@@ -18,6 +18,9 @@ import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import { Waker } from "./waker.ts";
 
+/** A record outlasts the state that leads to it: one is written before the other is made. */
+const SLACK = 60_000;
+
 /** Finds what a session was a run of. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
 
@@ -61,8 +64,8 @@ export interface DurabilityHome {
   report(fault: Fault): void;
   /** Takes in a session that has its record, and starts it, unless something is against it. */
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
-  /** Until when a session that is left alone is kept. */
-  expiresAt(session: LiveToolSession): number;
+  /** How long a session that is left alone is kept. */
+  timeToLive(): number;
 }
 
 /** A call that its client goes on with, and carries the record of. */
@@ -134,7 +137,7 @@ export class Durability {
   update(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     journal?.update({
-      expiresAt: this.#home.expiresAt(session),
+      expiresAt: this.#expiresAt(session),
       meta: metaOf(session) as never,
     });
   }
@@ -302,7 +305,7 @@ export class Durability {
       createdAt,
       epoch,
       toolVersion: tool.durable!.version,
-      expiresAt: this.#home.expiresAt(session),
+      expiresAt: this.#expiresAt(session),
       meta: metaOf(session) as never,
     };
   }
@@ -312,10 +315,15 @@ export class Durability {
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => session.log.recorded(lsn),
       failed: (error) => session.storeFailed(error),
-      standing: () => ({ expiresAt: this.#home.expiresAt(session), wakeAt: session.wakeAt }),
+      standing: () => ({ expiresAt: this.#expiresAt(session), wakeAt: session.wakeAt }),
     }, written);
     this.#journals.set(session.id, journal);
     session.log.keepIn(journal);
+  }
+
+  #expiresAt({ keepUntil }: LiveToolSession): number {
+    const { deadlines, timeToLive } = this.#home;
+    return Math.max(keepUntil, deadlines.now() + timeToLive() + SLACK);
   }
 
   #run<T>(operation: () => Operation<T>): Promise<T> {
