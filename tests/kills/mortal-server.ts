@@ -1,0 +1,119 @@
+/**
+ * A server that is killed, and started again over the same files, until it is told
+ * to stay dead. Who waits for it waits for its own word that it listens.
+ */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../harness/files.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
+import type { KillPlan } from "./kill-points.ts";
+import type { Effect } from "./tools.ts";
+
+export class MortalServer {
+  readonly folder: string;
+  readonly #nextPlan: () => KillPlan;
+  #child!: ChildProcess;
+  #address!: Promise<string>;
+  #staysDead = false;
+  #exited: Promise<unknown> = Promise.resolve();
+  #mourners = new Set<() => void>();
+  /** How often it was killed. */
+  deaths = 0;
+  /** Everything that it ever printed. */
+  printed = "";
+
+  /** `nextPlan` tells, for each life, where it ends. */
+  constructor(folder: string, nextPlan: () => KillPlan) {
+    this.folder = folder;
+    this.#nextPlan = nextPlan;
+    this.#start();
+  }
+
+  /** Where it listens, once it does. */
+  readonly where = (): Promise<string> => this.#address;
+
+  /** Waits until it has been killed so many times. */
+  async died(times: number): Promise<void> {
+    while (this.deaths < times) {
+      await new Promise<void>((resolve) => this.#mourners.add(resolve));
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#staysDead = true;
+    this.#child.kill("SIGKILL");
+    await this.#exited;
+  }
+
+  /** What was done to the world, in order. */
+  effects(flow: string): Effect[] {
+    return linesOf(this.folder, "effects").map((line): Effect => JSON.parse(line))
+      .filter((effect) => effect.flow === flow);
+  }
+
+  /** The points that a flow has passed, where they were recorded. */
+  points(flow: string): string[] {
+    return linesOf(this.folder, "points").map((line): string[] => JSON.parse(line))
+      .filter(([passed]) => passed === flow)
+      .map(([, point]) => point!);
+  }
+
+  /** Nothing that it left behind holds this in clear. */
+  assertNowhere(secret: string): void {
+    assert.ok(!this.printed.includes(secret), "it is in what the server printed");
+    const files = readdirSync(this.folder);
+    assert.ok(files.includes("store.db"), `its store is not among ${files}`);
+    for (const file of files) {
+      assert.ok(!readFileSync(join(this.folder, file)).includes(secret), `it is in ${file}`);
+    }
+  }
+
+  #start(): void {
+    const plan = { folder: this.folder, ...this.#nextPlan() };
+    const name = currentRuntime();
+    const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
+    const args = [...run, "tests/kills/server.ts", JSON.stringify(plan)];
+    const child = spawn(useRuntime(name).path, args, {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    this.#child = child;
+    const listening = Promise.withResolvers<string>();
+    this.#address = listening.promise;
+    // Nobody may be waiting for it when it dies.
+    listening.promise.catch(() => {});
+    let said = "";
+    const hear = (chunk: string) => {
+      this.printed += chunk;
+      said += chunk;
+      const address = /^(http:\S+)\n/m.exec(said)?.[1];
+      if (address) listening.resolve(address);
+    };
+    child.stdout!.setEncoding("utf8").on("data", hear);
+    child.stderr!.setEncoding("utf8").on("data", hear);
+    this.#exited = once(child, "exit");
+    child.once("exit", (_code, signal) => {
+      if (this.#staysDead) return listening.reject(new Error("It was told to stay dead"));
+      if (signal !== "SIGKILL") {
+        this.#staysDead = true;
+        const problem = new Error(`The server ended by itself, with ${signal}:\n${said}`);
+        this.#address = Promise.reject(problem);
+        this.#address.catch(() => {});
+        return listening.reject(problem);
+      }
+      this.deaths++;
+      this.#start();
+      for (const wake of [...this.#mourners]) wake();
+      this.#mourners.clear();
+      listening.resolve(this.#address);
+    });
+  }
+}
+
+function linesOf(folder: string, file: string): string[] {
+  if (!readdirSync(folder).includes(file)) return [];
+  return readFileSync(join(folder, file), "utf8").split("\n").filter((line) => line !== "");
+}
