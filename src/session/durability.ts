@@ -7,11 +7,16 @@
  */
 import type { Operation, Scope } from "effection";
 import type { ClientInfo } from "../events.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
+import type { Fault } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
+import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { Journal } from "./journal.ts";
+import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
+import { Waker } from "./waker.ts";
 
 /** Finds what a session was a run of. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
@@ -23,6 +28,7 @@ interface KeptMeta {
   readonly client: ClientInfo;
   readonly keepUntil: number;
   readonly taskSince?: number;
+  readonly attended?: boolean;
 }
 
 /** Makes a session that is not started; the registry does. */
@@ -35,9 +41,18 @@ export type MakeSession = (
 
 export interface DurabilityHome {
   readonly scope: Scope;
+  readonly deadlines: Deadlines;
   readonly store: ToolSessionStore;
+  /** What else is to forget things from time to time. */
+  readonly sweep: readonly Sweepable[];
   readonly find: FindDefinition;
   readonly make: MakeSession;
+  hasRoom(): boolean;
+  /** Takes a session up although nobody asks for it. */
+  wake(id: string): Promise<void>;
+  /** Nothing may be under way here any more. */
+  settled(): void;
+  report(fault: Fault): void;
   /** Takes in a session that has its record, and starts it, unless something is against it. */
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
   /** Until when a session that is left alone is kept. */
@@ -52,14 +67,44 @@ export class Durability {
   /** Sessions on their way out of memory. */
   readonly #leaving = new Map<string, Promise<void>>();
   readonly #left = new Map<string, () => void>();
+  readonly #waker: Waker;
+  readonly #sweeper: Sweeper;
+  /** Sessions that the store is about to forget. */
+  #deletions = 0;
 
   constructor(home: DurabilityHome) {
     this.#home = home;
+    const { scope, deadlines, store } = home;
+    this.#waker = new Waker({
+      deadlines,
+      hasRoom: () => home.hasRoom(),
+      wakes: (limit, after) => this.#run(() => store.wakes(limit, after)),
+      wake: (id) => home.wake(id),
+      failed: (error) => this.#fault("sessions could not be woken", error),
+    });
+    this.#sweeper = new Sweeper({
+      scope,
+      deadlines,
+      isWorthwhile: () => !(store instanceof InMemoryToolSessionStore) || store.size > 0,
+      failed: (error) => this.#fault("old sessions could not be forgotten", error),
+    }, [store, ...home.sweep]);
   }
 
-  /** Nothing is being written, read or left. */
+  /** Nothing is being written, read, left or forgotten. */
   get idle(): boolean {
-    return this.#journals.size === 0 && this.#revivals.size === 0 && this.#leaving.size === 0;
+    return this.#journals.size === 0 && this.#revivals.size === 0 && this.#leaving.size === 0 &&
+      this.#deletions === 0;
+  }
+
+  /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
+  wake(): void {
+    this.#waker.look();
+    this.#sweeper.start();
+  }
+
+  /** Takes nothing up by itself any more. */
+  async stop(): Promise<void> {
+    await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
   }
 
   /** Records a session from its beginning. */
@@ -76,15 +121,23 @@ export class Durability {
     });
   }
 
+  /** Takes back that a session is kept here: its record is not ours to write any more. */
+  drop(session: LiveToolSession): void {
+    this.#release(session.id);
+  }
+
   /** Puts a session out of memory, once everything about it is written. */
   leave(session: LiveToolSession): void {
     if (this.#leaving.has(session.id)) return;
-    this.update(session);
+    const { wakeAt } = session;
     this.#leaving.set(
       session.id,
       new Promise<void>((resolve) => this.#left.set(session.id, resolve)),
     );
     session.suspend();
+    this.#sweeper.start();
+    // What is due already is due once it has left.
+    if (wakeAt !== null) this.#waker.expect(Math.max(wakeAt, this.#home.deadlines.now() + 1));
   }
 
   /** It has left: its run is over, and nothing is lost. */
@@ -93,17 +146,30 @@ export class Durability {
     this.#whenWritten(id, () => {
       this.#release(id);
       then();
+      this.#home.settled();
     });
   }
 
   /** It has ended for good; its journal is not needed any more once all is written. */
-  ended(session: LiveToolSession, then: () => void): void {
-    this.update(session);
+  ended(session: LiveToolSession): void {
     this.#whenWritten(session.id, () => {
       // One that was to leave may have come to its end instead.
       this.#release(session.id);
-      then();
+      this.#home.settled();
     });
+  }
+
+  /** Nobody will come back for it. */
+  forget({ id, toolName }: LiveToolSession): void {
+    this.#deletions++;
+    this.#run(() => this.#home.store.delete(id))
+      .catch((error) => {
+        this.#home.report({ what: "it could not be deleted", toolName, sessionId: id, error });
+      })
+      .then(() => {
+        this.#deletions--;
+        this.#home.settled();
+      });
   }
 
   #whenWritten(id: string, then: () => void): void {
@@ -138,7 +204,8 @@ export class Durability {
     const { store, find, make } = this.#home;
     const entry = yield* store.get(id);
     if (!entry) return undefined;
-    const { kind, principal, client, keepUntil, taskSince } = entry.meta as unknown as KeptMeta;
+    const meta = entry.meta as unknown as KeptMeta;
+    const { kind, principal, client, keepUntil, taskSince, attended = false } = meta;
     const definition = find(kind, entry.toolName);
     if (!definition?.durable) return undefined;
     // Fence first, then read: nobody writes behind what we read.
@@ -148,6 +215,7 @@ export class Durability {
     const session = make(mine, definition, client, principal);
     session.keepUntil = keepUntil;
     session.taskSince = taskSince;
+    session.attended = attended;
     session.restore(events);
     if (!session.outcome) this.#attach(session, mine, true);
     const { version } = definition.durable;
@@ -177,6 +245,7 @@ export class Durability {
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => session.log.recorded(lsn),
       failed: (error) => session.storeFailed(error),
+      standing: () => ({ expiresAt: this.#home.expiresAt(session), wakeAt: session.wakeAt }),
     }, written);
     this.#journals.set(session.id, journal);
     session.log.keepIn(journal);
@@ -190,9 +259,20 @@ export class Durability {
       }).start();
     });
   }
+
+  #fault(what: string, error: unknown): void {
+    this.#home.report({ what, toolName: "-", sessionId: "-", error });
+  }
 }
 
 function metaOf(session: LiveToolSession): KeptMeta {
-  const { tool: { kind }, principal, client, keepUntil, taskSince } = session;
-  return { kind, principal, client, keepUntil, ...(taskSince !== undefined && { taskSince }) };
+  const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
+  return {
+    kind,
+    principal,
+    client,
+    keepUntil,
+    ...(taskSince !== undefined && { taskSince }),
+    ...(attended && { attended }),
+  };
 }

@@ -5,13 +5,15 @@
 import type { Operation, Scope } from "effection";
 import type { ToolSessionEvent } from "../events.ts";
 import { Strand } from "../runtime/strand.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
+import type { AppendChange, ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 
 export interface JournalReader {
   /** Everything up to this LSN is in the store. */
   recorded(lsn: number): void;
   /** The store refused; nothing further will be written. */
   failed(error: unknown): void;
+  /** What is written with the events that are written now. */
+  standing(): AppendChange;
 }
 
 export class Journal {
@@ -82,12 +84,16 @@ export class Journal {
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
     const { id, epoch } = this.#entry;
-    if (!this.#entryWritten) {
-      // Before it is written: whatever changes meanwhile is written after it.
-      this.#entryWritten = true;
-      yield* this.#store.set(id, this.#entry);
-    }
-    if (batch.length === 0) return;
-    yield* this.#store.append(id, batch, { afterLSN: batch[0]!.lsn - 1, epoch });
+    const entry = this.#entryWritten ? undefined : this.#entry;
+    // Before it is written: whatever changes meanwhile is written after it.
+    this.#entryWritten = true;
+    if (batch.length > 0) {
+      yield* this.#store.append(id, batch, {
+        afterLSN: batch[0]!.lsn - 1,
+        epoch,
+        ...(entry && { entry }),
+        ...this.#reader.standing(),
+      });
+    } else if (entry) yield* this.#store.set(id, entry);
   }
 }

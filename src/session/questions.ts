@@ -43,8 +43,8 @@ export interface QuestionsHome {
   readonly halting: boolean;
   /** The run is on its way out for now: nothing is recorded, and questions stay open on record. */
   readonly suspending: boolean;
-  /** The journal is lost: what it did not record was never put. */
-  readonly lost: boolean;
+  /** The journal is lost, and why: what it did not record was never put. */
+  readonly lost: string | undefined;
   /** Something is asked that was not asked before, where something else was. */
   diverged(divergence: Divergence): void;
   /** A question was put, answered or withdrawn. */
@@ -64,6 +64,15 @@ export class Questions {
   /** True while at least one is not settled. */
   get unsettled(): boolean {
     return this.#pending !== undefined && this.#pending.open.size > 0;
+  }
+
+  /** When the first one times out; Infinity if none does, undefined if none waits. */
+  get nextExpiry(): number | undefined {
+    let next: number | undefined;
+    for (const { request, answered } of this.#pending?.open.values() ?? []) {
+      if (!answered) next = Math.min(next ?? Infinity, request.expiresAt ?? Infinity);
+    }
+    return next;
   }
 
   /** Those that wait for an answer, oldest first. */
@@ -246,7 +255,9 @@ export class Questions {
     if (suspending) return;
     // One whose answer is on its way into the log is answered, only too late for the tool;
     // one that a lost journal has taken back was never put.
-    if (!open.answered && !lost) log.append({ type: "withdrawn", requestId, reason }, then);
+    if (!open.answered && lost === undefined) {
+      log.append({ type: "withdrawn", requestId, reason }, then);
+    }
     this.#home.changed();
   }
 }

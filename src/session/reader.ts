@@ -6,6 +6,8 @@ import type { EventLog } from "./event-log.ts";
 interface Readable {
   readonly log: EventLog;
   readonly outcome: ToolSessionOutcome | undefined;
+  /** How it ended has been told. */
+  told: boolean;
 }
 
 /** The events after an LSN: those that were, then those that come, then how it ended. */
@@ -35,7 +37,10 @@ class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
         return { done: false, value: event };
       }
       const { outcome } = this.session;
-      if (outcome) return { done: true, value: outcome };
+      if (outcome) {
+        this.session.told = true;
+        return { done: true, value: outcome };
+      }
       yield* action<void>((resolve) => log.watch(resolve));
     }
   }

@@ -20,15 +20,26 @@ export interface RecorderHome {
   readonly replay: Replay | undefined;
   readonly halting: boolean;
   diverged(divergence: Divergence): void;
+  /** It began or ceased to sleep. */
+  changed(): void;
 }
 
 export class Recorder {
   readonly #home: RecorderHome;
   /** Values that the tool has, and the record has not. */
   #unrecorded = 0;
+  /** The step whose body is on the stack. */
+  #inside: string | undefined;
+  /** When each sleep that it is in is over. */
+  #sleeps: readonly number[] = NONE;
 
   constructor(home: RecorderHome) {
     this.#home = home;
+  }
+
+  /** When the first sleep that it is in is over. */
+  get nextWake(): number | undefined {
+    return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);
   }
 
   /**
@@ -39,6 +50,7 @@ export class Recorder {
     const home = this.#home;
     const key = `${home.id}:${place.branch}:${place.key}:${place.count}`;
     if (!home.durable) return yield* run(key);
+    this.refuseInside(`do "${place.key}"`);
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return (yield* this.#outcome(before)) as T;
@@ -46,7 +58,8 @@ export class Recorder {
     let outcome: FactEvent["outcome"];
     let thrown: unknown;
     try {
-      outcome = { ok: true, value: asJson(yield* run(key)) };
+      const body = place.kind === "step" ? this.#within(place.key, () => run(key)) : run(key);
+      outcome = { ok: true, value: asJson(yield* body) };
     } catch (error) {
       thrown = error;
       outcome = { ok: false, error: recordable(error) };
@@ -62,6 +75,7 @@ export class Recorder {
   *value<T>(place: Place, make: () => T): Operation<T> {
     const home = this.#home;
     if (!home.durable) return make();
+    this.refuseInside(`record "${place.key}"`);
     const before = yield* this.#before(place);
     if (before?.outcome) {
       // It did not wait the first time either.
@@ -81,13 +95,24 @@ export class Recorder {
   *sleep(place: Place, ms: number): Operation<void> {
     const home = this.#home;
     if (!home.durable) return void (yield* deadline(home.deadlines, ms));
+    this.refuseInside("sleep");
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return void (yield* this.#outcome(before));
     const until = before?.until ?? home.deadlines.now() + ms;
-    if (!before) home.log.append({ type: "begun", place, until });
-    yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+    // Before it is recorded: with the record goes when to wake.
+    this.#sleeps = [...this.#sleeps, until];
+    try {
+      if (!before) home.log.append({ type: "begun", place, until });
+      home.changed();
+      // Also one that is over: in a race, what is on record comes first.
+      yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+    } finally {
+      const over = this.#sleeps.indexOf(until);
+      this.#sleeps = this.#sleeps.filter((_, i) => i !== over);
+    }
     this.#refuseWhileHalting(place);
+    home.changed();
     yield* this.#commit({ type: "fact", place, outcome: { ok: true } });
   }
 
@@ -99,6 +124,45 @@ export class Recorder {
     if (this.#unrecorded === 0) return void this.#home.log.append({ type: "begun", place });
     yield* this.#commit({ type: "begun", place });
     this.#refuseWhileHalting(place);
+  }
+
+  /**
+   * A step is recorded as a whole: what it did inside would be missing when the tool
+   * is run again, since its body is not.
+   */
+  refuseInside(what: string): void {
+    if (this.#inside === undefined) return;
+    throw new TypeError(
+      `Cannot ${what} inside step "${this.#inside}": a step is recorded as a whole; do it beside the step`,
+    );
+  }
+
+  /** An operation that knows, whenever it is at work, that it is the body of a step. */
+  #within<T>(name: string, body: () => Operation<T>): Operation<T> {
+    const inside = <R>(work: () => R): R => {
+      const outer = this.#inside;
+      this.#inside = name;
+      try {
+        return work();
+      } finally {
+        this.#inside = outer;
+      }
+    };
+    return {
+      [Symbol.iterator]: () => {
+        const steps = inside(() => body()[Symbol.iterator]());
+        return {
+          next: (value) => inside(() => steps.next(value)),
+          throw: (error) =>
+            inside(() => {
+              if (!steps.throw) throw error;
+              return steps.throw(error);
+            }),
+          return: (value) =>
+            inside(() => steps.return ? steps.return(value) : { done: true, value }),
+        };
+      },
+    };
   }
 
   *#before(place: Place): Operation<Step | undefined> {
@@ -127,6 +191,8 @@ export class Recorder {
     if (this.#home.halting) throw new SessionHalted(this.#home.id, `do "${key}"`);
   }
 }
+
+const NONE: readonly number[] = [];
 
 /** What came out of a step, or throws what it threw. */
 function valueOf({ outcome }: Step): unknown {

@@ -5,6 +5,8 @@ import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 import type { FindDefinition } from "./durability.ts";
 import type { Sealer } from "./sealer.ts";
+import type { Sweepable } from "./sweeper.ts";
+import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 
 export interface RegistryOptions {
@@ -32,6 +34,10 @@ export interface RegistryOptions {
   readonly store?: ToolSessionStore;
   /** Finds what a durable call was a run of, to take it up again. */
   readonly find?: FindDefinition;
+  /** What else is to forget things from time to time. */
+  readonly sweep?: readonly Sweepable[];
+  /** Hears of every session that was taken up because its time had come. */
+  readonly woken?: (session: LiveToolSession) => void;
   /** Seals sensitive answers in the store; with a key of its own unless told. */
   readonly sealer?: Sealer;
   readonly clock?: Clock;

@@ -12,9 +12,8 @@ import type { ClientInfo, ServerChange } from "../events.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
-import { Strand } from "../runtime/strand.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
+import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
 import { FinishedSessions } from "./finished.ts";
@@ -26,6 +25,8 @@ import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-ses
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 const PASSIVATE_AFTER = 60_000;
+/** A record outlasts the state that leads to it: one is written before the other is made. */
+const SLACK = 60_000;
 
 /** A caller who says nothing about itself is part of this program, and can answer anything. */
 const IN_PROCESS: ClientInfo = {
@@ -46,7 +47,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #options: RegistryOptions;
-  readonly #store: ToolSessionStore;
   readonly #durability: Durability;
   readonly #live: LiveSessions;
   readonly #finished: FinishedSessions;
@@ -56,8 +56,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Called whenever there may be nothing at work any more. */
   #settled: (() => void) | undefined;
   #emptied: (() => void) | undefined;
-  /** Sessions that the store is about to forget. */
-  #deletions = 0;
 
   constructor(options: RegistryOptions = {}, parent?: Scope) {
     const [scope, destroy] = parent ? createScope(parent) : createScope();
@@ -80,15 +78,23 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
     });
     this.sealer = options.sealer ?? new Sealer();
-    this.#store = options.store ?? new InMemoryToolSessionStore();
     this.#durability = new Durability({
       scope,
-      store: this.#store,
+      deadlines: this.deadlines,
+      store: options.store ?? new InMemoryToolSessionStore(),
+      sweep: options.sweep ?? [],
       find: options.find ?? (() => undefined),
+      hasRoom: () => this.#live.size < max,
       make: (...parts) => this.#revived(...parts),
       enter: (...parts) => this.#enter(...parts),
+      wake: async (id) => {
+        const session = await this.lookup(id);
+        if (session) options.woken?.(session);
+      },
+      settled: () => this.#empty && this.#emptied?.(),
+      report: (fault) => this.report(fault),
       expiresAt: (session) =>
-        Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive),
+        Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive + SLACK),
     });
     const report = options.report ?? printFault;
     this.report = (fault) => {
@@ -137,7 +143,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   open(
     tool: Definition,
     params: unknown,
-    { client = IN_PROCESS, principal = "", answers, trace }: ToolSessionOptions = {},
+    { client = IN_PROCESS, principal = "", answers, trace, attended }: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
@@ -145,6 +151,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
+    if (attended) session.attended = attended;
     session.owner = owner;
     this.#live.add(session);
     if (session.durable) this.#durability.keep(session, params);
@@ -157,9 +164,19 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.find(id) ?? (this.#closed ? undefined : this.#durability.revive(id));
   }
 
-  /** Puts a durable session out of memory until somebody comes back to it. */
+  /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
+  wake(): void {
+    this.#durability.wake();
+  }
+
+  /** Puts a durable session out of memory until somebody comes back to it, or its time has come. */
   suspend(session: LiveToolSession): void {
     this.#durability.leave(session);
+  }
+
+  /** Whoever has been told to come back until then finds it, whatever becomes of it. */
+  promise(session: LiveToolSession, until: number): void {
+    session.keepUntil = Math.max(session.keepUntil, until);
   }
 
   /** Writes down what has changed about a session besides its events. */
@@ -235,14 +252,21 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Forgets a session that has ended and that nobody will come back to. */
   forget(session: LiveToolSession): void {
+    session.told = true;
     if (session.outcome && session.holders === 0) this.#remove(session);
   }
 
   /** For sessions: one began or ceased to wait, or ended. */
   changed(session: LiveToolSession): void {
     if (session.outcome && this.#live.delete(session)) {
-      this.#finish(session);
-      if (session.durable) this.#durability.ended(session, () => this.#empty && this.#emptied?.());
+      // What could not be recorded has not happened: whoever comes back finds the record.
+      if (session.lost !== undefined) {
+        this.#durability.drop(session);
+        session.owner?.gone?.(session);
+      } else {
+        this.#finish(session);
+        if (session.durable) this.#durability.ended(session);
+      }
       if (this.#empty) this.#emptied?.();
       this.#tellEnded(session);
     }
@@ -254,10 +278,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   suspended(session: LiveToolSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
-    this.#durability.left(session, () => {
-      this.#live.delete(session);
-      if (this.#empty) this.#emptied?.();
-    });
+    this.#durability.left(session, () => this.#live.delete(session));
   }
 
   #tellEnded(session: LiveToolSession): void {
@@ -311,6 +332,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   async #close(): Promise<void> {
     this.#closed = true;
+    await this.#durability.stop();
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
       for (const session of this.#live.all()) {
@@ -326,7 +348,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   get #empty(): boolean {
-    return this.#live.size === 0 && this.#deletions === 0 && this.#durability.idle;
+    return this.#live.size === 0 && this.#durability.idle;
   }
 
   #reschedule(session: LiveToolSession): void {
@@ -367,17 +389,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry = undefined;
     if (!this.#finished.delete(session)) return;
     session.owner?.gone?.(session);
-    if (!session.durable) return;
-    const store = this.#store;
-    this.#deletions++;
-    new Strand<void>(this.scope, () => store.delete(session.id), (outcome) => {
-      this.#deletions--;
-      if (outcome.type === "threw") {
-        const { id: sessionId, toolName } = session;
-        this.report({ what: "it could not be deleted", toolName, sessionId, error: outcome.error });
-      }
-      if (this.#empty) this.#emptied?.();
-    }).start();
+    // One whose end is still of interest to somebody stays on record until that expires.
+    const wanted = !session.told || session.keepUntil > this.deadlines.now();
+    if (session.durable && !wanted) this.#durability.forget(session);
   }
 }
 

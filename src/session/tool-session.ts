@@ -10,6 +10,7 @@
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
+import { StoreConflict } from "../errors.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -29,6 +30,7 @@ import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
+import { type Ending, endingOf, faulted, type HaltReason } from "./ending.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -89,8 +91,12 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   owner: SessionOwner | undefined;
   halting = false;
   suspending = false;
-  /** True once the store has failed us. */
-  lost = false;
+  /** Why its record is not ours to write any more, once that is so. */
+  lost: string | undefined;
+  /** It runs only while somebody waits for it, as requests of the modern era do. */
+  attended = false;
+  /** How it ended has been told to whoever waited for that. */
+  told = false;
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
@@ -105,7 +111,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason: { reason: string; by: "caller" | "server" } = { reason: "", by: "server" };
+  #reason: HaltReason = { reason: "", by: "server" };
 
   constructor(
     home: SessionHome,
@@ -148,9 +154,23 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     return this.durable ? this.#home.sealer : undefined;
   }
 
-  /** True while it waits for at least one answer. */
+  /** True while it waits for at least one answer or, where it can leave memory, for time to pass. */
   get waiting(): boolean {
-    return this.#outcome === undefined && this.questions.unsettled;
+    return this.#outcome === undefined && (this.questions.unsettled || this.#sleeps);
+  }
+
+  /** True while it does nothing but sleep, in a way that outlasts a restart. */
+  get #sleeps(): boolean {
+    return this.facts.nextWake !== undefined && !this.concurrent;
+  }
+
+  /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
+  get wakeAt(): number | null {
+    if (this.attended || this.log.closed) return null;
+    const { questions: { nextExpiry }, facts: { nextWake } } = this;
+    if (nextExpiry === undefined && nextWake === undefined) return 0;
+    const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
+    return next === Infinity ? null : next;
   }
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
@@ -264,6 +284,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
+    this.facts.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);
   }
 
@@ -323,6 +344,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** The store refused an event. The call cannot be promised any longer, so it ends here. */
   storeFailed(error: unknown): void {
+    this.lost = error instanceof StoreConflict
+      ? "another server has taken this call up"
+      : "the server could not store this call";
     this.report({
       what: "its events could not be stored",
       toolName: this.toolName,
@@ -330,7 +354,6 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
       error,
     });
     this.log.abandonJournal();
-    this.lost = true;
     if (this.#ended) this.#end({ type: "halted" });
     else this.halt("its events could not be stored");
   }
@@ -339,7 +362,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.#ended = true;
     this.#run = undefined;
     this.questions.withdrawAll();
-    if (this.suspending && !this.lost) return this.#home.suspended(this);
+    if (this.suspending && this.lost === undefined) return this.#home.suspended(this);
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
       this.#outcome = ending.outcome;
@@ -348,36 +371,16 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     });
   }
 
-  #ending(outcome: RunOutcome): { event: EventBody; outcome: ToolSessionOutcome } {
+  #ending(outcome: RunOutcome): Ending {
     const leftOut = outcome.type === "halted" ? undefined : this.replay?.leftOut();
     if (leftOut) this.#diverged = describeDivergence(leftOut);
     if (this.#diverged !== undefined) {
-      const message =
-        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`;
-      const error = { code: -32603, message };
-      return { event: { type: "error", error }, outcome: { status: "failed", error } };
+      return faulted(
+        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`,
+      );
     }
-    if (this.lost) {
-      const error = { code: -32603, message: "Cannot go on: the server could not store this call" };
-      return { event: { type: "error", error }, outcome: { status: "failed", error } };
-    }
-    switch (outcome.type) {
-      case "result": {
-        const { result } = outcome;
-        return { event: { type: "result", result }, outcome: { status: "completed", result } };
-      }
-      case "error": {
-        const { error } = outcome;
-        return { event: { type: "error", error }, outcome: { status: "failed", error } };
-      }
-      case "halted": {
-        const { reason, by } = this.#reason;
-        return {
-          event: { type: "cancelled", reason, by },
-          outcome: { status: "cancelled", reason },
-        };
-      }
-    }
+    if (this.lost) return faulted(`Cannot go on: ${this.lost}; send the same request again`);
+    return endingOf(outcome, this.#reason);
   }
 }
 

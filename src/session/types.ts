@@ -48,6 +48,11 @@ export interface ToolSessionOptions {
   readonly answers?: ReadonlyMap<string, Response>;
   /** Where the caller stands in a trace of its own. */
   readonly trace?: TraceContext;
+  /**
+   * It runs only while somebody waits for it. Any other durable session goes on by
+   * itself after a restart.
+   */
+  readonly attended?: boolean;
 }
 
 /** A call that has ended, as a log would tell of it. What was said in it is not in here. */

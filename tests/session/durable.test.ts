@@ -26,6 +26,18 @@ function durable(
     });
 }
 
+// deno-lint-ignore no-explicit-any
+type Ctx = any;
+
+/** Lets what comes next come, and time pass a little, until it has come to this. */
+async function inTime({ clock }: Servers, condition: () => boolean): Promise<void> {
+  for (let n = 0; n < 20 && !condition(); n++) {
+    await idle();
+    clock.advance(1);
+  }
+  assert.ok(condition(), `It did not come to this: ${condition}`);
+}
+
 /** Several servers, one after the other, over one store. */
 class Servers {
   readonly clock = createManualClock();
@@ -332,6 +344,196 @@ describe("a durable tool that does something else than it did", () => {
         /version 1 of it began this call, and this is version 2/,
       );
       assert.equal(runs, 1);
+    }),
+  );
+});
+
+describe("the body of a step", () => {
+  for (
+    const [what, inner] of Object.entries({
+      "do another": (ctx: Ctx) => ctx.step("inner", function* () {}),
+      "ask": (ctx: Ctx) => ctx.elicit("a", { message: "?" }),
+      "look at the time": (ctx: Ctx) => ctx.now(),
+      "sleep": (ctx: Ctx) => ctx.sleep(1),
+    })
+  ) {
+    it(
+      `may not ${what}: none of it would be there when the tool is run again`,
+      withServers(async (servers) => {
+        const tool = durable(function* (ctx) {
+          try {
+            yield* ctx.step("outer", () => inner(ctx));
+          } catch (error) {
+            return (error as Error).message;
+          }
+        });
+        const session = servers.start(tool).open(tool, {});
+        assert.match(await textOf(session), /^Cannot .* inside step "outer": .* do it beside/);
+      }),
+    );
+  }
+
+  it(
+    "leaves the steps beside it alone, also while it waits",
+    withServers(async (servers) => {
+      let open!: () => void;
+      const gate = new Promise<void>((resolve) => open = resolve);
+      const tool = durable(function* (ctx) {
+        const slow = ctx.step("slow", function* () {
+          yield* wait(gate);
+          return 1;
+        });
+        const quick = ctx.step("quick", function* () {
+          open();
+          return 2;
+        });
+        return (yield* all([slow, quick])).join();
+      });
+      assert.equal(await textOf(servers.start(tool).open(tool, {})), "1,2");
+    }),
+  );
+});
+
+describe("a durable tool that sleeps", () => {
+  const sleeper = (log: string[] = []) =>
+    durable(function* (ctx) {
+      yield* ctx.step("before", function* () {
+        log.push("before");
+      });
+      yield* ctx.sleep(3_600_000);
+      yield* ctx.step("after", function* () {
+        log.push("after");
+      });
+      return "rested";
+    });
+
+  it(
+    "leaves memory, and is woken when its time has come, once",
+    withServers(async (servers) => {
+      const log: string[] = [];
+      const tool = sleeper(log);
+      const woken: string[] = [];
+      const registry = servers.start(tool, {
+        passivateAfter: 1_000,
+        woken: ({ id }) => woken.push(id),
+      });
+      const { id } = registry.open(tool, {});
+      await idle();
+      servers.clock.advance(1_000);
+      await until(() => registry.counts.live === 0);
+      servers.clock.advance(3_598_000);
+      await idle();
+      assert.deepEqual(woken, []);
+      servers.clock.advance(1_000);
+      await inTime(servers, () => registry.counts.finished === 1);
+      assert.deepEqual(woken, [id]);
+      assert.deepEqual(log, ["before", "after"]);
+    }),
+  );
+
+  it(
+    "goes on by itself with the next server, in time or late",
+    withServers(async (servers) => {
+      for (const [slept, left] of [[1_000_000, 2_600_000], [9_000_000, 0]] as const) {
+        const log: string[] = [];
+        const tool = sleeper(log);
+        const first = servers.start(tool);
+        const { id } = first.open(tool, {});
+        await idle();
+        await first.close();
+        servers.clock.advance(slept);
+        const second = servers.start(tool);
+        second.wake();
+        await idle();
+        servers.clock.advance(left);
+        await inTime(servers, () => second.find(id)?.outcome !== undefined);
+        assert.deepEqual(log, ["before", "after"]);
+      }
+    }),
+  );
+
+  it(
+    "is left alone where it is run for somebody who waits",
+    withServers(async (servers) => {
+      const log: string[] = [];
+      const tool = sleeper(log);
+      const first = servers.start(tool);
+      const { id } = first.open(tool, {}, { attended: true });
+      await idle();
+      await first.close();
+      servers.clock.advance(9_000_000);
+      const second = servers.start(tool);
+      second.wake();
+      await idle();
+      assert.equal(second.counts.live, 0);
+      const back = await taken(second, id);
+      await inTime(servers, () => back.outcome !== undefined);
+      assert.equal(await textOf(back), "rested");
+    }),
+  );
+});
+
+describe("a durable tool that was at work when its server died", () => {
+  it(
+    "goes on by itself with the next one; one that waits is left on disk",
+    withServers(async (servers) => {
+      let runs = 0;
+      const tool = durable(function* (ctx) {
+        yield* ctx.elicit("a", { message: "?" });
+        yield* ctx.step("effect", function* () {
+          if (runs++ === 0) yield* wait(new Promise(() => {}));
+        });
+        return "done";
+      });
+      const first = servers.start(tool);
+      const [waits, works] = [first.open(tool, {}), first.open(tool, {})];
+      respond(works, "a", 1);
+      await until(() => runs === 1);
+      const second = servers.start(tool);
+      second.wake();
+      await until(() => second.find(works.id)?.outcome !== undefined);
+      assert.equal(runs, 2);
+      assert.equal(second.find(waits.id), undefined);
+    }),
+  );
+
+  it(
+    "is woken for a question that times out",
+    withServers(async (servers) => {
+      const tool = durable(function* (ctx) {
+        const a = yield* ctx.elicit("a", { message: "?" }, { timeout: 5_000 });
+        return a.action;
+      });
+      const first = servers.start(tool);
+      const { id } = first.open(tool, {});
+      await idle();
+      await first.close();
+      const second = servers.start(tool);
+      second.wake();
+      await idle();
+      assert.equal(second.counts.live, 0);
+      servers.clock.advance(5_000);
+      await idle();
+      servers.clock.advance(1);
+      assert.equal(await textOf(second.find(id)!), "timeout");
+    }),
+  );
+
+  it(
+    "is taken up in portions, however many there are",
+    withServers(async (servers) => {
+      const tool = durable(function* (ctx) {
+        yield* ctx.sleep(1_000);
+        return "done";
+      });
+      const first = servers.start(tool);
+      for (let n = 0; n < 200; n++) first.open(tool, {});
+      await idle();
+      await first.close();
+      servers.clock.advance(1_000);
+      const second = servers.start(tool);
+      second.wake();
+      await inTime(servers, () => second.counts.finished === 200);
     }),
   );
 });

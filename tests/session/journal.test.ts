@@ -85,18 +85,22 @@ describe("Journal", () => {
   );
 
   it(
-    "writes the entry before the first event",
+    "writes the entry with the first event, in one commit",
     withHandStore(async ({ open, clock }, store) => {
       const session = open(askTool);
-      assert.deepEqual(await store.stored(session.id), []);
       const { id, client } = session;
+      assert.equal(await run(() => store.get(id)), null);
+      assert.deepEqual(await store.stored(session.id), []);
+      store.commit();
+      assert.equal((await store.stored(session.id)).length, 1);
       assert.deepEqual(await run(() => store.get(id)), {
         id,
         toolName: "ask",
         toolVersion: "1",
         params: {},
         createdAt: clock.now(),
-        expiresAt: clock.now() + 7 * 24 * 3_600_000,
+        // A minute longer than any state that leads to it.
+        expiresAt: clock.now() + 7 * 24 * 3_600_000 + 60_000,
         epoch: 1,
         meta: { kind: "tool", principal: "", client, keepUntil: 0 },
       });
@@ -316,6 +320,7 @@ describe("a registry with a store", () => {
       accept(session, { n: 1 });
       store.commitAll();
       await ended(session);
+      session.told = true;
       clock.advance(60_000);
       assert.equal(registry.find(session.id), undefined);
       let closed = false;
@@ -329,13 +334,37 @@ describe("a registry with a store", () => {
   );
 
   it(
+    "keeps the record of one whose end nobody has been told, until it expires",
+    withHandStore(async ({ open, registry, clock }, store) => {
+      const session = open(askTool);
+      store.release();
+      accept(session, { n: 1 });
+      await ended(session);
+      clock.advance(60_000);
+      assert.equal(registry.find(session.id), undefined, "it has left memory");
+      assert.equal((await store.stored(session.id)).at(-1)?.type, "result");
+      registry.wake();
+      clock.advance(60_000);
+      await idle();
+      assert.equal(store.inner.size, 1);
+      clock.advance(8 * 24 * 3_600_000);
+      await idle();
+      clock.advance(60_000);
+      await idle();
+      assert.equal(store.inner.size, 0);
+    }),
+  );
+
+  it(
     "reports a deletion that fails, and goes on",
     withRegistry(async ({ open, clock, faults }) => {
       const session = open(tool(function* () {
         return "done";
       }));
       assert.equal(await textOf(session), "done");
+      session.told = true;
       clock.advance(60_000);
+      await idle();
       assert.deepEqual(faults.map(({ error }) => String(error)), ["Error: locked"]);
     }, {
       store: Object.assign(new InMemoryToolSessionStore(), {

@@ -1,0 +1,39 @@
+/** How a run's end is put on record, and what its session is then. */
+import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
+import type { RunOutcome } from "../runtime/run-tool.ts";
+
+export interface Ending {
+  readonly event: EventBody;
+  readonly outcome: ToolSessionOutcome;
+}
+
+/** Why a run was halted, if it was. */
+export interface HaltReason {
+  readonly reason: string;
+  readonly by: "caller" | "server";
+}
+
+export function endingOf(outcome: RunOutcome, { reason, by }: HaltReason): Ending {
+  switch (outcome.type) {
+    case "result": {
+      const { result } = outcome;
+      return { event: { type: "result", result }, outcome: { status: "completed", result } };
+    }
+    case "error":
+      return failedWith(outcome.error);
+    case "halted":
+      return {
+        event: { type: "cancelled", reason, by },
+        outcome: { status: "cancelled", reason },
+      };
+  }
+}
+
+/** A fault of the server's, or a tool that cannot be run again. */
+export function faulted(message: string): Ending {
+  return failedWith({ code: -32603, message });
+}
+
+function failedWith(error: RpcError): Ending {
+  return { event: { type: "error", error }, outcome: { status: "failed", error } };
+}

@@ -1,0 +1,68 @@
+/** Lets stores forget what is over, a little at a time. */
+import type { Operation, Scope } from "effection";
+import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import { Strand } from "../runtime/strand.ts";
+
+/** Between two looks, where the first found nothing more to forget. */
+const INTERVAL = 60_000;
+
+/** What can be swept. */
+export interface Sweepable {
+  sweep(now: number): Operation<number>;
+}
+
+export interface SweeperHome {
+  readonly scope: Scope;
+  readonly deadlines: Deadlines;
+  /** Whether there may be something to forget later. */
+  isWorthwhile(): boolean;
+  failed(error: unknown): void;
+}
+
+export class Sweeper {
+  readonly #home: SweeperHome;
+  readonly #stores: readonly Sweepable[];
+  #deadline: Deadline | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(home: SweeperHome, stores: readonly Sweepable[]) {
+    this.#home = home;
+    this.#stores = stores;
+  }
+
+  /** Begins to look from time to time. */
+  start(): void {
+    if (this.#deadline || this.#sweeping || this.#stopped || !this.#home.isWorthwhile()) return;
+    this.#deadline = this.#home.deadlines.add(INTERVAL, () => {
+      this.#deadline = undefined;
+      this.#sweeping = this.#sweep().then(() => {
+        this.#sweeping = undefined;
+        this.start();
+      });
+    });
+  }
+
+  /** Resolves once nothing is being swept any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#deadline?.cancel();
+    await this.#sweeping;
+  }
+
+  async #sweep(): Promise<void> {
+    for (const store of this.#stores) {
+      while (!this.#stopped && await this.#some(store) > 0);
+    }
+  }
+
+  #some(store: Sweepable): Promise<number> {
+    const { scope, deadlines, failed } = this.#home;
+    return new Promise((resolve) => {
+      new Strand<number>(scope, () => store.sweep(deadlines.now()), (outcome) => {
+        if (outcome.type === "threw") failed(outcome.error);
+        resolve(outcome.type === "returned" ? outcome.value : 0);
+      }).start();
+    });
+  }
+}

@@ -1,0 +1,89 @@
+/**
+ * Runs sessions whose time has come although nobody asks for them: those that were
+ * at work when their server died, and those that left memory to sleep.
+ *
+ * W1  One timer for all of them, set for the earliest; nothing is kept for each.
+ * W2  A session that is in memory looks after itself: only those that are not are run.
+ */
+import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import type { Wake } from "../store/types.ts";
+
+/** How many are taken up at once. */
+const PAGE = 64;
+/** Until it is tried again, where there was no room, or the store failed. */
+const PATIENCE = 1_000;
+
+export interface WakerHome {
+  readonly deadlines: Deadlines;
+  hasRoom(): boolean;
+  /** Those with a time to wake, the earliest first. */
+  wakes(limit: number, after: Wake | undefined): Promise<readonly Wake[]>;
+  /** Takes a session up, unless it is in memory. */
+  wake(id: string): Promise<void>;
+  failed(error: unknown): void;
+}
+
+export class Waker {
+  readonly #home: WakerHome;
+  /** All that stand before it have been run, or are in memory. */
+  #after: Wake | undefined;
+  #deadline: Deadline | undefined;
+  #round: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(home: WakerHome) {
+    this.#home = home;
+  }
+
+  /** A session that has left memory is to be run at that time. */
+  expect(wakeAt: number): void {
+    if (this.#stopped || (this.#deadline && this.#deadline.at <= wakeAt)) return;
+    this.#deadline?.cancel();
+    const { deadlines } = this.#home;
+    this.#deadline = deadlines.add(Math.max(0, wakeAt - deadlines.now()), () => {
+      this.#deadline = undefined;
+      this.look();
+    });
+  }
+
+  /** Runs everything that is due, and sets the timer for what follows. */
+  look(): void {
+    if (this.#round || this.#stopped) return;
+    this.#round = this.#wakeDue()
+      .catch((error) => {
+        this.#home.failed(error);
+        return this.#home.deadlines.now() + PATIENCE;
+      })
+      .then((next) => {
+        this.#round = undefined;
+        if (next !== undefined) this.expect(next);
+      });
+  }
+
+  /** Resolves once nothing is being taken up any more. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#deadline?.cancel();
+    await this.#round;
+  }
+
+  /** When to look again, if there is anything to look for. */
+  async #wakeDue(): Promise<number | undefined> {
+    const home = this.#home;
+    while (!this.#stopped) {
+      const now = home.deadlines.now();
+      if (!home.hasRoom()) return now + PATIENCE;
+      const page = await home.wakes(PAGE, this.#after);
+      const due = page.filter(({ wakeAt }) => wakeAt <= now);
+      await Promise.all(due.map(({ id }) => home.wake(id)));
+      if (due.length === PAGE) {
+        this.#after = due.at(-1);
+        continue;
+      }
+      // Not after the last one of them: another may be told to wake at the same time.
+      this.#after = { wakeAt: now, id: "" };
+      return page[due.length]?.wakeAt;
+    }
+    return undefined;
+  }
+}
