@@ -112,13 +112,14 @@ export class Durability {
     this.#attach(session, this.#entry(session, params, 1));
   }
 
-  /** Writes down what has changed about a session besides its events. */
-  update(session: LiveToolSession): void {
+  /** Writes down what has changed about a session besides its events; as `Journal.kept`. */
+  update(session: LiveToolSession): Promise<boolean> | undefined {
     const journal = this.#journals.get(session.id);
     journal?.update({
       expiresAt: this.#home.expiresAt(session),
       meta: metaOf(session) as never,
     });
+    return journal?.kept();
   }
 
   /** Takes back that a session is kept here: its record is not ours to write any more. */

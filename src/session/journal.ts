@@ -27,6 +27,8 @@ export class Journal {
   #entryWritten: boolean;
   #broken = false;
   #whenWritten: (() => void)[] = [];
+  /** Those who wait until one more commit than this is over. */
+  #whenKept: { commits: number; readonly tell: (kept: boolean) => void }[] = [];
 
   /** `written` says that the entry is in the store already. */
   constructor(
@@ -63,6 +65,18 @@ export class Journal {
     else then();
   }
 
+  /** Waits until all there is by now is in the store, or cannot be; undefined if it is there. */
+  kept(): Promise<boolean> | undefined {
+    if (this.#broken) return Promise.resolve(false);
+    const waits = this.#gathered.length > 0 || !this.#entryWritten;
+    if (!waits && !this.#writing) return undefined;
+    // What is being written now went without what waits.
+    const commits = this.#writing && waits ? 2 : 1;
+    const kept = new Promise<boolean>((tell) => this.#whenKept.push({ commits, tell }));
+    if (!this.#writing) this.#commit();
+    return kept;
+  }
+
   #commit(): void {
     const batch = this.#gathered;
     this.#gathered = [];
@@ -71,15 +85,25 @@ export class Journal {
       this.#writing = false;
       if (outcome.type === "returned") {
         const last = batch.at(-1);
+        // First: whoever hears of what is recorded may ask again.
+        this.#tellKept();
         if (last) this.#reader.recorded(last.lsn);
         if (this.#writing) return;
         if (this.#gathered.length > 0 || !this.#entryWritten) return this.#commit();
       } else {
         this.#broken = true;
         this.#reader.failed(outcome.type === "threw" ? outcome.error : new Error("halted"));
+        this.#tellKept();
       }
       for (const then of this.#whenWritten.splice(0)) then();
     }).start();
+  }
+
+  #tellKept(): void {
+    if (this.#whenKept.length === 0) return;
+    const waiting = this.#whenKept;
+    this.#whenKept = waiting.filter((one) => !this.#broken && --one.commits > 0);
+    for (const one of waiting) if (!this.#whenKept.includes(one)) one.tell(!this.#broken);
   }
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {

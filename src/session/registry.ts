@@ -179,9 +179,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.keepUntil = Math.max(session.keepUntil, until);
   }
 
-  /** Writes down what has changed about a session besides its events. */
-  noteChange(session: LiveToolSession): void {
-    if (session.durable) this.#durability.update(session);
+  /** Writes down all about a session, and tells when it is kept; undefined if that is so already. */
+  noteChange(session: LiveToolSession): Promise<boolean> | undefined {
+    return session.durable ? this.#durability.update(session) : undefined;
   }
 
   /** Ends a session that has left memory. */

@@ -12,18 +12,12 @@ import {
   INVALID_PARAMS,
   isObject,
   METHOD_NOT_FOUND,
-  resultText,
   type RpcId,
   type RpcRequest,
 } from "../../protocol/json-rpc.ts";
 import type { Caching } from "../../protocol/modern/encode.ts";
 import { parameterMismatch } from "../../protocol/modern/headers.ts";
-import {
-  declaresTasks,
-  type RequestMeta,
-  SERVER_INFO,
-  TASKS_EXTENSION,
-} from "../../protocol/modern/meta.ts";
+import { declaresTasks, type RequestMeta, TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
 import { MODERN_VERSION } from "../../protocol/versions.ts";
 import type { Sealer } from "../../session/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -38,7 +32,7 @@ import { openState, sealState, type StateBinding } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
 import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
-import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
+import { beginTask, detailedTask, findTask, taskOf, taskText, updateTask } from "./tasks.ts";
 
 export const HEADER_MISMATCH = -32020;
 export const MISSING_CAPABILITY = -32021;
@@ -134,7 +128,7 @@ export class ModernReceiver {
       case "tasks/get":
       case "tasks/update":
       case "tasks/cancel":
-        return reply(completeText(core, id, this.#task(method, params, asking)));
+        return this.#task(request, asking);
     }
     throw unknownMethod(method);
   }
@@ -175,7 +169,8 @@ export class ModernReceiver {
       : this.#resume(requestState, binding, meta, answers);
     const task = knowsTasks ? tool.task : undefined;
     if (task && task.start !== "when_told" && !session.outcome) {
-      return reply(this.#taskText(id, session));
+      const kept = beginTask(this.#core, session);
+      return onceKept(id, taskText(this.#core, id, session), kept);
     }
     const feed = new RunFeed(
       this.#core,
@@ -249,7 +244,7 @@ export class ModernReceiver {
           return { text: outcomeText(this.#core, id, session.outcome!, caching) };
         }
         case "task":
-          return { text: this.#taskText(id, session) };
+          return { text: taskText(this.#core, id, session) };
         case "asking":
           return { text: this.#askingText(id, session, binding, client) };
       }
@@ -276,26 +271,19 @@ export class ModernReceiver {
     return text;
   }
 
-  // ------------------------------------------------------------------- tasks
-
-  #taskText(id: RpcId, session: LiveToolSession): string {
-    beginTask(this.#core, session);
-    const _meta = { [SERVER_INFO]: this.#core.info };
-    return resultText(id, { resultType: "task", ...taskFields(session), _meta });
-  }
-
-  #task(method: string, params: JsonObject, { meta, principal }: Asking): JsonObject {
+  #task({ id, method, params }: RpcRequest, { meta, principal }: Asking): ModernReceived {
     if (!declaresTasks(meta.client)) throw missingCapability(TASKS_CAPABILITY);
     const session = findTask(this.#core, params, principal);
+    const text = (result: JsonObject) => completeText(this.#core, id, result);
     switch (method) {
       case "tasks/update":
         updateTask(session, params);
-        return {};
+        return onceKept(id, text({}), session.log.whenRecorded());
       case "tasks/cancel":
         session.halt("cancelled by the client", "caller");
-        return {};
+        return reply(text({}));
       default:
-        return detailedTask(this.#core, session);
+        return reply(text(detailedTask(this.#core, session)));
     }
   }
 
@@ -371,6 +359,18 @@ const NOT_CACHED: Caching = { ttlMs: 0, cacheScope: "private" };
 function reply(text: string): ModernReceived {
   return { type: "reply", text };
 }
+
+/** What is promised goes out once it is kept. */
+function onceKept(id: RpcId, text: string, kept?: Promise<boolean>): ModernReceived {
+  if (!kept) return reply(text);
+  const later = kept.then((is) => is ? text : errorText(id, NOT_KEPT));
+  return { type: "later", text: later, leave() {} };
+}
+
+const NOT_KEPT: RpcError = {
+  code: INTERNAL_ERROR,
+  message: "Cannot take this: the server could not store it; send it again",
+};
 
 function unknownMethod(method: string): ProtocolError {
   return new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);

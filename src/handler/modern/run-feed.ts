@@ -22,6 +22,7 @@ import type { Deadline } from "../../runtime/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
+import { beginTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
 export type Standing = "ended" | "asking" | "task";
@@ -47,6 +48,8 @@ export class RunFeed implements Feed, ModernCall {
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
+  /** Whether the task that it has become is on record. */
+  #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #lastBeat = 0;
@@ -159,7 +162,7 @@ export class RunFeed implements Feed, ModernCall {
   #stand(): Standing | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    if (this.#asTask && isTask(session)) return "task";
+    if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
       this.#window?.cancel();
       this.#window = undefined;
@@ -173,6 +176,20 @@ export class RunFeed implements Feed, ModernCall {
       this.#look();
     });
     return undefined;
+  }
+
+  /** Makes a task of it, and tells whether that is on record. */
+  #isKept(): boolean {
+    if (this.#kept !== undefined) return this.#kept;
+    const keeping = beginTask(this.#core, this.session);
+    this.#kept = keeping === undefined;
+    // Where it cannot be kept, the run has ended, and everybody is told so.
+    keeping?.then((kept) => {
+      if (!kept) return;
+      this.#kept = true;
+      this.#look();
+    });
+    return this.#kept;
   }
 }
 

@@ -4,8 +4,9 @@
  */
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
-import { INVALID_PARAMS } from "../../protocol/json-rpc.ts";
+import { INVALID_PARAMS, resultText, type RpcId } from "../../protocol/json-rpc.ts";
 import { completeResult, inputRequests } from "../../protocol/modern/encode.ts";
+import { SERVER_INFO } from "../../protocol/modern/meta.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool, McpToolTask } from "../../tool/types.ts";
 import type { ServerCore } from "../core.ts";
@@ -17,14 +18,20 @@ const DEFAULT_POLL_INTERVAL = 1_000;
 /** Sessions that live by a task's clock, in this server. */
 const tended = new WeakSet<LiveToolSession>();
 
-/** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
-export function beginTask(core: ServerCore, session: LiveToolSession): void {
+/**
+ * Makes a task of a session, if it is none yet: from now on it lives by its own clock.
+ * The client may be told once that is kept; undefined if it is.
+ */
+export function beginTask(
+  core: ServerCore,
+  session: LiveToolSession,
+): Promise<boolean> | undefined {
   if (session.taskSince === undefined) {
     session.taskSince = core.deadlines.now();
     session.keepUntil = Math.max(session.keepUntil, session.taskSince + termsOf(session).ttl);
-    core.registry.noteChange(session);
   }
   tend(core, session);
+  return core.registry.noteChange(session);
 }
 
 /** Holds a task until its time is over, also one that was taken up again. */
@@ -58,6 +65,12 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
     case "cancelled":
       return { ...base, statusMessage: outcome.reason };
   }
+}
+
+/** The answer to a call that has become a task. */
+export function taskText(core: ServerCore, id: RpcId, session: LiveToolSession): string {
+  const _meta = { [SERVER_INFO]: core.info };
+  return resultText(id, { resultType: "task", ...taskFields(session), _meta });
 }
 
 export function taskFields(session: LiveToolSession): JsonObject {
