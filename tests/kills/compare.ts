@@ -43,7 +43,10 @@ function bySession(effects: readonly Effect[]): Map<string, string[]> {
   const sessions = new Map<string, string[]>();
   for (const { key } of keys.values()) {
     const session = key.slice(0, key.indexOf(":"));
-    sessions.set(session, [...sessions.get(session) ?? [], key.slice(session.length + 1)].toSorted());
+    sessions.set(
+      session,
+      [...sessions.get(session) ?? [], key.slice(session.length + 1)].toSorted(),
+    );
   }
   return sessions;
 }

@@ -76,9 +76,13 @@ async function everyPoint(kind: Kind, atLeast: number): Promise<void> {
 const within = 300_000;
 
 describe("a server that is killed at every point in turn, and started again", () => {
-  it("modern, a tool that asks and does a lot", () =>
-    everyPoint({ era: "modern", tool: "order" }, 100), { within });
-  it("modern, a tool in phases", () => everyPoint({ era: "modern", tool: "lease" }, 60), { within });
-  it("modern, a task", () =>
-    everyPoint({ era: "modern", tool: "order_as_task" }, 100), { within });
+  it(
+    "modern, a tool that asks and does a lot",
+    () => everyPoint({ era: "modern", tool: "order" }, 100),
+    { within },
+  );
+  it("modern, a tool in phases", () => everyPoint({ era: "modern", tool: "lease" }, 60), {
+    within,
+  });
+  it("modern, a task", () => everyPoint({ era: "modern", tool: "order_as_task" }, 100), { within });
 });

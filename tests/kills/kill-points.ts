@@ -6,7 +6,11 @@ import { appendFileSync } from "node:fs";
 import process from "node:process";
 import type { Operation } from "effection";
 import type { ToolSessionEvent } from "../../src/events.ts";
-import type { ClientSessionStore, ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
+import type {
+  ClientSessionStore,
+  ToolSessionEntry,
+  ToolSessionStore,
+} from "../../src/store/types.ts";
 
 /** Where a server dies. */
 export interface Kill {
