@@ -4,7 +4,7 @@ import { assertSame } from "./compare.ts";
 import { type Kind, play, SECRET, type Story } from "./flows.ts";
 import type { KillPlan } from "./kill-points.ts";
 import { MortalServer } from "./mortal-server.ts";
-import { inFolder } from "./run.ts";
+import { inFolder } from "./folder.ts";
 import { join } from "node:path";
 
 /** How many servers are killed side by side. */
@@ -84,5 +84,7 @@ describe("a server that is killed at every point in turn, and started again", ()
   it("modern, a tool in phases", () => everyPoint({ era: "modern", tool: "lease" }, 60), {
     within,
   });
-  it("modern, a task", () => everyPoint({ era: "modern", tool: "order_as_task" }, 100), { within });
+  it("modern, a task in phases", () => everyPoint({ era: "modern", tool: "lease_as_task" }, 60), {
+    within,
+  });
 });

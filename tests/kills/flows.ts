@@ -15,7 +15,7 @@ export type Era = "legacy" | "modern";
 
 export interface Kind {
   readonly era: Era;
-  readonly tool: "order" | "lease" | "order_as_task";
+  readonly tool: "order" | "lease" | "lease_as_task";
 }
 
 export interface Story {

@@ -8,8 +8,8 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness/files.ts";
-import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import type { KillPlan } from "./kill-points.ts";
+import { serverProgram } from "./program.ts";
 import type { Effect } from "./tools.ts";
 
 export class MortalServer {
@@ -73,10 +73,8 @@ export class MortalServer {
 
   #start(): void {
     const plan = { folder: this.folder, ...this.#nextPlan() };
-    const name = currentRuntime();
-    const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
-    const args = [...run, "tests/kills/server.ts", JSON.stringify(plan)];
-    const child = spawn(useRuntime(name).path, args, {
+    const [path, ...args] = serverProgram();
+    const child = spawn(path, [...args, JSON.stringify(plan)], {
       cwd: root,
       stdio: ["ignore", "pipe", "pipe"],
     });

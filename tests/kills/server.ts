@@ -7,15 +7,18 @@
  */
 import { join } from "node:path";
 import process from "node:process";
-import { createParley, openStore, Sealer } from "../../src/mod.ts";
+// One by one, not from `mod.ts`: it is started hundreds of times.
 import { listen } from "../../src/host/listen.ts";
+import { createParley } from "../../src/parley.ts";
+import { Sealer } from "../../src/session/sealer.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { type KillPlan, KillPoints } from "./kill-points.ts";
 import { makeTools } from "./tools.ts";
 
 const plan: KillPlan & { folder: string } = JSON.parse(process.argv[2]!);
 const points = new KillPoints(plan);
 // Against the death of a process, not of the machine: that is what is tried here.
-const stores = await openStore(`sqlite:${join(plan.folder, "store.db")}`, "normal");
+const stores = openSqlite(join(plan.folder, "store.db"), "normal");
 const parley = createParley({
   serve: makeTools(points, join(plan.folder, "effects")),
   store: points.overSessions(stores.sessions),

@@ -10,7 +10,8 @@
 import { appendFileSync } from "node:fs";
 import { all, type Operation } from "effection";
 import { z } from "zod";
-import { createMcpTool, type McpToolContextWithElicits } from "../../src/mod.ts";
+import { createMcpTool } from "../../src/tool/builder.ts";
+import type { McpToolContextWithElicits } from "../../src/tool/types.ts";
 import type { KillPoints } from "./kill-points.ts";
 
 /** What the world has been told to do. */
@@ -94,8 +95,12 @@ export function makeTools(points: KillPoints, effectsPath: string) {
     return { who: who.name, holder: card.holder, digits, text, parts, done, ...made };
   }
 
-  const lease = createMcpTool("lease").description("Leases, in three phases").parameters(parameters)
-    .elicits(questions).durable().handoff({
+  const leasing = (name: string) =>
+    createMcpTool(name).description("Leases something, in three phases").parameters(parameters)
+      .elicits(questions).durable();
+
+  const lease = (tool: ReturnType<typeof leasing>) =>
+    tool.handoff({
       *before({ flow }, ctx) {
         const at = points.around(flow);
         const made = {
@@ -131,14 +136,13 @@ export function makeTools(points: KillPoints, effectsPath: string) {
       },
     });
 
-  const ordering = (name: string) =>
-    createMcpTool(name).description("Orders something, and asks a lot").parameters(parameters)
-      .elicits(questions).durable();
+  const ordering = createMcpTool("order").description("Orders something, and asks a lot")
+    .parameters(parameters).elicits(questions).durable();
 
   return [
-    ordering("order").execute(order),
-    ordering("order_as_task").task({ ttl: 600_000, pollInterval: 10 }).execute(order),
-    lease,
+    ordering.execute(order),
+    lease(leasing("lease")),
+    lease(leasing("lease_as_task").task({ ttl: 600_000, pollInterval: 10 })),
   ];
 }
 
