@@ -45,6 +45,14 @@ export const COMMANDS: {
         "an origin whose web pages may call, such as https://example.com (repeatable)",
         collect,
       )
+      .option(
+        "--store <address>",
+        "where calls of durable tools are kept, so that they outlast this program; sqlite:PATH",
+      )
+      .addOption(
+        new Option("--keep <days>", "how long a call is kept that nobody comes back to")
+          .argParser(toDays).default(7),
+      )
       .option("--legacy-sse", "also serve the HTTP+SSE transport of 2024-11-05, at /sse")
       .addOption(
         new Option("--grace <seconds>", "how long calls may go on after Ctrl-C")
@@ -187,6 +195,12 @@ function toSeconds(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds <= 3_600) return seconds;
   throw new InvalidArgumentError("It is a number of seconds, up to 3600.");
+}
+
+function toDays(text: string): number {
+  const days = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && days > 0 && days <= 3_650) return days;
+  throw new InvalidArgumentError("It is a number of days, up to 3650.");
 }
 
 function collect(value: string, before: readonly string[] = []): string[] {

@@ -6,10 +6,14 @@ import { Problem, USAGE } from "./problem.ts";
 /** A key that could be guessed would seal nothing. */
 const SHORTEST = 16;
 
-/** `PARLEY_KEY` holds one key, or several with commas between: the first seals, all of them open. */
+/**
+ * `PARLEY_KEY` holds one key, or several with commas between: the first seals, all
+ * of them open. Without it, the key that is `stored` beside the store does both.
+ */
 export function sealerFrom(
   { PARLEY_KEY = "" }: { readonly PARLEY_KEY?: string | undefined },
   log: OperatorLog,
+  stored?: string,
 ): Sealer {
   const keys = PARLEY_KEY.split(",").map((key) => key.trim()).filter((key) => key !== "");
   if (keys.some((key) => key.length < SHORTEST)) {
@@ -18,6 +22,8 @@ export function sealerFrom(
       USAGE,
     );
   }
+  // Always good to open with: what was sealed before PARLEY_KEY was set is still there.
+  if (stored !== undefined) keys.push(stored);
   if (keys.length === 0) {
     log.say(
       "info",

@@ -12,6 +12,7 @@ import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
 import { messageOf, Problem } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
+import { useStore } from "./store.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
@@ -22,11 +23,17 @@ export interface ServeOptions {
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
   readonly legacySse?: boolean;
+  /** Where durable calls are kept, as `sqlite:PATH`. */
+  readonly store?: string;
+  /** Days. */
+  readonly keep: number;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** Seconds. */
   readonly grace: number;
 }
+
+const DAY = 24 * 3_600_000;
 
 /** How long connections may linger that nobody uses, once every response has ended. */
 const LINGERING = 1_000;
@@ -47,6 +54,7 @@ export function* serve(
   yield* useStrayErrors(log);
   const serve = yield* until(loadDefinitions(modules, surroundings));
   const sampling = samplingSetup();
+  const store = options.store === undefined ? undefined : yield* useStore(options.store);
   const parley = yield* useParley({
     serve,
     version: surroundings.version,
@@ -54,7 +62,9 @@ export function* serve(
     allowOrigins: options.allowOrigin ?? [],
     legacySse: options.legacySse ?? false,
     sampling,
-    sealer: sealerFrom(process.env, log),
+    sealer: sealerFrom(process.env, log, store?.key),
+    durableTimeToLive: options.keep * DAY,
+    ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });

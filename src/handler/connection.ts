@@ -25,8 +25,9 @@ import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ServerCore } from "./core.ts";
 import { ClientSession } from "./legacy/client-session.ts";
 import { Outbox, type Source } from "./legacy/outbox.ts";
-import { receive } from "./legacy/receive.ts";
-import { type ModernReceived, type ModernReceiver, UNSUPPORTED_VERSION } from "./modern/receive.ts";
+import { receive, type Received } from "./legacy/receive.ts";
+import type { ModernReceived, ModernReceiver } from "./modern/receive.ts";
+import { UNSUPPORTED_VERSION } from "./modern/refusals.ts";
 import type { RunFeed } from "./modern/run-feed.ts";
 import type { Subscription } from "./modern/subscription.ts";
 
@@ -150,8 +151,14 @@ export class Connection {
     }
     const client = this.#client;
     if (!client) return this.#notInitialized(message);
-    const received = receive(client, message);
+    this.#takeReceived(receive(client, message));
+  }
+
+  #takeReceived(received: Received): void {
     switch (received.type) {
+      case "soon":
+        received.received.then((then) => this.#takeReceived(then));
+        return;
       case "accepted":
         return;
       case "refused":

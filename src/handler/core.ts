@@ -4,9 +4,11 @@ import type { Clock } from "../runtime/clock.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import { LiveToolSessionRegistry } from "../session/registry.ts";
 import type { RegistryOptions } from "../session/registry-options.ts";
+import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import { Changes } from "./changes.ts";
+import { tend } from "./modern/tasks.ts";
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -64,7 +66,7 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   retry: 1_000,
 };
 
-export interface CoreOptions extends Omit<RegistryOptions, "announce"> {
+export interface CoreOptions extends Omit<RegistryOptions, "announce" | "woken" | "sweep"> {
   /** Tools, prompts and resources. */
   readonly serve?: Iterable<Definition>;
   readonly name?: string;
@@ -73,6 +75,8 @@ export interface CoreOptions extends Omit<RegistryOptions, "announce"> {
   /** What a model should know before it uses this server. */
   readonly instructions?: string;
   readonly limits?: Partial<HandlerLimits>;
+  /** Where clients of the legacy era are kept, so that they find themselves again after a restart. */
+  readonly clients?: ClientSessionStore;
   readonly clock?: Clock;
 }
 
@@ -84,6 +88,8 @@ export class ServerCore {
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
   readonly limits: HandlerLimits;
+  /** Where clients of the legacy era are kept, if they are. */
+  readonly clients: ClientSessionStore | undefined;
   closing = false;
   /** New calls are refused already; those under way may end. */
   draining = false;
@@ -101,6 +107,8 @@ export class ServerCore {
       ...options,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
+      woken: (session) => tend(this, session),
+      sweep: options.clients ? [options.clients] : [],
     });
     this.deadlines = this.registry.deadlines;
     this.info = {
@@ -109,6 +117,9 @@ export class ServerCore {
       ...options.info,
     };
     this.instructions = options.instructions;
+    this.clients = options.clients;
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
+    // Over a store that is new with us, nobody has left anything.
+    if (options.store) this.registry.wake();
   }
 }

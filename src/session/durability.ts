@@ -112,14 +112,20 @@ export class Durability {
     this.#attach(session, this.#entry(session, params, 1));
   }
 
-  /** Writes down what has changed about a session besides its events; as `Journal.kept`. */
-  update(session: LiveToolSession): Promise<boolean> | undefined {
+  /** Writes down what has changed about a session besides its events. */
+  update(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     journal?.update({
       expiresAt: this.#home.expiresAt(session),
       meta: metaOf(session) as never,
     });
-    return journal?.kept();
+  }
+
+  /** Waits until everything about a session is written, or cannot be; undefined if it is. */
+  secured(session: LiveToolSession): Promise<boolean> | undefined {
+    const journal = this.#journals.get(session.id);
+    if (!journal) return undefined;
+    return new Promise((tell) => journal.whenWritten(() => tell(session.lost === undefined)));
   }
 
   /** Takes back that a session is kept here: its record is not ours to write any more. */

@@ -179,6 +179,11 @@ export class EventLog {
     return this.#watchers !== undefined && this.#watchers.size > 0;
   }
 
+  /** Wakes whoever watches: there is news of the session, though nothing was appended. */
+  stir(): void {
+    this.#wake();
+  }
+
   #show(): void {
     // Readers first: one that keeps up must not lose the front of a large batch.
     this.#wake();

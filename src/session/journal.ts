@@ -27,8 +27,6 @@ export class Journal {
   #entryWritten: boolean;
   #broken = false;
   #whenWritten: (() => void)[] = [];
-  /** Those who wait until one more commit than this is over. */
-  #whenKept: { commits: number; readonly tell: (kept: boolean) => void }[] = [];
 
   /** `written` says that the entry is in the store already. */
   constructor(
@@ -59,22 +57,11 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Calls `then` once nothing waits to be written, which may be at once. */
+  /** Calls `then` once nothing waits to be written, the entry included; that may be at once. */
   whenWritten(then: () => void): void {
+    if (!this.#entryWritten && !this.#writing && !this.#broken) this.#commit();
     if (this.#writing) this.#whenWritten.push(then);
     else then();
-  }
-
-  /** Waits until all there is by now is in the store, or cannot be; undefined if it is there. */
-  kept(): Promise<boolean> | undefined {
-    if (this.#broken) return Promise.resolve(false);
-    const waits = this.#gathered.length > 0 || !this.#entryWritten;
-    if (!waits && !this.#writing) return undefined;
-    // What is being written now went without what waits.
-    const commits = this.#writing && waits ? 2 : 1;
-    const kept = new Promise<boolean>((tell) => this.#whenKept.push({ commits, tell }));
-    if (!this.#writing) this.#commit();
-    return kept;
   }
 
   #commit(): void {
@@ -85,25 +72,15 @@ export class Journal {
       this.#writing = false;
       if (outcome.type === "returned") {
         const last = batch.at(-1);
-        // First: whoever hears of what is recorded may ask again.
-        this.#tellKept();
         if (last) this.#reader.recorded(last.lsn);
         if (this.#writing) return;
         if (this.#gathered.length > 0 || !this.#entryWritten) return this.#commit();
       } else {
         this.#broken = true;
         this.#reader.failed(outcome.type === "threw" ? outcome.error : new Error("halted"));
-        this.#tellKept();
       }
       for (const then of this.#whenWritten.splice(0)) then();
     }).start();
-  }
-
-  #tellKept(): void {
-    if (this.#whenKept.length === 0) return;
-    const waiting = this.#whenKept;
-    this.#whenKept = waiting.filter((one) => !this.#broken && --one.commits > 0);
-    for (const one of waiting) if (!this.#whenKept.includes(one)) one.tell(!this.#broken);
   }
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {

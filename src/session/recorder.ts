@@ -159,7 +159,7 @@ export class Recorder {
               return steps.throw(error);
             }),
           return: (value) =>
-            inside(() => steps.return ? steps.return(value) : { done: true, value }),
+            inside(() => steps.return ? steps.return(value) : { done: true, value: value as T }),
         };
       },
     };

@@ -16,6 +16,7 @@ import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LogLimits } from "./event-log.ts";
+import { reporter } from "./faults.ts";
 import { FinishedSessions } from "./finished.ts";
 import { LiveSessions } from "./live.ts";
 import { Durability } from "./durability.ts";
@@ -96,14 +97,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       expiresAt: (session) =>
         Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive + SLACK),
     });
-    const report = options.report ?? printFault;
-    this.report = (fault) => {
-      try {
-        report(fault);
-      } catch (error) {
-        printFault({ ...fault, what: "its fault could not be reported", error });
-      }
-    };
+    this.report = reporter(options.report);
     this.announce = options.announce ?? (() => {});
   }
 
@@ -143,15 +137,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   open(
     tool: Definition,
     params: unknown,
-    { client = IN_PROCESS, principal = "", answers, trace, attended }: ToolSessionOptions = {},
+    options: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
+    const { client = IN_PROCESS, principal = "", answers, trace, attended, taskSince } = options;
     this.#live.checkRoom(principal);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
     if (attended) session.attended = attended;
+    session.taskSince = taskSince;
     session.owner = owner;
     this.#live.add(session);
     if (session.durable) this.#durability.keep(session, params);
@@ -179,9 +175,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.keepUntil = Math.max(session.keepUntil, until);
   }
 
-  /** Writes down all about a session, and tells when it is kept; undefined if that is so already. */
-  noteChange(session: LiveToolSession): Promise<boolean> | undefined {
-    return session.durable ? this.#durability.update(session) : undefined;
+  /** Writes down what has changed about a session besides its events. */
+  noteChange(session: LiveToolSession): void {
+    if (session.durable) this.#durability.update(session);
+  }
+
+  /** Waits until it is known whether all there is to know of a session is stored; undefined if it is. */
+  secured(session: LiveToolSession): Promise<boolean> | undefined {
+    return session.durable ? this.#durability.secured(session) : undefined;
   }
 
   /** Ends a session that has left memory. */
@@ -388,13 +389,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry?.cancel();
     session.expiry = undefined;
     if (!this.#finished.delete(session)) return;
-    session.owner?.gone?.(session);
     // One whose end is still of interest to somebody stays on record until that expires.
     const wanted = !session.told || session.keepUntil > this.deadlines.now();
-    if (session.durable && !wanted) this.#durability.forget(session);
+    if (session.durable && wanted) return session.owner?.left?.(session);
+    session.owner?.gone?.(session);
+    if (session.durable) this.#durability.forget(session);
   }
-}
-
-function printFault({ what, toolName, sessionId, error }: Fault): void {
-  console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
 }

@@ -60,6 +60,8 @@ export interface SessionHome {
 export interface SessionOwner {
   /** It has ended, and that is recorded. */
   ended?(session: LiveToolSession): void;
+  /** It has left memory. */
+  left?(session: LiveToolSession): void;
   /** The registry has forgotten it. */
   gone?(session: LiveToolSession): void;
   /** The tool asks to let the client go and come back for the rest. */
@@ -362,7 +364,11 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.#ended = true;
     this.#run = undefined;
     this.questions.withdrawAll();
-    if (this.suspending && this.lost === undefined) return this.#home.suspended(this);
+    if (this.suspending && this.lost === undefined) {
+      this.owner?.left?.(this);
+      this.#home.suspended(this);
+      return this.log.stir();
+    }
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
       this.#outcome = ending.outcome;

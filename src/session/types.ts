@@ -53,6 +53,8 @@ export interface ToolSessionOptions {
    * itself after a restart.
    */
   readonly attended?: boolean;
+  /** Since when it is a task, if it is one from the start. Milliseconds since the epoch. */
+  readonly taskSince?: number;
 }
 
 /** A call that has ended, as a log would tell of it. What was said in it is not in here. */

@@ -362,7 +362,7 @@ describe("the body of a step", () => {
       withServers(async (servers) => {
         const tool = durable(function* (ctx) {
           try {
-            yield* ctx.step("outer", () => inner(ctx));
+            return yield* ctx.step("outer", () => inner(ctx));
           } catch (error) {
             return (error as Error).message;
           }

@@ -33,7 +33,7 @@ export class CallStream implements Feed {
   /** Whether there is such a place on this stream, and something to be read after it. */
   canResumeAt(cursors: readonly number[]): boolean {
     if (cursors.length !== this.calls.length) return false;
-    if (this.calls.some(({ session }, i) => cursors[i]! > session.log.lastLSN)) return false;
+    if (!this.calls.every((call, i) => call.hasPlace(cursors[i]!))) return false;
     return this.calls.some((call, i) => call.hasMoreAfter(cursors[i]!));
   }
 
@@ -49,6 +49,7 @@ export class CallStream implements Feed {
         text += frame(message, lsn === undefined ? undefined : this.position);
       });
       this.#cursors[i] = end;
+      if (call.isReadTo(end)) call.told();
     });
     return text;
   }
@@ -58,7 +59,7 @@ export class CallStream implements Feed {
   }
 
   watch(wake: () => void): () => void {
-    const unwatch = this.calls.map((call) => call.session.log.watch(wake));
+    const unwatch = this.calls.map((call) => call.watch(wake));
     return () => unwatch.forEach((stop) => stop());
   }
 

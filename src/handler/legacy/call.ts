@@ -10,12 +10,23 @@ import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { LiveToolSession, SessionOwner } from "../../session/tool-session.ts";
 import type { ClientSession } from "./client-session.ts";
 
+/** What a client is told whose call did not outlast a restart. */
+export const CALL_LOST =
+  "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
+
 export class Call implements LegacyCall, SessionOwner {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
   readonly progress = new ProgressTrack();
-  session!: LiveToolSession;
+  /** The session's, also while that is not in memory. */
+  sessionId = "";
+  /** Its session can be taken up again, after it has left memory or the server was restarted. */
+  durable = false;
+  #session: LiveToolSession | undefined;
+  /** Its session is nowhere any more, although it has not ended: the server was restarted. */
+  lost = false;
+  #lossTold = false;
   /** The registry has forgotten its session. */
   isGone = false;
   /** The tool has asked to let the client go. */
@@ -32,6 +43,25 @@ export class Call implements LegacyCall, SessionOwner {
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
   }
 
+  /** The session that serves it, which must be in memory: see `takeUp`. */
+  get session(): LiveToolSession {
+    if (!this.#session) {
+      throw new TypeError(`Cannot use session ${this.sessionId}: take it up first`);
+    }
+    return this.#session;
+  }
+
+  set session(session: LiveToolSession) {
+    this.#session = session;
+    this.sessionId = session.id;
+    this.durable = session.durable;
+  }
+
+  /** Whether its session is in memory. */
+  get isHere(): boolean {
+    return this.#session !== undefined && !this.#session.suspending;
+  }
+
   get version(): LegacyVersion {
     return this.client.version;
   }
@@ -44,13 +74,20 @@ export class Call implements LegacyCall, SessionOwner {
     return this.client.info.capabilities.sampling?.tools !== undefined;
   }
 
+  /** Whether its log has come so far. */
+  hasPlace(cursor: number): boolean {
+    return this.lost || cursor <= this.session.log.lastLSN;
+  }
+
   /** Whether everything up to the end has been read. */
   isReadTo(cursor: number): boolean {
+    if (!this.#session) return this.#lossTold;
     return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
   }
 
   /** Whether anything is left to be told after an LSN, now or later. */
   hasMoreAfter(lsn: number): boolean {
+    if (this.lost) return !this.#lossTold;
     if (!this.session.outcome) return true;
     let more = false;
     this.messagesAfter(lsn, () => more = true);
@@ -77,6 +114,7 @@ export class Call implements LegacyCall, SessionOwner {
     lsn: number,
     send: (message: string, lsn: number | undefined) => void,
   ): number {
+    if (!this.#session) return this.#tellLoss(lsn, send);
     let cursor = lsn;
     for (const event of this.#eventsAfter(lsn, send)) {
       cursor = event.lsn;
@@ -86,9 +124,26 @@ export class Call implements LegacyCall, SessionOwner {
     return cursor;
   }
 
+  /** Calls `wake` when there is something new. */
+  watch(wake: () => void): () => void {
+    return this.#session?.log.watch(wake) ?? (() => {});
+  }
+
+  /** Its caller has heard everything up to its end. */
+  told(): void {
+    if (this.#session) this.#session.told = true;
+  }
+
+  #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {
+    if (!this.lost || this.#lossTold) return lsn;
+    this.#lossTold = true;
+    send(errorText(this.id, { code: INTERNAL_ERROR, message: CALL_LOST }), lsn + 1);
+    return lsn + 1;
+  }
+
   /** A sign of life that counts as progress, if the caller wants to hear of that. */
   heartbeat(): string | undefined {
-    return this.session.outcome ? undefined : encodeHeartbeat(this);
+    return !this.#session || this.session.outcome ? undefined : encodeHeartbeat(this);
   }
 
   #eventsAfter(
@@ -137,18 +192,22 @@ export class Call implements LegacyCall, SessionOwner {
 
   /** Brings its session back into memory, if it has left it. To be waited for. */
   takeUp(): Promise<void> | undefined {
-    if (!this.session.suspending) return undefined;
+    if (this.isHere || this.lost) return undefined;
     const { registry } = this.client.core;
-    return Promise.resolve(registry.lookup(this.session.id)).then((session) => {
-      if (!session) return;
+    return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
+      if (!session) {
+        this.lost = true;
+        return this.ended();
+      }
       this.session = session;
       session.owner = this;
+      if (session.outcome) this.ended();
     });
   }
 
   /** Stops it, wherever it is. */
   cancel(reason: string): void {
-    const halt = () => this.session.halt(reason, "caller");
+    const halt = () => this.#session?.halt(reason, "caller");
     const takenUp = this.takeUp();
     if (takenUp) takenUp.then(halt, () => {});
     else halt();
@@ -156,6 +215,11 @@ export class Call implements LegacyCall, SessionOwner {
 
   ended(): void {
     this.client.calls.delete(this.id);
+  }
+
+  /** Nothing is kept in memory of one that has left it. */
+  left(): void {
+    this.#session = undefined;
   }
 
   gone(session: LiveToolSession): void {

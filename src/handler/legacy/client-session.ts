@@ -6,11 +6,12 @@ import type { JsonObject } from "../../content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../events.ts";
 import { isObject, notificationText, type RpcId } from "../../protocol/json-rpc.ts";
 import { declaredCapabilities } from "../../protocol/legacy/capabilities.ts";
-import type { LegacyVersion } from "../../protocol/versions.ts";
+import { type LegacyVersion, since } from "../../protocol/versions.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
 import type { ServerCore } from "../core.ts";
 import type { Call } from "./call.ts";
 import type { CallStream } from "./call-stream.ts";
+import type { KeptClient } from "./client-record.ts";
 import { StandingStream } from "./standing-stream.ts";
 
 /** Characters of what a client calls itself. */
@@ -46,8 +47,12 @@ export class ClientSession {
   readonly standing = new StandingStream();
   readonly subscriptions = new Set<string>();
   /** What the server told of itself; it never speaks of anything else. */
-  #offered: JsonObject = {};
-  #lastStream = 0;
+  offered: JsonObject = {};
+  lastStream = 0;
+  /** Until when it is on record, where it is kept. */
+  keptUntil = 0;
+  /** Something about it has changed that is to be on record before it is acknowledged. */
+  changed = false;
   #deafen: () => void;
 
   constructor(id: string, principal: string, core: ServerCore) {
@@ -67,7 +72,7 @@ export class ClientSession {
   ): void {
     this.version = version;
     this.initialized = true;
-    this.#offered = offered;
+    this.offered = offered;
     this.info = {
       ...(typeof name === "string" && { name: name.slice(0, LONGEST_NAME) }),
       ...(typeof clientVersion === "string" && { version: clientVersion.slice(0, LONGEST_NAME) }),
@@ -76,8 +81,34 @@ export class ClientSession {
     };
   }
 
+  /** Takes up what was kept of it. */
+  restore({ version, info, offered, logLevel, subscriptions, lastStream }: KeptClient): void {
+    this.initialized = true;
+    this.version = version;
+    this.info = info;
+    this.offered = offered;
+    this.logLevel = logLevel;
+    for (const uri of subscriptions) this.subscriptions.add(uri);
+    this.lastStream = lastStream;
+    this.standing.restore(this.lastSeen);
+  }
+
   nextStream(): number {
-    return ++this.#lastStream;
+    return ++this.lastStream;
+  }
+
+  /** From here on the stream can be left and found again. */
+  keep(stream: CallStream): void {
+    let left = stream.calls.filter((call) => !call.isGone).length;
+    if (left > 0) this.streams.set(stream.number, stream);
+    // Before 2025-11-25 a client that lost its stream was not bound to come back.
+    const hangUp = since(this.version, "2025-11-25") ? () => stream.connection?.end() : undefined;
+    for (const call of stream.calls) {
+      call.forgotten = () => {
+        if (--left === 0) this.streams.delete(stream.number);
+      };
+      call.disconnect = hangUp;
+    }
   }
 
   /** Whether a request with this id is under way. */
@@ -87,7 +118,8 @@ export class ClientSession {
 
   /** True while it is worth keeping although the client is silent. */
   get busy(): boolean {
-    if (this.calls.size > 0 || this.queries.size > 0 || this.standing.connection) return true;
+    if (this.queries.size > 0 || this.standing.connection) return true;
+    for (const call of this.calls.values()) if (this.keptUntil === 0 || call.isHere) return true;
     for (const stream of this.streams.values()) if (stream.connection) return true;
     return false;
   }
@@ -100,7 +132,7 @@ export class ClientSession {
     this.ended = true;
     this.#deafen();
     for (const call of [...this.calls.values()]) {
-      if (!serverGoes || !call.session.durable) call.cancel(reason);
+      if (!serverGoes || !call.durable) call.cancel(reason);
     }
     for (const query of [...this.queries.values()]) query.halt();
     for (const stream of [...this.streams.values()]) stream.connection?.end();
@@ -110,7 +142,7 @@ export class ClientSession {
 
   #hear(change: ServerChange): void {
     if (change.type === "list_changed") {
-      if (!isObject(this.#offered[change.list])) return;
+      if (!isObject(this.offered[change.list])) return;
       this.standing.post(notificationText(`notifications/${change.list}/list_changed`));
     } else if (this.subscriptions.has(change.uri)) {
       this.standing.post(notificationText("notifications/resources/updated", { uri: change.uri }));

@@ -1,6 +1,14 @@
-/** All client sessions, the longest unused first. */
+/**
+ * All client sessions in memory, the longest unused first, and the way back for
+ * those that are on record only.
+ */
 import { Buffer } from "node:buffer";
+import type { Operation } from "effection";
+import type { JsonObject } from "../../content.ts";
+import type { ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
+import { settle } from "../settle.ts";
+import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
 import { ClientSession } from "./client-session.ts";
 
 /** Moving a session to the end at every request would cost more than it is worth. */
@@ -8,30 +16,35 @@ const REORDER_AFTER = 60_000;
 
 export class ClientSessions {
   readonly #core: ServerCore;
+  readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
+  /** Sessions that are being read, so that two requests at once get the same one. */
+  readonly #returning = new Map<string, Promise<ClientSession | undefined>>();
 
-  constructor(core: ServerCore) {
+  constructor(core: ServerCore, store?: ClientSessionStore) {
     this.#core = core;
+    this.#store = store;
   }
 
   get size(): number {
     return this.#sessions.size;
   }
 
+  /** Whether sessions outlast the server. */
+  get kept(): boolean {
+    return this.#store !== undefined;
+  }
+
   /** A new session, unless there are too many that are in use. */
   create(principal: string): ClientSession | undefined {
-    const { maxClientSessions, idleTime } = this.#core.limits;
-    if (this.#sessions.size >= maxClientSessions && !this.#dropIdlest(principal)) {
-      return undefined;
-    }
+    if (!this.#makeRoom(principal)) return undefined;
     const id = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
     const session = new ClientSession(id, principal, this.#core);
-    this.#sessions.set(session.id, session);
-    this.#expireAfter(session, idleTime);
+    this.#add(session);
     return session;
   }
 
-  /** Somebody else's session is not there. */
+  /** A session in memory. Somebody else's is not there. */
   find(id: string, principal: string): ClientSession | undefined {
     const session = this.#sessions.get(id);
     if (!session || session.principal !== principal) return undefined;
@@ -40,23 +53,94 @@ export class ClientSessions {
       session.placedAt = now;
       this.#sessions.delete(id);
       this.#sessions.set(id, session);
+      this.#renew(session, now);
     }
     return session;
   }
 
-  end(session: ClientSession, reason: string, serverGoes = false): void {
-    if (!this.#sessions.delete(session.id)) return;
-    session.expiry?.cancel();
-    session.end(reason, serverGoes);
+  /** Puts it on record again well before that expires; nobody waits for it. */
+  #renew(session: ClientSession, now: number): void {
+    if (!this.#store || session.keptUntil - now >= this.#core.limits.idleTime) return;
+    this.save(session).catch((error) => this.#fault(error));
   }
 
-  /** The server goes. */
+  /** A session in memory, or else from its record. */
+  lookup(
+    id: string,
+    principal: string,
+  ): ClientSession | undefined | Promise<ClientSession | undefined> {
+    const session = this.find(id, principal);
+    if (session || !this.#store || this.#sessions.has(id)) return session;
+    let returning = this.#returning.get(id);
+    if (!returning) {
+      returning = this.#restore(this.#store, id, principal)
+        .finally(() => this.#returning.delete(id));
+      this.#returning.set(id, returning);
+    }
+    return returning.then((found) => found?.principal === principal ? found : undefined);
+  }
+
+  /** Puts a session on record as it is now. Throws where it cannot be stored. */
+  async save(session: ClientSession): Promise<void> {
+    const store = this.#store;
+    if (!store) return;
+    const { limits: { idleTime }, registry, deadlines } = this.#core;
+    const durable = [...session.calls.values()].some((call) => call.durable);
+    // Twice as long as it may be idle: it is put on record again before half of that is over.
+    const term = durable ? Math.max(2 * idleTime, registry.durableTimeToLive) : 2 * idleTime;
+    const expiresAt = session.keptUntil = deadlines.now() + term;
+    session.changed = false;
+    const state = keptClient(session) as unknown as JsonObject;
+    await this.#run(() => store.set(session.id, { id: session.id, expiresAt, state }));
+  }
+
+  /** Ends a session for good, and waits until its record is gone. */
+  async end(session: ClientSession, reason: string): Promise<void> {
+    if (!this.#sessions.delete(session.id)) return;
+    session.expiry?.cancel();
+    session.end(reason);
+    const store = this.#store;
+    if (store) await this.#run(() => store.delete(session.id));
+  }
+
+  /** The server goes; what is on record stays there. */
   endAll(reason: string): void {
-    for (const session of [...this.#sessions.values()]) this.end(session, reason, true);
+    for (const session of [...this.#sessions.values()]) this.#drop(session, reason, true);
+  }
+
+  async #restore(
+    store: ClientSessionStore,
+    id: string,
+    principal: string,
+  ): Promise<ClientSession | undefined> {
+    const record = await this.#run(() => store.get(id));
+    const kept = record?.state as unknown as KeptClient | undefined;
+    if (!record || record.expiresAt < this.#core.deadlines.now()) return undefined;
+    if (kept!.principal !== principal || this.#core.closing) return undefined;
+    if (!this.#makeRoom(principal)) return undefined;
+    const session = new ClientSession(id, principal, this.#core);
+    restoreClient(session, kept!);
+    session.keptUntil = record.expiresAt;
+    this.#add(session);
+    this.#renew(session, session.lastSeen);
+    return session;
+  }
+
+  #add(session: ClientSession): void {
+    this.#sessions.set(session.id, session);
+    this.#expireAfter(session, this.#core.limits.idleTime);
+  }
+
+  /** Takes a session out of memory; one that is on record can come back. */
+  #drop(session: ClientSession, reason: string, serverGoes = false): void {
+    if (!this.#sessions.delete(session.id)) return;
+    session.expiry?.cancel();
+    session.end(reason, serverGoes || session.keptUntil > 0);
   }
 
   /** Makes room at the caller's own expense, if it has anything to give. */
-  #dropIdlest(principal: string): boolean {
+  #makeRoom(principal: string): boolean {
+    if (this.#sessions.size < this.#core.limits.maxClientSessions) return true;
     let idlest: ClientSession | undefined;
     for (const session of this.#sessions.values()) {
       if (session.busy) continue;
@@ -65,7 +149,7 @@ export class ClientSessions {
       idlest = session;
       break;
     }
-    if (idlest) this.end(idlest, "another client needed the room");
+    if (idlest) this.#drop(idlest, "another client needed the room");
     return idlest !== undefined;
   }
 
@@ -75,7 +159,18 @@ export class ClientSessions {
     session.expiry = deadlines.add(ms, () => {
       const left = session.busy ? idleTime : session.lastSeen + idleTime - deadlines.now();
       if (left > 0) this.#expireAfter(session, left);
-      else this.end(session, "it was idle for too long");
+      else this.#drop(session, "it was idle for too long");
     });
+  }
+
+  async #run<T>(operation: () => Operation<T>): Promise<T> {
+    const outcome = await settle(this.#core.registry.scope, operation).ended();
+    if (outcome.type === "returned") return outcome.value;
+    throw outcome.type === "threw" ? outcome.error : new Error("halted");
+  }
+
+  #fault(error: unknown): void {
+    const what = "a client session could not be stored";
+    this.#core.registry.report({ what, toolName: "-", sessionId: "-", error });
   }
 }

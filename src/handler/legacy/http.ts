@@ -21,6 +21,7 @@ import { STANDING, type StandingStream } from "./standing-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
 const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
+const NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
 
 export class LegacyHttp {
   readonly #core: ServerCore;
@@ -28,16 +29,17 @@ export class LegacyHttp {
 
   constructor(core: ServerCore) {
     this.#core = core;
-    this.sessions = new ClientSessions(core);
+    this.sessions = new ClientSessions(core, core.clients);
   }
 
   async post(request: Request, body: unknown, principal: string): Promise<Response> {
     if (Array.isArray(body)) return await this.#batch(request, body, principal);
     const message = readMessage(body);
     if (message.type === "request" && message.method === "initialize") {
-      return this.#initialize(message, principal);
+      return await this.#initialize(message, principal);
     }
-    const client = this.#client(request, principal);
+    const found = this.#client(request, principal);
+    const client = found instanceof Promise ? await found : found;
     if (client instanceof Response) return client;
     // Before it runs: a call that is refused must not have done anything.
     if (message.type === "request" && isRun(message.method) && !this.#core.hasRoom) {
@@ -50,7 +52,7 @@ export class LegacyHttp {
     if (!accepts(request.headers.get("accept"), "text/event-stream")) {
       return refuse(406, "Cannot open a stream: the Accept header must list text/event-stream");
     }
-    const client = this.#client(request, principal);
+    const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
     client.lastSeen = this.#core.deadlines.now();
     const lastEventId = request.headers.get("last-event-id");
@@ -71,14 +73,14 @@ export class LegacyHttp {
     return this.#open(client, feed, { cursors }) ?? busy(503, NO_ROOM);
   }
 
-  delete(request: Request, principal: string): Response {
-    const client = this.#client(request, principal);
+  async delete(request: Request, principal: string): Promise<Response> {
+    const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
-    this.sessions.end(client, "the client ended its session");
+    await this.sessions.end(client, "the client ended its session");
     return new Response(null, { status: 204 });
   }
 
-  #initialize(message: RpcMessage, principal: string): Response {
+  async #initialize(message: RpcMessage, principal: string): Promise<Response> {
     const client = this.sessions.create(principal);
     if (!client) {
       return busy(503, "Cannot start a session: the server has as many as it can; try again later");
@@ -87,8 +89,12 @@ export class LegacyHttp {
     if (received.type !== "reply") throw new TypeError("initialize is always answered at once");
     // A session that could not be initialized has told nothing about itself.
     if (!client.initialized) {
-      this.sessions.end(client, "it was not initialized");
+      await this.sessions.end(client, "it was not initialized");
       return json(received.text);
+    }
+    if (this.sessions.kept && !await this.#saved(client)) {
+      await this.sessions.end(client, "it could not be stored").catch(() => {});
+      return busy(503, "Cannot start a session: it could not be stored; try again later");
     }
     return json(received.text, {
       "content-type": "application/json",
@@ -97,7 +103,10 @@ export class LegacyHttp {
   }
 
   /** The session that the request belongs to, or why it belongs to none. */
-  #client(request: Request, principal: string): ClientSession | Response {
+  #client(
+    request: Request,
+    principal: string,
+  ): ClientSession | Response | Promise<ClientSession | Response> {
     const version = request.headers.get("mcp-protocol-version");
     if (version !== null && !isLegacyVersion(version)) {
       return refuse(400, `Cannot serve protocol version "${version}": it is unknown here`);
@@ -106,14 +115,33 @@ export class LegacyHttp {
     if (id === null) {
       return refuse(400, "Cannot serve the request: it names no session; send initialize first");
     }
-    return this.sessions.find(id, principal) ?? sessionGone();
+    const found = this.sessions.lookup(id, principal);
+    if (found instanceof Promise) return found.then((client) => client ?? sessionGone());
+    return found ?? sessionGone();
+  }
+
+  /** Whether what has changed about a client is on record. */
+  async #saved(client: ClientSession): Promise<boolean> {
+    try {
+      await this.sessions.save(client);
+      return true;
+    } catch (error) {
+      const what = "a client session could not be stored";
+      this.#core.registry.report({ what, toolName: "-", sessionId: "-", error });
+      return false;
+    }
   }
 
   async #respond(client: ClientSession, received: Received): Promise<Response> {
+    if (client.changed && this.sessions.kept && !await this.#saved(client)) {
+      return busy(503, "Cannot keep what was asked for: it could not be stored; try again later");
+    }
     switch (received.type) {
+      case "soon":
+        return await this.#respond(client, await received.received);
       case "accepted":
         if (received.recorded && !(await received.recorded)) {
-          return busy(503, "Cannot take the answer: it could not be stored; send it again");
+          return busy(503, NOT_STORED);
         }
         return accepted();
       case "refused":
@@ -149,28 +177,23 @@ export class LegacyHttp {
     }
     const stream = new CallStream(client.nextStream(), calls, this.#core.limits.heartbeat);
     const first = replies.map((text) => frame(text)).join("");
+    client.keep(stream);
+    const refused = (problem: string) => {
+      for (const call of calls) call.cancel("its stream could not be opened");
+      return busy(503, problem, batch ? undefined : calls[0]!.id);
+    };
+    if (this.sessions.kept) {
+      const saved = this.#saved(client);
+      // Only of those that can be taken up again is anything promised.
+      if (calls.some((call) => call.durable) && !await saved) {
+        return refused("Cannot start the call: it could not be stored; try again later");
+      }
+      if (client.ended) return sessionGone();
+    }
     const response = this.#open(client, stream, { first });
-    if (!response) {
-      for (const { session } of calls) session.halt("too many streams are open");
-      return busy(503, NO_ROOM, batch ? undefined : calls[0]!.id);
-    }
-    this.#keep(client, stream);
+    if (!response) return refused(NO_ROOM);
+    for (const call of calls) if (call.hungUp) call.disconnect?.();
     return response;
-  }
-
-  /** From here on the stream can be left and found again. */
-  #keep(client: ClientSession, stream: CallStream): void {
-    let left = stream.calls.filter((call) => !call.isGone).length;
-    if (left > 0) client.streams.set(stream.number, stream);
-    // Before 2025-11-25 a client that lost its stream was not bound to come back.
-    const hangUp = since(client.version, "2025-11-25") ? () => stream.connection?.end() : undefined;
-    for (const call of stream.calls) {
-      call.forgotten = () => {
-        if (--left === 0) client.streams.delete(stream.number);
-      };
-      call.disconnect = hangUp;
-      if (call.hungUp) hangUp?.();
-    }
   }
 
   /** Waits for the call's first event, but not for long. */
@@ -203,8 +226,9 @@ export class LegacyHttp {
     feed.connection?.close();
     if (cursors) feed.seek(cursors);
     const calls = feed instanceof CallStream ? feed.calls : [];
+    const sessions = calls.filter((call) => call.isHere).map((call) => call.session);
     core.streams++;
-    for (const { session } of calls) core.registry.hold(session);
+    for (const session of sessions) core.registry.hold(session);
     const priming = since(client.version, "2025-11-25")
       ? primingFrame(feed.position, core.limits.retry)
       : KEEP_ALIVE;
@@ -215,7 +239,7 @@ export class LegacyHttp {
       core.limits,
       () => {
         core.streams--;
-        for (const { session } of calls) core.registry.letGo(session);
+        for (const session of sessions) core.registry.letGo(session);
         if (feed.connection === stream) feed.connection = undefined;
         client.lastSeen = core.deadlines.now();
       },
@@ -226,7 +250,7 @@ export class LegacyHttp {
 
   /** Several messages at once: one revision had them. */
   async #batch(request: Request, body: unknown[], principal: string): Promise<Response> {
-    const client = this.#client(request, principal);
+    const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
     if (client.version !== "2025-03-26") {
       return refuse(400, `Cannot take a batch: protocol version ${client.version} has none`);
@@ -234,12 +258,16 @@ export class LegacyHttp {
     if (body.length === 0) return refuse(400, "Cannot take a batch: it is empty");
     const replies: (string | Promise<string>)[] = [];
     const calls: Call[] = [];
+    const records: Promise<boolean>[] = [];
     let problem: string | undefined;
     for (const item of body) {
-      const received = receiveInBatch(client, readMessage(item));
+      const first = receiveInBatch(client, readMessage(item));
+      const received = first.type === "soon" ? await first.received : first;
       if (received.type === "call") calls.push(received.call);
       else if (received.type === "reply" || received.type === "later") replies.push(received.text);
-      else if (received.type !== "accepted") {
+      else if (received.type === "accepted") {
+        if (received.recorded) records.push(received.recorded);
+      } else {
         // What nobody waits for can only be refused as a whole.
         if (received.id === undefined) problem ??= received.problem;
         else {
@@ -248,6 +276,7 @@ export class LegacyHttp {
         }
       }
     }
+    if ((await Promise.all(records)).includes(false)) return busy(503, NOT_STORED);
     if (replies.length === 0 && calls.length === 0) {
       return problem === undefined ? accepted() : refuse(400, problem);
     }

@@ -99,7 +99,9 @@ export class Outbox implements Feed {
           send(message);
           listen();
         });
-        return call.isReadTo(cursor);
+        const read = call.isReadTo(cursor);
+        if (read) call.told();
+        return read;
       },
       release: () => {
         silence?.cancel();

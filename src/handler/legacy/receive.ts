@@ -35,7 +35,7 @@ import { serverCapabilities } from "../capabilities.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, resourceAt, type Target, targetOf } from "../runs.ts";
 import { settle } from "../settle.ts";
-import { Call } from "./call.ts";
+import { Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** A template has any number of addresses, and each would be kept. */
@@ -43,6 +43,11 @@ const MOST_SUBSCRIPTIONS = 1_000;
 const LONGEST_CAPABILITIES = 16_384;
 
 export type Received =
+  | Settled
+  /** Not known yet: something has to be brought back first. */
+  | { readonly type: "soon"; readonly received: Promise<Settled> };
+
+export type Settled =
   /** Taken; there is nothing to say. That may be said once it is `recorded`, where it is. */
   | { readonly type: "accepted"; readonly recorded?: Promise<boolean> }
   /** Not taken, and the client should know; with an id, where it may wait for an answer. */
@@ -58,7 +63,7 @@ export type Received =
   | { readonly type: "later"; readonly text: Promise<string> }
   | { readonly type: "call"; readonly call: Call };
 
-const ACCEPTED: Received = { type: "accepted" };
+const ACCEPTED: Settled = { type: "accepted" };
 
 export function receive(client: ClientSession, message: RpcMessage): Received {
   client.lastSeen = client.core.deadlines.now();
@@ -105,12 +110,15 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
         throw new ProtocolError(INVALID_PARAMS, "Cannot set the log level: that is none");
       }
       client.logLevel = params.level;
+      client.changed = true;
       return {};
     case "resources/subscribe":
       client.subscriptions.add(uriOf(client, params));
+      client.changed = true;
       return {};
     case "resources/unsubscribe":
       client.subscriptions.delete(params.uri as string);
+      client.changed = true;
       return {};
     default:
       throw new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
@@ -224,16 +232,16 @@ function answered(
   query: () => Operation<JsonObject>,
 ): Received {
   const settling = settle(client.core.registry.scope, query);
-  if (settling.outcome) return reply(answerTo(client, id, settling.outcome));
+  if (settling.outcome) return reply(textOf(client, id, settling.outcome));
   client.queries.set(id, settling);
   const text = settling.ended().then((outcome) => {
     client.queries.delete(id);
-    return answerTo(client, id, outcome);
+    return textOf(client, id, outcome);
   });
   return { type: "later", text };
 }
 
-function answerTo(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {
+function textOf(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {
   switch (outcome.type) {
     case "returned":
       return resultText(id, outcome.value);
@@ -259,17 +267,20 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
   const call = client.callsBySession.get(sessionId);
-  const respond = () =>
-    call?.session.respond(id, responseIn(client, call.session, message)) ?? "unknown";
   const takenUp = call?.takeUp();
   if (call && takenUp) {
-    const recorded = takenUp.then(respond)
-      .then(() => call.session.log.whenRecorded() ?? true);
-    return { type: "accepted", recorded };
+    return { type: "soon", received: takenUp.then(() => answerTo(client, call, message)) };
   }
+  return answerTo(client, call, message);
+}
+
+function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Settled {
+  if (call?.lost) return { type: "refused", id: undefined, problem: CALL_LOST };
+  const id = String(message.id);
+  const outcome = call?.session.respond(id, responseIn(client, call.session, message));
   // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
-  if (respond() !== "unknown") {
-    const recorded = call!.session.log.whenRecorded();
+  if (call && outcome !== "unknown") {
+    const recorded = call.session.log.whenRecorded();
     return recorded ? { type: "accepted", recorded } : ACCEPTED;
   }
   return {

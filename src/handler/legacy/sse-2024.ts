@@ -11,7 +11,7 @@ import { accepted, busy, EVENT_STREAM_HEADERS, refuse } from "../responses.ts";
 import type { ClientSession } from "./client-session.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { Outbox } from "./outbox.ts";
-import { receive } from "./receive.ts";
+import { receive, type Received } from "./receive.ts";
 
 const STREAM = "/sse";
 const MESSAGES = "/messages";
@@ -52,13 +52,23 @@ export class LegacySse {
     return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
   }
 
-  post(request: Request, body: unknown, principal: string): Response {
+  post(
+    request: Request,
+    body: unknown,
+    principal: string,
+  ): Response | Promise<Response> {
     const id = new URL(request.url).searchParams.get("sessionId");
     const client = id ? this.sessions.find(id, principal) : undefined;
     const outbox = client && this.#outboxes.get(client);
     if (!client || !outbox) return refuse(404, "Cannot find the session: open the stream again");
     const received = receive(client, readMessage(body));
+    return this.#respond(outbox, received);
+  }
+
+  #respond(outbox: Outbox, received: Received): Response | Promise<Response> {
     switch (received.type) {
+      case "soon":
+        return received.received.then((then) => this.#respond(outbox, then));
       case "refused":
         return refuse(400, received.problem, received.id);
       case "busy":

@@ -28,6 +28,11 @@ export class StandingStream implements Feed {
     this.#wake?.();
   }
 
+  /** Goes on after whatever was sent before a restart: no count has ever come so far. */
+  restore(now: number): void {
+    this.#last = this.#cursor = now;
+  }
+
   /** Whether there is such a place; something may always follow. */
   canResumeAt(cursors: readonly number[]): boolean {
     return cursors.length === 1 && cursors[0]! <= this.#last;

@@ -17,13 +17,8 @@ import type { ServerCore } from "../core.ts";
 import { EventStream, type Feed } from "../event-stream.ts";
 import { accepted, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
 import { isRun } from "../runs.ts";
-import {
-  HEADER_MISMATCH,
-  MISSING_CAPABILITY,
-  type ModernReceived,
-  type ModernReceiver,
-  UNSUPPORTED_VERSION,
-} from "./receive.ts";
+import type { ModernReceived, ModernReceiver } from "./receive.ts";
+import { HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION } from "./refusals.ts";
 import type { RunFeed } from "./run-feed.ts";
 import type { Subscription } from "./subscription.ts";
 
@@ -94,8 +89,8 @@ export class ModernHttp {
       return clientGone(id);
     }
     if (feed.standing && news.length === 0) {
-      const { text, error } = feed.respond();
-      return error ? refuse(statusOf(error), error, id) : json(text);
+      const { text, error, status } = feed.respond();
+      return error ? refuse(status ?? statusOf(error), error, id) : json(text);
     }
     const release = () => feed.release();
     return this.#stream(feed, news, release) ?? this.#noRoom(id, release);

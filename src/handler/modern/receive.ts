@@ -11,13 +11,18 @@ import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   isObject,
-  METHOD_NOT_FOUND,
+  resultText,
   type RpcId,
   type RpcRequest,
 } from "../../protocol/json-rpc.ts";
 import type { Caching } from "../../protocol/modern/encode.ts";
 import { parameterMismatch } from "../../protocol/modern/headers.ts";
-import { declaresTasks, type RequestMeta, TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
+import {
+  declaresTasks,
+  type RequestMeta,
+  SERVER_INFO,
+  TASKS_EXTENSION,
+} from "../../protocol/modern/meta.ts";
 import { MODERN_VERSION } from "../../protocol/versions.ts";
 import type { Sealer } from "../../session/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -28,15 +33,12 @@ import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
+import { HEADER_MISMATCH, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
 import { openState, sealState, type StateBinding } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
 import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
-import { beginTask, detailedTask, findTask, taskOf, taskText, updateTask } from "./tasks.ts";
-
-export const HEADER_MISMATCH = -32020;
-export const MISSING_CAPABILITY = -32021;
-export const UNSUPPORTED_VERSION = -32022;
+import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
 
 export type ModernReceived =
   | { readonly type: "reply"; readonly text: string; readonly error?: RpcError }
@@ -127,8 +129,11 @@ export class ModernReceiver {
         return this.#listen(id, params, asking);
       case "tasks/get":
       case "tasks/update":
-      case "tasks/cancel":
-        return this.#task(request, asking);
+      case "tasks/cancel": {
+        const session = this.#taskIn(params, asking);
+        const text = completeText(core, id, this.#task(method, params, session));
+        return this.#onceSecured(id, session, text);
+      }
     }
     throw unknownMethod(method);
   }
@@ -164,13 +169,13 @@ export class ModernReceiver {
     const binding = { principal, method, params };
     const { requestState, inputResponses = {} } = params;
     const answers = readAnswers(inputResponses);
-    const { session, after } = requestState === undefined
-      ? this.#start({ definition, args }, asking, answers)
-      : this.#resume(requestState, binding, meta, answers);
     const task = knowsTasks ? tool.task : undefined;
-    if (task && task.start !== "when_told" && !session.outcome) {
-      const kept = beginTask(this.#core, session);
-      return onceKept(id, taskText(this.#core, id, session), kept);
+    const isTask = task !== undefined && task.start !== "when_told";
+    const { session, after } = requestState === undefined
+      ? this.#start({ definition, args }, asking, answers, isTask)
+      : this.#resume(requestState, binding, meta, answers);
+    if (isTask && !session.outcome) {
+      return this.#onceSecured(id, session, this.#taskText(id, session));
     }
     const feed = new RunFeed(
       this.#core,
@@ -183,11 +188,13 @@ export class ModernReceiver {
     return { type: "run", feed };
   }
 
-  #start(target: Target, { meta, principal }: Asking, answers: Answers) {
+  #start(target: Target, { meta, principal }: Asking, answers: Answers, isTask: boolean) {
     const session = this.#core.registry.open(target.definition, target.args, {
       client: meta.client,
       trace: meta.trace,
       principal,
+      attended: !isTask,
+      ...(isTask && { taskSince: this.#core.deadlines.now() }),
       ...(answers.length > 0 && { answers: new Map(answers) }),
     });
     return { session, after: 0 };
@@ -217,7 +224,7 @@ export class ModernReceiver {
     session.client = meta.client;
     session.trace = meta.trace;
     // Whoever shows a state has been told to come back, whatever the record says.
-    session.keepUntil = Math.max(session.keepUntil, state.expires);
+    this.#core.registry.promise(session, state.expires);
     if (session.respondAll(known).includes("conflicting")) {
       session.client = client;
       session.trace = trace;
@@ -244,9 +251,15 @@ export class ModernReceiver {
           return { text: outcomeText(this.#core, id, session.outcome!, caching) };
         }
         case "task":
-          return { text: taskText(this.#core, id, session) };
+          return { text: this.#taskText(id, session) };
         case "asking":
           return { text: this.#askingText(id, session, binding, client) };
+        case "left": {
+          const again = session.keepUntil > 0 ? "send the same request again" : "call again";
+          const message = `Cannot go on now: the server is shutting down; ${again}`;
+          const error = { code: INTERNAL_ERROR, message };
+          return { text: errorText(id, error), error, status: 503 };
+        }
       }
     } catch (error) {
       const rpc = this.#errorOf(error);
@@ -267,23 +280,44 @@ export class ModernReceiver {
     const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
     const text = inputRequiredText(core, id, open, sealState(this.#sealer, state, binding));
-    session.keepUntil = Math.max(session.keepUntil, expires);
+    core.registry.promise(session, expires);
     return text;
   }
 
-  #task({ id, method, params }: RpcRequest, { meta, principal }: Asking): ModernReceived {
+  // ------------------------------------------------------------------- tasks
+
+  #taskText(id: RpcId, session: LiveToolSession): string {
+    beginTask(this.#core, session);
+    const _meta = { [SERVER_INFO]: this.#core.info };
+    return resultText(id, { resultType: "task", ...taskFields(session), _meta });
+  }
+
+  #taskIn(params: JsonObject, { meta, principal }: Asking): LiveToolSession {
     if (!declaresTasks(meta.client)) throw missingCapability(TASKS_CAPABILITY);
-    const session = findTask(this.#core, params, principal);
-    const text = (result: JsonObject) => completeText(this.#core, id, result);
+    return findTask(this.#core, params, principal);
+  }
+
+  /** A reply that promises something, once that is stored. */
+  #onceSecured(id: RpcId, session: LiveToolSession, text: string): ModernReceived {
+    const secured = this.#core.registry.secured(session);
+    if (!secured) return reply(text);
+    const message = "Cannot do this: the server could not store it; try again later";
+    const later = secured.then((stored) =>
+      stored ? text : errorText(id, { code: INTERNAL_ERROR, message })
+    );
+    return { type: "later", text: later, leave() {} };
+  }
+
+  #task(method: string, params: JsonObject, session: LiveToolSession): JsonObject {
     switch (method) {
       case "tasks/update":
         updateTask(session, params);
-        return onceKept(id, text({}), session.log.whenRecorded());
+        return {};
       case "tasks/cancel":
         session.halt("cancelled by the client", "caller");
-        return reply(text({}));
+        return {};
       default:
-        return reply(text(detailedTask(this.#core, session)));
+        return detailedTask(this.#core, session);
     }
   }
 
@@ -351,36 +385,9 @@ const FAMILIES: { readonly [prefix: string]: string | undefined } = {
   completion: "completions",
 };
 
-const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
-
 /** What was read may be another thing the next moment, and another one for another caller. */
 const NOT_CACHED: Caching = { ttlMs: 0, cacheScope: "private" };
 
 function reply(text: string): ModernReceived {
   return { type: "reply", text };
-}
-
-/** What is promised goes out once it is kept. */
-function onceKept(id: RpcId, text: string, kept?: Promise<boolean>): ModernReceived {
-  if (!kept) return reply(text);
-  const later = kept.then((is) => is ? text : errorText(id, NOT_KEPT));
-  return { type: "later", text: later, leave() {} };
-}
-
-const NOT_KEPT: RpcError = {
-  code: INTERNAL_ERROR,
-  message: "Cannot take this: the server could not store it; send it again",
-};
-
-function unknownMethod(method: string): ProtocolError {
-  return new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
-}
-
-function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
-  const names = Object.keys(requiredCapabilities).join(" and ");
-  return new ProtocolError(
-    MISSING_CAPABILITY,
-    `Cannot do this: the client does not declare ${names}; use a client that does`,
-    { requiredCapabilities },
-  );
 }

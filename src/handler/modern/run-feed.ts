@@ -22,15 +22,17 @@ import type { Deadline } from "../../runtime/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
-import { beginTask } from "./tasks.ts";
+import { isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
-export type Standing = "ended" | "asking" | "task";
+export type Standing = "ended" | "asking" | "task" | "left";
 
 /** A response, and the error in it, if it is one of the protocol's own. */
 export interface Answer {
   readonly text: string;
   readonly error?: RpcError;
+  /** The HTTP status, where it does not follow from the error. */
+  readonly status?: number;
 }
 
 const QUIET_WINDOW = 20;
@@ -48,8 +50,6 @@ export class RunFeed implements Feed, ModernCall {
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
-  /** Whether the task that it has become is on record. */
-  #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #lastBeat = 0;
@@ -162,7 +162,9 @@ export class RunFeed implements Feed, ModernCall {
   #stand(): Standing | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
+    // It is put out of memory with somebody waiting only where the server goes.
+    if (session.suspending) return "left";
+    if (this.#asTask && isTask(session)) return "task";
     if (session.openRequests().length === 0) {
       this.#window?.cancel();
       this.#window = undefined;
@@ -177,24 +179,4 @@ export class RunFeed implements Feed, ModernCall {
     });
     return undefined;
   }
-
-  /** Makes a task of it, and tells whether that is on record. */
-  #isKept(): boolean {
-    if (this.#kept !== undefined) return this.#kept;
-    const keeping = beginTask(this.#core, this.session);
-    this.#kept = keeping === undefined;
-    // Where it cannot be kept, the run has ended, and everybody is told so.
-    keeping?.then((kept) => {
-      if (!kept) return;
-      this.#kept = true;
-      this.#look();
-    });
-    return this.#kept;
-  }
-}
-
-/** Whether it is a task, or its tool has said that it shall be one. */
-function isTask({ taskSince, log }: LiveToolSession): boolean {
-  return taskSince !== undefined ||
-    log.findLast(({ type }) => type === "task_started") !== undefined;
 }

@@ -4,9 +4,8 @@
  */
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
-import { INVALID_PARAMS, resultText, type RpcId } from "../../protocol/json-rpc.ts";
+import { INVALID_PARAMS } from "../../protocol/json-rpc.ts";
 import { completeResult, inputRequests } from "../../protocol/modern/encode.ts";
-import { SERVER_INFO } from "../../protocol/modern/meta.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool, McpToolTask } from "../../tool/types.ts";
 import type { ServerCore } from "../core.ts";
@@ -18,33 +17,39 @@ const DEFAULT_POLL_INTERVAL = 1_000;
 /** Sessions that live by a task's clock, in this server. */
 const tended = new WeakSet<LiveToolSession>();
 
-/**
- * Makes a task of a session, if it is none yet: from now on it lives by its own clock.
- * The client may be told once that is kept; undefined if it is.
- */
-export function beginTask(
-  core: ServerCore,
-  session: LiveToolSession,
-): Promise<boolean> | undefined {
-  if (session.taskSince === undefined) {
-    session.taskSince = core.deadlines.now();
-    session.keepUntil = Math.max(session.keepUntil, session.taskSince + termsOf(session).ttl);
+/** Whether it is a task, or its tool has said that it shall be one. */
+export function isTask({ taskSince, log }: LiveToolSession): boolean {
+  return taskSince !== undefined ||
+    log.findLast(({ type }) => type === "task_started") !== undefined;
+}
+
+/** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
+export function beginTask(core: ServerCore, session: LiveToolSession): void {
+  session.taskSince ??= core.deadlines.now();
+  const expires = session.taskSince + termsOf(session).ttl;
+  if (session.attended || session.keepUntil < expires) {
+    // It goes on whether anybody looks at it or not.
+    session.attended = false;
+    core.registry.promise(session, expires);
+    core.registry.noteChange(session);
   }
   tend(core, session);
-  return core.registry.noteChange(session);
 }
 
 /** Holds a task until its time is over, also one that was taken up again. */
-function tend({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
-  if (session.outcome || tended.has(session)) return;
+export function tend({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
+  if (session.taskSince === undefined || session.outcome || tended.has(session)) return;
   tended.add(session);
   registry.hold(session);
-  const left = session.taskSince! + termsOf(session).ttl - deadlines.now();
+  const left = session.taskSince + termsOf(session).ttl - deadlines.now();
   const expiry = deadlines.add(Math.max(0, left), () => session.halt("its time to live is over"));
   session.owner = {
     ended() {
       expiry.cancel();
       registry.letGo(session);
+    },
+    left() {
+      expiry.cancel();
     },
   };
 }
@@ -65,12 +70,6 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
     case "cancelled":
       return { ...base, statusMessage: outcome.reason };
   }
-}
-
-/** The answer to a call that has become a task. */
-export function taskText(core: ServerCore, id: RpcId, session: LiveToolSession): string {
-  const _meta = { [SERVER_INFO]: core.info };
-  return resultText(id, { resultType: "task", ...taskFields(session), _meta });
 }
 
 export function taskFields(session: LiveToolSession): JsonObject {
@@ -105,8 +104,8 @@ export function taskOf(
   principal: string,
 ): LiveToolSession | undefined {
   const session = typeof taskId === "string" ? core.registry.find(taskId) : undefined;
-  if (session?.taskSince === undefined || session.principal !== principal) return undefined;
-  tend(core, session);
+  if (!session || !isTask(session) || session.principal !== principal) return undefined;
+  beginTask(core, session);
   return session;
 }
 

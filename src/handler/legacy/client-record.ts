@@ -1,0 +1,69 @@
+/** What is kept of a client, so that it finds itself again after a restart, and how it is read. */
+import type { JsonObject } from "../../content.ts";
+import type { ClientInfo, LogLevel } from "../../events.ts";
+import type { RpcId } from "../../protocol/json-rpc.ts";
+import type { LegacyVersion } from "../../protocol/versions.ts";
+import { Call } from "./call.ts";
+import { CallStream } from "./call-stream.ts";
+import type { ClientSession } from "./client-session.ts";
+
+export interface KeptClient {
+  readonly principal: string;
+  readonly version: LegacyVersion;
+  readonly info: ClientInfo;
+  readonly offered: JsonObject;
+  readonly logLevel: LogLevel;
+  readonly subscriptions: readonly string[];
+  readonly lastStream: number;
+  readonly streams: readonly KeptStream[];
+}
+
+interface KeptStream {
+  readonly number: number;
+  readonly calls: readonly KeptCall[];
+}
+
+interface KeptCall {
+  readonly id: RpcId;
+  readonly progressToken?: RpcId;
+  readonly session: string;
+  readonly durable: boolean;
+}
+
+export function keptClient(client: ClientSession): KeptClient {
+  const { principal, version, info, offered, logLevel, lastStream } = client;
+  return {
+    principal,
+    version,
+    info,
+    offered,
+    logLevel,
+    subscriptions: [...client.subscriptions],
+    lastStream,
+    streams: [...client.streams.values()].map(({ number, calls }) => ({
+      number,
+      calls: calls.map(({ id, progressToken, sessionId: session, durable }) => ({
+        id,
+        ...(progressToken !== undefined && { progressToken }),
+        session,
+        durable,
+      })),
+    })),
+  };
+}
+
+/** Its calls are not in memory; each is taken up when somebody asks for it. */
+export function restoreClient(client: ClientSession, kept: KeptClient): void {
+  client.restore(kept);
+  for (const { number, calls } of kept.streams) {
+    const restored = calls.map((one) => {
+      const call = new Call(one.id, client, { progressToken: one.progressToken } as JsonObject);
+      call.sessionId = one.session;
+      call.durable = one.durable;
+      client.calls.set(one.id, call);
+      client.callsBySession.set(one.session, call);
+      return call;
+    });
+    client.keep(new CallStream(number, restored, client.core.limits.heartbeat));
+  }
+}

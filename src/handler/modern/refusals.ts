@@ -1,0 +1,24 @@
+/** The errors of this era, and their codes. */
+import type { JsonObject } from "../../content.ts";
+import { ProtocolError } from "../../errors.ts";
+import { METHOD_NOT_FOUND } from "../../protocol/json-rpc.ts";
+import { TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
+
+export const HEADER_MISMATCH = -32020;
+export const MISSING_CAPABILITY = -32021;
+export const UNSUPPORTED_VERSION = -32022;
+
+export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
+
+export function unknownMethod(method: string): ProtocolError {
+  return new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
+}
+
+export function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
+  const names = Object.keys(requiredCapabilities).join(" and ");
+  return new ProtocolError(
+    MISSING_CAPABILITY,
+    `Cannot do this: the client does not declare ${names}; use a client that does`,
+    { requiredCapabilities },
+  );
+}
