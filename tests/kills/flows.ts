@@ -18,7 +18,8 @@ export interface Kind {
   readonly tool: "order" | "lease" | "lease_as_task";
 }
 
-export interface Story {
+/** A flow as its client saw it. */
+export interface Talk {
   readonly kind: Kind;
   /** How often the client called before it could name its call. */
   readonly calls: number;
@@ -28,11 +29,15 @@ export interface Story {
   readonly questions: ReadonlyMap<string, string>;
   /** Progress and log messages, duplicates included. */
   readonly told: readonly string[];
+}
+
+/** A flow, and what it did to the world. */
+export interface Story extends Talk {
   readonly effects: readonly Effect[];
 }
 
 /** Plays a flow; the server may die meanwhile. */
-export async function play(server: MortalServer, kind: Kind, flow: string): Promise<Story> {
+export async function play(server: MortalServer, kind: Kind, flow: string): Promise<Talk> {
   const questions = new Map<string, string>();
   const answer = (request: Message, name: string) => {
     const { method, params } = request;
@@ -51,7 +56,6 @@ export async function play(server: MortalServer, kind: Kind, flow: string): Prom
     result: JSON.parse(result.content[0].text),
     questions,
     told: client.heard.filter(({ method }) => method?.startsWith("notifications/")).map(tellingOf),
-    effects: server.effects(flow),
   };
 }
 

@@ -44,9 +44,12 @@ describe("a server that is killed at random moments, with many flows under way",
         }));
         try {
           const flows = Array.from({ length: FLOWS }, (_, n) => kinds[n % kinds.length]!);
-          const stories = await Promise.all(flows.map((kind, n) => play(server, kind, `${n}`)));
+          const talks = await Promise.all(flows.map((kind, n) => play(server, kind, `${n}`)));
           assert.equal(server.deaths, KILLS);
-          stories.forEach((story, n) => assertSame(story, alone.get(flows[n]!)!));
+          await server.stop();
+          talks.forEach((talk, n) =>
+            assertSame({ ...talk, effects: server.effects(`${n}`) }, alone.get(talk.kind)!)
+          );
         } finally {
           await server.stop();
           server.assertNowhere(SECRET);

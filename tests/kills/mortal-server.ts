@@ -12,6 +12,9 @@ import type { KillPlan } from "./kill-points.ts";
 import { serverProgram } from "./program.ts";
 import type { Effect } from "./tools.ts";
 
+/** Milliseconds after which something that does not happen is taken not to happen. */
+const GUARD = 20_000;
+
 export class MortalServer {
   readonly folder: string;
   readonly #nextPlan: () => KillPlan;
@@ -35,10 +38,19 @@ export class MortalServer {
   /** Where it listens, once it does. */
   readonly where = (): Promise<string> => this.#address;
 
-  /** Waits until it has been killed so many times. */
+  /** Waits until it has been killed so many times; at the end of a flow, that is a matter of turns. */
   async died(times: number): Promise<void> {
     while (this.deaths < times) {
-      await new Promise<void>((resolve) => this.#mourners.add(resolve));
+      await new Promise<void>((resolve, reject) => {
+        const guard = setTimeout(
+          () => reject(new Error("It never came to the point at which it was to die")),
+          GUARD,
+        );
+        this.#mourners.add(() => {
+          clearTimeout(guard);
+          resolve();
+        });
+      });
     }
   }
 

@@ -22,7 +22,7 @@ const stores = openSqlite(join(plan.folder, "store.db"), "normal");
 const parley = createParley({
   serve: makeTools(points, join(plan.folder, "effects")),
   store: points.overSessions(stores.sessions),
-  ...{ clients: points.overClients(stores.clients) },
+  clients: points.overClients(stores.clients),
   sealer: new Sealer("a key that outlasts the server"),
 });
 const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
