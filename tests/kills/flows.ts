@@ -27,7 +27,7 @@ export interface Talk {
   readonly result: any;
   /** What reached the person and the model, by its name in the call. */
   readonly questions: ReadonlyMap<string, string>;
-  /** Progress and log messages, duplicates included. */
+  /** Progress and log messages, and in the legacy era requests, duplicates included. */
   readonly told: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export async function play(server: MortalServer, kind: Kind, flow: string): Prom
     calls: client.calls,
     result: JSON.parse(result.content[0].text),
     questions,
-    told: client.heard.filter(({ method }) => method?.startsWith("notifications/")).map(tellingOf),
+    told: client.heard.filter(({ method }) => method !== undefined).map(tellingOf),
   };
 }
 
@@ -111,7 +111,7 @@ const MODEL_SAYS = {
   stopReason: "endTurn",
 };
 
-/** A notification without what is another one in every request. */
+/** A message without what is another one in every request. */
 function tellingOf({ method, params }: Message): string {
   const { progressToken: _token, _meta, ...rest } = params;
   return JSON.stringify({ method, params: rest });

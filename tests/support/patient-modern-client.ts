@@ -22,6 +22,8 @@ export class PatientModernClient {
   #lastId = 0;
   /** Notifications that it was sent, duplicates included. */
   readonly heard: Message[] = [];
+  /** Answers that the server has taken, by the names of their questions. */
+  readonly #taken = new Set<string>();
   /** How often it had to call before it could name its call. */
   calls = 0;
 
@@ -40,11 +42,14 @@ export class PatientModernClient {
   async call(name: string, args: object): Promise<Message["result"]> {
     const call = { name, arguments: args };
     let more: Params = {};
+    let answered: object = {};
     for (;;) {
       const result = await this.request("tools/call", name, { ...call, ...more });
+      this.#take(answered, result.inputRequests);
       switch (result.resultType) {
         case "input_required":
-          more = { requestState: result.requestState, inputResponses: this.answersTo(result) };
+          answered = this.answersTo(result);
+          more = { requestState: result.requestState, inputResponses: answered };
           break;
         case "task":
           return await this.#follow(result.taskId);
@@ -62,13 +67,23 @@ export class PatientModernClient {
       if (task.status === "input_required") {
         const inputResponses = this.answersTo(task);
         await this.request("tasks/update", taskId, { taskId, inputResponses });
+        this.#take(inputResponses);
       } else if (task.status !== "working") {
         throw new Error(`The task is lost: ${JSON.stringify(task)}`);
       }
     }
   }
 
+  /** What was sent and is not asked for again is taken, and may never be asked for again. */
+  #take(answered: object, again: object = {}): void {
+    for (const name of Object.keys(answered)) if (!(name in again)) this.#taken.add(name);
+    for (const name of Object.keys(again)) {
+      if (this.#taken.has(name)) throw new Error(`It asks again for "${name}", which it had taken`);
+    }
+  }
+
   answersTo({ inputRequests }: Message["result"]): object {
+    this.#take({}, inputRequests);
     return Object.fromEntries(
       Object.entries(inputRequests as Record<string, Message>)
         .map(([name, request]) => [name, this.#answer(request, name)]),
