@@ -50,6 +50,12 @@ export const COMMANDS: {
         "where calls of durable tools are kept, so that they outlast this program; sqlite:PATH",
       )
       .addOption(
+        new Option(
+          "--state <where>",
+          "where a waiting call of a modern client is: on this server, or sealed into what the client carries, for durable tools that allow it; needs PARLEY_KEY",
+        ).choices(["here", "sealed"]).default("here"),
+      )
+      .addOption(
         new Option("--keep <days>", "how long a call is kept that nobody comes back to")
           .argParser(toDays).default(7),
       )

@@ -10,7 +10,7 @@ import { sealerFrom } from "./key.ts";
 import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
-import { messageOf, Problem } from "./problem.ts";
+import { messageOf, Problem, USAGE } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import { useStore } from "./store.ts";
 import { useStrayErrors } from "./stray-errors.ts";
@@ -25,6 +25,7 @@ export interface ServeOptions {
   readonly legacySse?: boolean;
   /** Where durable calls are kept, as `sqlite:PATH`. */
   readonly store?: string;
+  readonly state: "here" | "sealed";
   /** Days. */
   readonly keep: number;
   readonly logLevel: OperatorLogLevel;
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly grace: number;
 }
 
+const NO_KEY =
+  "Cannot use --state sealed: servers that share calls need the same key; give it in PARLEY_KEY";
 const DAY = 24 * 3_600_000;
 
 /** How long connections may linger that nobody uses, once every response has ended. */
@@ -54,6 +57,8 @@ export function* serve(
   yield* useStrayErrors(log);
   const serve = yield* until(loadDefinitions(modules, surroundings));
   const sampling = samplingSetup();
+  // A key of its own would seal what no other server can open.
+  if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
   const store = options.store === undefined ? undefined : yield* useStore(options.store);
   const parley = yield* useParley({
     serve,
@@ -63,6 +68,7 @@ export function* serve(
     legacySse: options.legacySse ?? false,
     sampling,
     sealer: sealerFrom(process.env, log, store?.key),
+    state: options.state,
     durableTimeToLive: options.keep * DAY,
     ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),

@@ -205,17 +205,13 @@ export class Connection {
       return this.refuse(INVALID_REQUEST, "Cannot take the request: its id is in use", id);
     }
     const asking = { meta, principal: PRINCIPAL };
-    const receive = () => this.#deliver(id, this.#modern.receive(request, asking));
+    const receive = () => this.#modern.receive(request, asking);
     const takenUp = this.#modern.takeUp(request, asking);
-    if (takenUp) this.#whenReady(id, takenUp, receive);
-    else receive();
-  }
-
-  /** Receives a request later, unless it is cancelled meanwhile. */
-  #whenReady(id: RpcId, ready: Promise<void>, receive: () => void): void {
+    if (!takenUp) return this.#deliver(id, receive());
+    // Unless it is cancelled meanwhile.
     this.#waiting.set(id, () => this.#waiting.delete(id));
-    ready.then(() => {
-      if (this.#waiting.delete(id)) receive();
+    takenUp.then((received) => {
+      if (this.#waiting.delete(id)) this.#deliver(id, received ?? receive());
     });
   }
 

@@ -75,6 +75,12 @@ export interface CoreOptions extends Omit<RegistryOptions, "announce" | "woken" 
   /** What a model should know before it uses this server. */
   readonly instructions?: string;
   readonly limits?: Partial<HandlerLimits>;
+  /**
+   * Where the record of a durable call is while a modern client has its turn: `here`
+   * (the default), or `sealed` into what the client carries, for tools that allow it.
+   * Servers that share calls so must have the same key.
+   */
+  readonly state?: "here" | "sealed";
   /** Where clients of the legacy era are kept, so that they find themselves again after a restart. */
   readonly clients?: ClientSessionStore;
   readonly clock?: Clock;
@@ -88,6 +94,8 @@ export class ServerCore {
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
   readonly limits: HandlerLimits;
+  /** Records travel with modern clients, where the tool allows it. */
+  readonly carriesRecords: boolean;
   /** Where clients of the legacy era are kept, if they are. */
   readonly clients: ClientSessionStore | undefined;
   closing = false;
@@ -118,6 +126,7 @@ export class ServerCore {
     };
     this.instructions = options.instructions;
     this.clients = options.clients;
+    this.carriesRecords = options.state === "sealed";
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     // Over a store that is new with us, nobody has left anything.
     if (options.store) this.registry.wake();

@@ -13,6 +13,7 @@ import { Strand } from "../runtime/strand.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
+import { type CarriedRecord, hasComeAsFar } from "./carried.ts";
 import { Journal } from "./journal.ts";
 import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
@@ -45,8 +46,10 @@ export interface DurabilityHome {
   readonly store: ToolSessionStore;
   /** What else is to forget things from time to time. */
   readonly sweep: readonly Sweepable[];
-  readonly find: FindDefinition;
+  readonly definitionOf: FindDefinition;
   readonly make: MakeSession;
+  /** A session in memory. */
+  find(id: string): LiveToolSession | undefined;
   hasRoom(): boolean;
   /** Takes a session up although nobody asks for it. */
   wake(id: string): Promise<void>;
@@ -57,6 +60,15 @@ export interface DurabilityHome {
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
   /** Until when a session that is left alone is kept. */
   expiresAt(session: LiveToolSession): number;
+}
+
+/** A call that its client goes on with, and carries the record of. */
+export interface CarriedCall {
+  readonly sessionId: string;
+  readonly definition: Definition;
+  readonly params: unknown;
+  readonly client: ClientInfo;
+  readonly principal: string;
 }
 
 export class Durability {
@@ -202,18 +214,48 @@ export class Durability {
     return revival;
   }
 
+  /**
+   * Takes a session up from a record that its client has carried. What is here of it
+   * counts only if it has come as far: another server may have gone on with it.
+   */
+  adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+    const { sessionId } = call;
+    const before = this.#revivals.get(sessionId) ?? Promise.resolve();
+    const adoption = before.then(() => this.#adopt(record, call)).finally(() => {
+      if (this.#revivals.get(sessionId) === adoption) this.#revivals.delete(sessionId);
+    });
+    this.#revivals.set(sessionId, adoption);
+    return adoption;
+  }
+
+  async #adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+    const { sessionId } = call;
+    const here = this.#home.find(sessionId);
+    if (here && hasComeAsFar(here.log, record)) return here;
+    if (here) this.leave(here);
+    await this.#leaving.get(sessionId);
+    const { createdAt, version, events } = record;
+    const { definition, params, client, principal } = call;
+    const entry = { id: sessionId, toolName: definition.name, params, createdAt, epoch: 1 };
+    const session = this.#home.make(entry, definition, client, principal);
+    session.attended = session.carried = true;
+    session.restore(events);
+    this.#home.enter(session, params, mismatch(definition, version));
+    return session;
+  }
+
   async #revive(id: string): Promise<LiveToolSession | undefined> {
     await this.#leaving.get(id);
     return await this.#run(() => this.#take(id));
   }
 
   *#take(id: string): Operation<LiveToolSession | undefined> {
-    const { store, find, make } = this.#home;
+    const { store, definitionOf, make } = this.#home;
     const entry = yield* store.get(id);
     if (!entry) return undefined;
     const meta = entry.meta as unknown as KeptMeta;
     const { kind, principal, client, keepUntil, taskSince, attended = false } = meta;
-    const definition = find(kind, entry.toolName);
+    const definition = definitionOf(kind, entry.toolName);
     if (!definition?.durable) return undefined;
     // Fence first, then read: nobody writes behind what we read.
     const mine = yield* store.take(id);
@@ -225,11 +267,7 @@ export class Durability {
     session.attended = attended;
     session.restore(events);
     if (!session.outcome) this.#attach(session, mine, true);
-    const { version } = definition.durable;
-    const refusal = entry.toolVersion === version
-      ? undefined
-      : `version ${entry.toolVersion} of it began this call, and this is version ${version}`;
-    this.#home.enter(session, entry.params, refusal);
+    this.#home.enter(session, entry.params, mismatch(definition, entry.toolVersion));
     return session;
   }
 
@@ -270,6 +308,13 @@ export class Durability {
   #fault(what: string, error: unknown): void {
     this.#home.report({ what, toolName: "-", sessionId: "-", error });
   }
+}
+
+/** Why a call cannot be taken up that another version of its tool began. */
+function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
+  const { version } = durable!;
+  if (began === version) return undefined;
+  return `version ${began} of it began this call, and this is version ${version}`;
 }
 
 function metaOf(session: LiveToolSession): KeptMeta {

@@ -15,14 +15,17 @@ import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
+import type { CarriedRecord } from "./carried.ts";
 import type { LogLimits } from "./event-log.ts";
 import { reporter } from "./faults.ts";
 import { FinishedSessions } from "./finished.ts";
 import { LiveSessions } from "./live.ts";
-import { Durability } from "./durability.ts";
+import { type CarriedCall, Durability } from "./durability.ts";
 import type { RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
-import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
+import { tellEnded } from "./ended-call.ts";
+import type { SessionHome, SessionOwner } from "./session-home.ts";
+import { LiveToolSession } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
 const PASSIVATE_AFTER = 60_000;
@@ -84,7 +87,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       deadlines: this.deadlines,
       store: options.store ?? new InMemoryToolSessionStore(),
       sweep: options.sweep ?? [],
-      find: options.find ?? (() => undefined),
+      definitionOf: options.find ?? (() => undefined),
+      find: (id) => this.find(id),
       hasRoom: () => this.#live.size < max,
       make: (...parts) => this.#revived(...parts),
       enter: (...parts) => this.#enter(...parts),
@@ -141,28 +145,43 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
-    const { client = IN_PROCESS, principal = "", answers, trace, attended, taskSince } = options;
+    const { client = IN_PROCESS, principal = "", answers, trace } = options;
+    const { attended = false, carried = false, taskSince } = options;
     this.#live.checkRoom(principal);
     const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
-    if (attended) session.attended = attended;
+    session.attended = attended;
+    session.carried = carried;
     session.taskSince = taskSince;
     session.owner = owner;
     this.#live.add(session);
-    if (session.durable) this.#durability.keep(session, params);
+    if (session.durable && !carried) this.#durability.keep(session, params);
     session.start(params);
     return session;
   }
 
-  /** A session by its id, taken up again from its record if it has left memory. */
-  lookup(id: string): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
-    return this.find(id) ?? (this.#closed ? undefined : this.#durability.revive(id));
+  /**
+   * A session by its id, taken up again from its record if it has left memory, or if
+   * that has come further: another server may have gone on with it over the same store.
+   */
+  lookup(id: string, lsn = 0): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
+    const here = this.find(id);
+    const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.carried;
+    if (here && !outdated) return here;
+    if (here?.replayable) this.suspend(here);
+    return this.#closed ? undefined : this.#durability.revive(id);
   }
 
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
   wake(): void {
     this.#durability.wake();
+  }
+
+  /** Takes a session up from a record that its client has carried. */
+  adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+    this.#live.checkRoom(call.principal);
+    return this.#durability.adopt(record, call);
   }
 
   /** Puts a durable session out of memory until somebody comes back to it, or its time has come. */
@@ -269,7 +288,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         if (session.durable) this.#durability.ended(session);
       }
       if (this.#empty) this.#emptied?.();
-      this.#tellEnded(session);
+      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
     }
     this.#settled?.();
     this.#reschedule(session);
@@ -280,27 +299,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.expiry?.cancel();
     session.expiry = undefined;
     this.#durability.left(session, () => this.#live.delete(session));
-  }
-
-  #tellEnded(session: LiveToolSession): void {
-    const { onCall } = this.#options;
-    if (!onCall) return;
-    const { id: sessionId, toolName, client, principal, createdAt } = session;
-    const { kind } = session.tool;
-    const duration = this.deadlines.now() - createdAt;
-    try {
-      onCall({
-        kind,
-        toolName,
-        sessionId,
-        client,
-        principal,
-        duration,
-        outcome: session.outcome!,
-      });
-    } catch (error) {
-      this.report({ what: "its end could not be told", toolName, sessionId, error });
-    }
   }
 
   /**
@@ -338,7 +336,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
       for (const session of this.#live.all()) {
         // What can be taken up again has not come to its end.
-        if (session.durable) this.#durability.leave(session);
+        if (session.replayable) this.#durability.leave(session);
         else session.halt("the server is shutting down");
       }
       await emptied;
@@ -363,7 +361,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
     } else if (session.waiting) {
       const { passivateAfter = PASSIVATE_AFTER } = this.#options;
-      if (session.durable) this.#expire(session, passivateAfter, () => this.#passivate(session));
+      if (session.replayable) this.#expire(session, passivateAfter, () => this.#passivate(session));
       else this.#expire(session, this.timeToLive, () => session.halt("nobody answered in time"));
     }
   }
@@ -391,8 +389,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (!this.#finished.delete(session)) return;
     // One whose end is still of interest to somebody stays on record until that expires.
     const wanted = !session.told || session.keepUntil > this.deadlines.now();
-    if (session.durable && wanted) return session.owner?.left?.(session);
+    const stored = session.durable && !session.carried;
+    if (stored && wanted) return session.owner?.left?.(session);
     session.owner?.gone?.(session);
-    if (session.durable) this.#durability.forget(session);
+    if (stored) this.#durability.forget(session);
   }
 }

@@ -36,18 +36,23 @@ export class Sealer {
     return this.#made = [toKey(first), ...rest.map(toKey)];
   }
 
-  seal(plain: string, context = ""): string {
+  seal(plain: string | Uint8Array, context = ""): string {
     const [key] = this.#keys;
     const iv = nodeCrypto().randomBytes(IV_BYTES);
     const head = Buffer.concat([Buffer.of(VERSION), key.id]);
     const cipher = nodeCrypto().createCipheriv("aes-256-gcm", key.secret, iv);
     cipher.setAAD(Buffer.concat([head, Buffer.from(context)]));
-    const body = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()]);
+    const text = typeof plain === "string" ? Buffer.from(plain) : plain;
+    const body = Buffer.concat([cipher.update(text), cipher.final()]);
     return Buffer.concat([head, iv, body, cipher.getAuthTag()]).toString("base64url");
   }
 
   /** What was sealed, or nothing if it was not sealed here, for this context, or was touched. */
   open(sealed: string, context = ""): string | undefined {
+    return this.openBytes(sealed, context)?.toString("utf8");
+  }
+
+  openBytes(sealed: string, context = ""): Buffer | undefined {
     const bytes = Buffer.from(sealed, "base64url");
     // Decoding is lenient: it skips what is not base64url. Only our own spelling counts.
     if (bytes.toString("base64url") !== sealed) return undefined;
@@ -61,7 +66,7 @@ export class Sealer {
     decipher.setAAD(Buffer.concat([head, Buffer.from(context)]));
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES));
     try {
-      return decipher.update(body, undefined, "utf8") + decipher.final("utf8");
+      return Buffer.concat([decipher.update(body), decipher.final()]);
     } catch {
       return undefined;
     }

@@ -8,7 +8,7 @@
  * T2  When the session has ended, no question is open and no deadline is set.
  * T3  A run that is suspended leaves nothing in the log: it has not ended.
  */
-import { action, type Operation, type Scope, type Stream } from "effection";
+import { action, type Operation, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import { StoreConflict } from "../errors.ts";
 import type {
@@ -31,42 +31,14 @@ import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import { type Ending, endingOf, faulted, type HaltReason } from "./ending.ts";
-import { EventLog, type LogLimits } from "./event-log.ts";
+import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
 import type { Sealer } from "./sealer.ts";
+import type { SessionHome, SessionOwner } from "./session-home.ts";
 import type { ToolSession } from "./types.ts";
-
-/** What a session needs from the registry that keeps it. */
-export interface SessionHome {
-  readonly scope: Scope;
-  readonly deadlines: Deadlines;
-  readonly logLimits: LogLimits;
-  readonly sampling: SamplingSetup;
-  readonly sealer: Sealer;
-  announce(change: ServerChange): void;
-  report(fault: Fault): void;
-  /** It began or ceased to wait for answers, or ended. */
-  changed(session: LiveToolSession): void;
-  /** It has left memory, and can be run again from its log. */
-  suspended(session: LiveToolSession): void;
-  /** Ends one that has left memory. */
-  cancelSuspended(id: string, reason: string): Operation<void>;
-}
-
-/** Who opened a session, where that is more than a caller. */
-export interface SessionOwner {
-  /** It has ended, and that is recorded. */
-  ended?(session: LiveToolSession): void;
-  /** It has left memory. */
-  left?(session: LiveToolSession): void;
-  /** The registry has forgotten it. */
-  gone?(session: LiveToolSession): void;
-  /** The tool asks to let the client go and come back for the rest. */
-  hangUp?(session: LiveToolSession): void;
-}
 
 export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, RecorderHome {
   readonly id: string;
@@ -97,6 +69,10 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   lost: string | undefined;
   /** It runs only while somebody waits for it, as requests of the modern era do. */
   attended = false;
+  /** Its record travels with its client, and is kept nowhere else. */
+  carried = false;
+  /** Its record has grown too large to travel: only this server can go on with it. */
+  pinned = false;
   /** How it ended has been told to whoever waited for that. */
   told = false;
   /** True if it can be run again from its log. */
@@ -154,6 +130,11 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Seals what is sensitive in a record; where there is none, nothing needs it. */
   get sealer(): Sealer | undefined {
     return this.durable ? this.#home.sealer : undefined;
+  }
+
+  /** True if it may leave memory, because it can be run again from its record. */
+  get replayable(): boolean {
+    return this.durable && !this.pinned;
   }
 
   /** True while it waits for at least one answer or, where it can leave memory, for time to pass. */
@@ -334,6 +315,14 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.halting = true;
     this.#reason = { reason, by };
     this.#run?.halt();
+  }
+
+  /** Its record cannot travel any more: it stays here, and goes with this server. */
+  pin(why: string): void {
+    this.pinned = true;
+    const { toolName, id: sessionId } = this;
+    const error = new Error(`Cannot let the client carry it: ${why}; only this server can go on`);
+    this.report({ what: "its record stays here", toolName, sessionId, error });
   }
 
   /** Puts it out of memory. It will be run again from its log. */

@@ -53,6 +53,8 @@ export interface ToolSessionOptions {
    * itself after a restart.
    */
   readonly attended?: boolean;
+  /** Its record travels with its client, and is kept nowhere else. */
+  readonly carried?: boolean;
   /** Since when it is a task, if it is one from the start. Milliseconds since the epoch. */
   readonly taskSince?: number;
 }

@@ -1,96 +1,218 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { until } from "effection";
 import { z } from "zod";
-import { createMcpTool, createParley, type Parley, Sealer } from "../../src/mod.ts";
-import { openSqlite, type SqliteStores } from "../../src/store/sqlite.ts";
-import { ModernClient } from "../support/modern-client.ts";
+import {
+  createMcpTool,
+  createParley,
+  InMemoryToolSessionStore,
+  type ParleyOptions,
+  Sealer,
+  type ToolSessionStore,
+} from "../../src/mod.ts";
+import { type Life, living } from "../support/life.ts";
+import { ABLE_WITH_TASKS, ModernClient } from "../support/modern-client.ts";
 import { describe, it } from "../suite.ts";
 
-/** One server after another over the same file, with the same key. */
-class Life {
-  readonly folder = mkdtempSync(join(tmpdir(), "parley-life-"));
-  readonly done: string[] = [];
-  readonly #key = "a key that outlasts the server";
-  #stores: SqliteStores | undefined;
-  #parley: Parley | undefined;
+const name = { response: z.object({ name: z.string() }) };
+const answer = (name: string) => ({ action: "accept", content: { name } });
 
-  readonly tool = (() => {
-    const { done } = this;
-    const name = { response: z.object({ name: z.string() }) };
-    return createMcpTool("order").description("d").durable()
-      .elicits({ who: name, gift: name })
-      .execute(function* (_params, ctx) {
-        const who = yield* ctx.elicit("who", { message: "Who?" });
-        if (who.action !== "accept") return "nobody";
-        yield* ctx.step("pay", function* (key) {
-          done.push(key);
-        });
-        const gift = yield* ctx.elicit("gift", { message: "What?" });
-        return gift.action === "accept" ? `${gift.content.name} for ${who.content.name}` : "";
-      });
-  })();
-
-  /** Starts a server, as if the one before had been killed. */
-  start(): ModernClient {
-    this.#stores = openSqlite(join(this.folder, "store.db"));
-    this.#parley = createParley({
-      serve: [this.tool],
-      store: this.#stores.sessions,
-      sealer: new Sealer(this.#key),
-    });
-    return new ModernClient(this.#parley.fetch);
-  }
-
-  /** Ends a server in good order. */
-  async stop(): Promise<void> {
-    await this.#parley?.close();
-    this.#stores?.close();
-    this.#parley = this.#stores = undefined;
-  }
-
-  async end(): Promise<void> {
-    await this.stop();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
+/** What the tool does to the world, and how it is held up while it does. */
+class World {
+  readonly paid: string[] = [];
+  gate: Promise<void> | undefined;
+  paying: (() => void) | undefined;
 }
 
-interface InputRequired {
+function orderTool(world: World) {
+  return createMcpTool("order").description("d").durable().elicits({ who: name, gift: name })
+    .execute(function* (_params, ctx) {
+      const who = yield* ctx.elicit("who", { message: "Who?" });
+      if (who.action !== "accept") return "nobody";
+      yield* ctx.step("pay", function* (key) {
+        world.paying?.();
+        if (world.gate) yield* until(world.gate);
+        world.paid.push(key);
+      });
+      const gift = yield* ctx.elicit("gift", { message: "What?" });
+      return gift.action === "accept" ? `${gift.content.name} for ${who.content.name}` : "";
+    });
+}
+
+interface Round {
   readonly resultType: string;
   readonly requestState: string;
   readonly inputRequests: Record<string, unknown>;
 }
 
-const answer = (name: string) => ({ action: "accept", content: { name } });
+const CALL = { name: "order", arguments: {} };
+
+function client(life: Life, options = {}): ModernClient {
+  return new ModernClient((request) => life.parley.fetch(request), options);
+}
+
+async function round(life: Life, retry: object = {}): Promise<Round> {
+  return await client(life).result("tools/call", { ...CALL, ...retry }) as unknown as Round;
+}
+
+const first = (life: Life) => round(life);
+const who = ({ requestState }: Round) => ({ requestState, inputResponses: { who: answer("Ada") } });
+const gift = ({ requestState }: Round) => ({
+  requestState,
+  inputResponses: { gift: answer("a book") },
+});
 
 describe("a durable call of a modern client", () => {
-  it("goes on with another server over the same file, and pays once", async () => {
-    const life = new Life();
-    try {
-      const call = { name: "order", arguments: {} };
-      const first = (await life.start().result("tools/call", call)) as unknown as InputRequired;
-      assert.deepEqual(Object.keys(first.inputRequests), ["who"]);
-      await life.stop();
-      const second = (await life.start().result("tools/call", {
-        ...call,
-        requestState: first.requestState,
-        inputResponses: { who: answer("Ada") },
-      })) as unknown as InputRequired;
+  it("goes on with another server over the same file, and pays once", () => {
+    const world = new World();
+    return living({ serve: [orderTool(world)] }, async (life) => {
+      await life.start();
+      const asked = await first(life);
+      assert.deepEqual(Object.keys(asked.inputRequests), ["who"]);
+      await life.start();
+      const second = await round(life, who(asked));
       assert.deepEqual(Object.keys(second.inputRequests), ["gift"]);
-      await life.stop();
-      const client = life.start();
-      const retry = {
-        ...call,
-        requestState: second.requestState,
-        inputResponses: { gift: answer("a book") },
-      };
-      const last = await client.result("tools/call", retry);
+      await life.start();
+      const last = await round(life, gift(second));
       assert.match(JSON.stringify(last), /a book for Ada/);
-      assert.deepEqual(await client.result("tools/call", retry), last, "the same retry again");
-      assert.equal(life.done.length, 1);
+      assert.deepEqual(await round(life, gift(second)), last, "the same retry again");
+      await life.start();
+      assert.deepEqual(await round(life, gift(second)), last, "and once more, from the file");
+      assert.equal(world.paid.length, 1);
+    });
+  });
+
+  it("that is at work when its server goes is told to come again, and goes on with the next", () => {
+    const world = new World();
+    return living({ serve: [orderTool(world)] }, async (life) => {
+      await life.start();
+      const asked = await first(life);
+      world.gate = new Promise(() => {});
+      const paying = new Promise<void>((resolve) => world.paying = resolve);
+      const waiting = client(life).start("tools/call", { ...CALL, ...who(asked) });
+      await paying;
+      world.gate = undefined;
+      await life.stop();
+      const response = await waiting;
+      assert.equal(response.status, 503);
+      assert.match(
+        JSON.stringify(await response.rest()),
+        /the server is shutting down; send the same request again/,
+      );
+      await life.start();
+      assert.ok((await round(life, who(asked))).inputRequests["gift"]);
+      assert.equal(world.paid.length, 1);
+    });
+  });
+
+  it("whose answer could not be stored is told so, and goes on when it comes again", () => {
+    const world = new World();
+    let full = false;
+    const failing = (life: Life): ParleyOptions => {
+      const store: ToolSessionStore = {
+        get: (id) => life.stores.sessions.get(id),
+        set: (id, entry) => life.stores.sessions.set(id, entry),
+        take: (id) => life.stores.sessions.take(id),
+        delete: (id) => life.stores.sessions.delete(id),
+        read: (id, after) => life.stores.sessions.read(id, after),
+        wakes: (limit, after) => life.stores.sessions.wakes(limit, after),
+        sweep: (now) => life.stores.sessions.sweep(now),
+        *append(id, events, change) {
+          if (full) throw new Error("no space left on device");
+          yield* life.stores.sessions.append(id, events, change);
+        },
+      };
+      return { store, report: () => {} };
+    };
+    return living({ serve: [orderTool(world)] }, async (life) => {
+      await life.start(failing(life));
+      const asked = await first(life);
+      full = true;
+      const refused = await client(life).start("tools/call", { ...CALL, ...who(asked) });
+      const said = JSON.stringify(await refused.rest());
+      assert.match(said, /could not store this call; send the same request again/);
+      assert.ok(!said.includes("no space left"), "the operator hears of that, not the client");
+      const fresh = await client(life).start("tools/call", CALL);
+      assert.match(JSON.stringify(await fresh.rest()), /could not store this call/);
+      full = false;
+      const second = await round(life, who(asked));
+      assert.deepEqual(Object.keys(second.inputRequests), ["gift"]);
+      assert.equal(world.paid.length, 1);
+    });
+  });
+});
+
+describe("a durable call over a store that two servers share", () => {
+  /** Two servers that can both go on with it. */
+  async function withTwo(body: (a: Life["parley"], b: Life["parley"]) => Promise<void>) {
+    const options = {
+      serve: [orderTool(new World())],
+      store: new InMemoryToolSessionStore(),
+      sealer: new Sealer("the same key"),
+      report: () => {},
+    };
+    const [a, b] = [createParley(options), createParley(options)];
+    try {
+      await body(a, b);
     } finally {
-      await life.end();
+      await a.close();
+      await b.close();
     }
+  }
+  const at = (parley: Life["parley"], retry: object = {}) => round({ parley } as Life, retry);
+
+  it("goes to and fro between them", () =>
+    withTwo(async (a, b) => {
+      const second = await at(b, who(await at(a)));
+      assert.match(JSON.stringify(await at(a, gift(second))), /a book for Ada/);
+    }));
+
+  it("is lost to the one whose turn is over, which says so and then looks again", () =>
+    withTwo(async (a, b) => {
+      const asked = await at(a);
+      await at(b, who(asked));
+      const refused = await client({ parley: a } as Life).start("tools/call", {
+        ...CALL,
+        ...who(asked),
+      });
+      assert.match(
+        JSON.stringify(await refused.rest()),
+        /another server has taken this call up; send the same request again/,
+      );
+      assert.ok((await at(a, who(asked))).inputRequests["gift"]);
+    }));
+});
+
+describe("a task of a durable tool", () => {
+  it("is there after a restart, asks what it asked, and ends", () => {
+    const world = new World();
+    const tool = createMcpTool("order").description("d").durable().task().elicits({ who: name })
+      .execute(function* (_params, ctx) {
+        const who = yield* ctx.elicit("who", { message: "Who?" });
+        yield* ctx.step("pay", function* (key) {
+          world.paid.push(key);
+        });
+        return who.action === "accept" ? `for ${who.content.name}` : "nobody";
+      });
+    return living({ serve: [tool] }, async (life) => {
+      await life.start();
+      const options = { capabilities: ABLE_WITH_TASKS };
+      const { taskId } = await client(life, options).result("tools/call", CALL);
+      await life.start();
+      const got = await client(life, options).result("tasks/get", { taskId });
+      assert.equal(got["status"], "input_required");
+      await client(life, options).result("tasks/update", {
+        taskId,
+        inputResponses: { who: answer("Ada") },
+      });
+      await life.start();
+      for (;;) {
+        const task = await client(life, options).result("tasks/get", { taskId });
+        if (task["status"] === "working") continue;
+        assert.equal(task["status"], "completed");
+        assert.match(JSON.stringify(task["result"]), /for Ada/);
+        break;
+      }
+      assert.equal(world.paid.length, 1);
+    });
   });
 });

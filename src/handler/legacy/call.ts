@@ -7,7 +7,8 @@ import { errorText, INTERNAL_ERROR, type RpcId } from "../../protocol/json-rpc.t
 import { encodeEvent, encodeHeartbeat, type LegacyCall } from "../../protocol/legacy/encode.ts";
 import { ProgressTrack } from "../../protocol/legacy/progress.ts";
 import type { LegacyVersion } from "../../protocol/versions.ts";
-import type { LiveToolSession, SessionOwner } from "../../session/tool-session.ts";
+import type { SessionOwner } from "../../session/session-home.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** What a client is told whose call did not outlast a restart. */

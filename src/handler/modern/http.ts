@@ -53,8 +53,7 @@ export class ModernHttp {
     if (isRun(message.method) && !this.#core.hasRoom) return busy(NO_ROOM, message.id);
     const asking = { meta, principal, headers };
     const takenUp = this.#receiver.takeUp(message, asking);
-    if (takenUp) await takenUp;
-    const received = this.#receiver.receive(message, asking);
+    const received = takenUp && await takenUp || this.#receiver.receive(message, asking);
     return await this.#respond(request, message.id, received);
   }
 

@@ -34,8 +34,9 @@ import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import { HEADER_MISMATCH, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
-import { openState, sealState, type StateBinding } from "./request-state.ts";
+import { carriedState, openState, sealState, type StateBinding } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
+import { absentCalls } from "./absent-calls.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
 import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
 import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
@@ -72,37 +73,26 @@ export class ModernReceiver {
     try {
       return this.#receive(request, asking);
     } catch (error) {
-      if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
-        return { type: "busy", problem: error.message };
-      }
-      const rpc = this.#errorOf(error);
-      return { type: "reply", text: errorText(request.id, rpc), error: rpc };
+      return this.#failed(request.id, error);
     }
+  }
+
+  #failed(id: RpcId, error: unknown): ModernReceived {
+    if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
+      return { type: "busy", problem: error.message };
+    }
+    const rpc = this.#errorOf(error);
+    return { type: "reply", text: errorText(id, rpc), error: rpc };
   }
 
   /**
-   * Brings the call that a request goes on with back into memory, if it has left
-   * it. To be waited for before the request is received.
+   * Brings the calls that a request goes on with back into memory, if they have left
+   * it. To be waited for before the request is received, unless it is answered by that.
    */
-  takeUp({ method, params }: RpcRequest, asking: Asking): Promise<void> | undefined {
-    const absent = this.#continued(method, params, asking)
-      .map((id) => this.#core.registry.lookup(id))
-      .filter((found) => found instanceof Promise);
+  takeUp(request: RpcRequest, asking: Asking): Promise<ModernReceived | undefined> | undefined {
+    const absent = absentCalls(this.#core, this.#sealer, request, asking);
     if (absent.length === 0) return undefined;
-    return Promise.all(absent).then(() => {}, (error) => void this.#errorOf(error));
-  }
-
-  /** The sessions that a request goes on with. */
-  #continued(method: string, params: JsonObject, { principal }: Asking): readonly string[] {
-    const { requestState, taskId, notifications } = params;
-    if (method.startsWith("tasks/")) return typeof taskId === "string" ? [taskId] : NONE;
-    if (method === "subscriptions/listen") {
-      return isObject(notifications) ? wantedTasks(notifications) : NONE;
-    }
-    if (requestState === undefined) return NONE;
-    const binding = { principal, method, params };
-    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
-    return state ? [state.sessionId] : NONE;
+    return Promise.all(absent).then(() => undefined, (error) => this.#failed(request.id, error));
   }
 
   /** Stops what takes a while, so that whoever waits for it is told. */
@@ -194,6 +184,7 @@ export class ModernReceiver {
       trace: meta.trace,
       principal,
       attended: !isTask,
+      carried: !isTask && this.#core.carriesRecords && target.definition.durable?.sealed === true,
       ...(isTask && { taskSince: this.#core.deadlines.now() }),
       ...(answers.length > 0 && { answers: new Map(answers) }),
     });
@@ -209,7 +200,8 @@ export class ModernReceiver {
       );
     }
     const session = this.#core.registry.find(state.sessionId);
-    if (!session) {
+    // One that has not come so far is another's past: a record from before, or from elsewhere.
+    if (!session || session.log.lastLSN < state.lsn) {
       throw new ProtocolError(
         INVALID_PARAMS,
         "Cannot continue the call: the server no longer has it, because it expired, had to make room, or the server was restarted; call again",
@@ -277,10 +269,13 @@ export class ModernReceiver {
     const open = session.openRequests();
     const missing = undeclared(open, client);
     if (missing) throw missingCapability(missing);
-    const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
+    const now = core.deadlines.now();
+    const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
-    const text = inputRequiredText(core, id, open, sealState(this.#sealer, state, binding));
-    core.registry.promise(session, expires);
+    const carried = carriedState(this.#sealer, session, state, binding);
+    const requestState = carried ?? sealState(this.#sealer, state, binding);
+    const text = inputRequiredText(core, id, open, requestState);
+    core.registry.promise(session, carried ? now + CARRIED_TIME : expires);
     return text;
   }
 
@@ -373,7 +368,8 @@ export class ModernReceiver {
   }
 }
 
-const NONE: readonly string[] = [];
+/** How long what became of a call is kept here, where its record travels: for retries that come twice. */
+const CARRIED_TIME = 60_000;
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {

@@ -3,10 +3,17 @@
  *
  * It is sealed, so nobody can read it or make one up, and it is good for one
  * call of one caller with the same arguments, until it expires.
+ *
+ * It names the session, which is here or in a store. For a tool that allows it,
+ * the whole record of the session travels in it instead, so that any server with
+ * the same key can go on.
  */
 import type { JsonObject } from "../../content.ts";
+import type { CarriedRecord } from "../../session/carried.ts";
+import { packRecord, unpackRecord } from "../../session/carried.ts";
 import { nodeCrypto } from "../../session/node-crypto.ts";
 import type { Sealer } from "../../session/sealer.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 
 export interface RequestState {
   readonly sessionId: string;
@@ -14,6 +21,8 @@ export interface RequestState {
   readonly lsn: number;
   /** Milliseconds since the epoch. */
   readonly expires: number;
+  /** The record of the session, where it travels with the client. */
+  readonly record?: CarriedRecord;
 }
 
 /** What a state is bound to. */
@@ -23,9 +32,37 @@ export interface StateBinding {
   readonly params: JsonObject;
 }
 
+/** Begins a state that is no JSON: what follows is packed. */
+const PACKED = 1;
+
 export function sealState(sealer: Sealer, state: RequestState, binding: StateBinding): string {
-  const { sessionId, lsn, expires } = state;
-  return sealer.seal(JSON.stringify([sessionId, lsn, expires]), contextOf(binding));
+  const { sessionId, lsn, expires, record } = state;
+  const plain = record
+    ? packRecord(PACKED, [sessionId, lsn, expires, record])
+    : JSON.stringify([sessionId, lsn, expires]);
+  return sealer.seal(plain, contextOf(binding));
+}
+
+/** Characters that a state with a record in it may take. */
+const LONGEST = 64 * 1024;
+
+/** A state that carries the record of its session, if that travels, and is small enough to. */
+export function carriedState(
+  sealer: Sealer,
+  session: LiveToolSession,
+  state: RequestState,
+  binding: StateBinding,
+): string | undefined {
+  if (!session.carried || session.pinned) return undefined;
+  const { createdAt, log, tool } = session;
+  // A log that has forgotten its beginning is too large as well.
+  if (log.firstLSN === 1) {
+    const record = { createdAt, version: tool.durable!.version, events: log.after(0) };
+    const sealed = sealState(sealer, { ...state, record }, binding);
+    if (sealed.length <= LONGEST) return sealed;
+  }
+  session.pin(`its record takes more than ${LONGEST / 1024} KiB`);
+  return undefined;
 }
 
 /** The state, unless it was touched, has expired, or belongs to another call or caller. */
@@ -36,10 +73,11 @@ export function openState(
   now: number,
 ): RequestState | undefined {
   if (typeof sealed !== "string") return undefined;
-  const plain = sealer.open(sealed, contextOf(binding));
+  const plain = sealer.openBytes(sealed, contextOf(binding));
   if (plain === undefined) return undefined;
-  const [sessionId, lsn, expires] = JSON.parse(plain) as [string, number, number];
-  return now < expires ? { sessionId, lsn, expires } : undefined;
+  const parts = plain[0] === PACKED ? unpackRecord(plain) : JSON.parse(plain.toString("utf8"));
+  const [sessionId, lsn, expires, record] = parts as [string, number, number, CarriedRecord?];
+  return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
 }
 
 /**

@@ -152,7 +152,7 @@ export class RunFeed implements Feed, ModernCall {
     const told = session.keepUntil > this.#core.deadlines.now();
     if (told && session.openRequests().length > 0) return;
     // One that can be taken up again, by somebody who knows how to ask for it, only rests.
-    if (told && session.durable) this.#core.registry.suspend(session);
+    if (told && session.replayable) this.#core.registry.suspend(session);
     else session.halt("the client closed the connection", "caller");
   }
 

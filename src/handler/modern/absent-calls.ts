@@ -1,0 +1,42 @@
+/**
+ * The calls that a request goes on with and that are not in memory: in a store, or in
+ * what the client carries. Bringing them back has begun when this returns.
+ */
+import { INVALID_PARAMS, isObject, type RpcRequest } from "../../protocol/json-rpc.ts";
+import type { Sealer } from "../../session/sealer.ts";
+import type { ServerCore } from "../core.ts";
+import { targetOf } from "../runs.ts";
+import type { Asking } from "./receive.ts";
+import { openState } from "./request-state.ts";
+import { wantedTasks } from "./subscription.ts";
+
+export function absentCalls(
+  core: ServerCore,
+  sealer: Sealer,
+  { method, params }: RpcRequest,
+  { principal, meta }: Asking,
+): Promise<unknown>[] {
+  const { registry, deadlines, carriesRecords } = core;
+  const { requestState, taskId, notifications } = params;
+  const lookup = (ids: readonly string[], lsn?: number) =>
+    ids.map((id) => registry.lookup(id, lsn)).filter((found) => found instanceof Promise);
+  if (method.startsWith("tasks/")) return typeof taskId === "string" ? lookup([taskId]) : [];
+  if (method === "subscriptions/listen") {
+    return isObject(notifications) ? lookup(wantedTasks(notifications)) : [];
+  }
+  if (requestState === undefined) return [];
+  const binding = { principal, method, params };
+  const state = openState(sealer, requestState, binding, deadlines.now());
+  if (!state) return [];
+  const { sessionId, lsn, record } = state;
+  if (!record) return lookup([sessionId], lsn);
+  try {
+    const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS);
+    if (!target || !target.definition.durable?.sealed) return [];
+    const { definition, args } = target;
+    const call = { sessionId, definition, params: args, client: meta.client, principal };
+    return [registry.adopt(record, call)];
+  } catch (error) {
+    return [Promise.reject(error)];
+  }
+}

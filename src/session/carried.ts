@@ -1,0 +1,31 @@
+/** The record of a session that its client carries, so that no server has to keep it. */
+import { Buffer } from "node:buffer";
+import type { ToolSessionEvent } from "../events.ts";
+import type { EventLog } from "./event-log.ts";
+import { nodeZlib } from "./node-zlib.ts";
+
+export interface CarriedRecord {
+  readonly createdAt: number;
+  /** The version of the tool that began it. */
+  readonly version: string;
+  readonly events: readonly ToolSessionEvent[];
+}
+
+/** What a record may take when it is unpacked: it was small when it was packed by us. */
+const MOST_UNPACKED = 16 * 1024 * 1024;
+
+/** Packs a value behind a byte that says so. */
+export function packRecord(mark: number, value: unknown): Uint8Array {
+  return Buffer.concat([Buffer.of(mark), nodeZlib().deflateRawSync(JSON.stringify(value))]);
+}
+
+export function unpackRecord(packed: Uint8Array): unknown {
+  const options = { maxOutputLength: MOST_UNPACKED };
+  return JSON.parse(nodeZlib().inflateRawSync(packed.subarray(1), options).toString("utf8"));
+}
+
+/** Whether a log has come as far as a record, by the same way. */
+export function hasComeAsFar(log: EventLog, { events }: CarriedRecord): boolean {
+  if (log.firstLSN !== 1 || log.lastLSN < events.length) return false;
+  return JSON.stringify(log.after(0).slice(0, events.length)) === JSON.stringify(events);
+}
