@@ -13,7 +13,7 @@ describe("a server that is killed at every point in turn, and started again", ()
     );
     it(
       `${era} era: goes on with a tool in phases as if nothing had happened`,
-      () => everyPoint({ era, tool: "lease" }, 60),
+      () => everyPoint({ era, tool: "lease" }, 55),
       { within },
     );
     it(
@@ -24,7 +24,7 @@ describe("a server that is killed at every point in turn, and started again", ()
   }
   it(
     "modern era: goes on with a task as if nothing had happened",
-    () => everyPoint({ era: "modern", tool: "lease_as_task" }, 60),
+    () => everyPoint({ era: "modern", tool: "lease_as_task" }, 55),
     { within },
   );
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { assertSame } from "./compare.ts";
 import { type Kind, play, SECRET, type Story, type Talk } from "./flows.ts";
 import { inFolder } from "./folder.ts";
-import type { KillPlan } from "./kill-points.ts";
+import type { KillPlan, PassedPoint } from "./kill-points.ts";
 import { MortalServer } from "./mortal-server.ts";
 
 /** How many servers are killed side by side. */
@@ -25,15 +25,30 @@ export async function leftAlone(kind: Kind): Promise<{ story: Story; points: str
     try {
       const talk = await play(server, kind, "alone");
       assert.equal(server.deaths, 0);
-      return {
-        story: { ...talk, effects: server.effects("alone") },
-        points: server.points("alone"),
-      };
+      const points = distinct(server.points("alone"));
+      return { story: { ...talk, effects: server.effects("alone") }, points };
     } finally {
       await server.stop();
       server.assertNowhere(SECRET);
     }
   });
+}
+
+/**
+ * The names of the points. Right after one `yield*` is right before the next, where
+ * nothing is between them: that is one point, and dying there twice would show nothing.
+ */
+function distinct(points: readonly PassedPoint[]): string[] {
+  return points.filter(({ name, instant }, i) => {
+    const last = points[i - 1];
+    const isSame = last?.instant === instant && isYield(last.name, "after") &&
+      isYield(name, "before");
+    return !isSame;
+  }).map(({ name }) => name);
+}
+
+function isYield(name: string, side: string): boolean {
+  return name.startsWith(side) && !/commit|effect/.test(name);
 }
 
 /** Kills a server at every point of a flow in turn; there must be so many points at least. */
@@ -52,7 +67,7 @@ export async function everyPoint(kind: Kind, atLeast: number): Promise<void> {
 /** Kills the next server, too, while it takes the call over, and the one after that. */
 export async function whileTakingOver(kind: Kind): Promise<void> {
   const { story, points } = await leftAlone(kind);
-  const last = points.findLastIndex((point) => point === "before ship");
+  const last = points.indexOf("before the effect of ship");
   const midway = points.filter((point, i) => isNamed(points, point) && i <= last && i % 9 === 0);
   assert.ok(midway.length >= 4, `there are only ${midway.length} points`);
   const takingOver = ["before commit of taking over", "after commit of taking over"];

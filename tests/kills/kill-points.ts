@@ -27,9 +27,18 @@ export interface KillPlan {
   readonly record?: string | undefined;
 }
 
+/** A point that a server has passed, where that is recorded. */
+export interface PassedPoint {
+  readonly flow: string;
+  readonly name: string;
+  readonly instant: number;
+}
+
 export class KillPoints {
   readonly #plan: KillPlan;
   #commits = 0;
+  /** Goes on with every turn: two points with the same one have nothing between them. */
+  #instant = 0;
 
   constructor(plan: KillPlan) {
     this.#plan = plan;
@@ -38,7 +47,11 @@ export class KillPoints {
   /** The server is at a point. `names` are all that it goes by; the first is the one to be counted. */
   pass(flow: string, ...names: readonly string[]): void {
     const { record } = this.#plan;
-    if (record !== undefined) appendFileSync(record, `${JSON.stringify([flow, names[0]])}\n`);
+    if (record !== undefined) {
+      const point: PassedPoint = { flow, name: names[0]!, instant: this.#instant };
+      appendFileSync(record, `${JSON.stringify(point)}\n`);
+      queueMicrotask(() => this.#instant++);
+    }
     if (this.#isLast(flow, names)) die();
   }
 

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness/files.ts";
-import type { KillPlan } from "./kill-points.ts";
+import type { KillPlan, PassedPoint } from "./kill-points.ts";
 import { serverProgram } from "./program.ts";
 import type { Effect } from "./tools.ts";
 
@@ -67,10 +67,9 @@ export class MortalServer {
   }
 
   /** The points that a flow has passed, where they were recorded. */
-  points(flow: string): string[] {
-    return linesOf(this.folder, "points").map((line): string[] => JSON.parse(line))
-      .filter(([passed]) => passed === flow)
-      .map(([, point]) => point!);
+  points(flow: string): PassedPoint[] {
+    return linesOf(this.folder, "points").map((line): PassedPoint => JSON.parse(line))
+      .filter((point) => point.flow === flow);
   }
 
   /** Nothing that it left behind holds this in clear. */
