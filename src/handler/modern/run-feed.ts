@@ -22,6 +22,7 @@ import type { Deadline } from "../../runtime/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
+import { beginTask } from "./tasks.ts";
 import { isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
@@ -50,6 +51,8 @@ export class RunFeed implements Feed, ModernCall {
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
+  /** Whether the task that it has become is on record. */
+  #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #lastBeat = 0;
@@ -168,7 +171,7 @@ export class RunFeed implements Feed, ModernCall {
     if (session.outcome) return "ended";
     // It is put out of memory with somebody waiting only where the server goes.
     if (session.suspending) return "left";
-    if (this.#asTask && isTask(session)) return "task";
+    if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
       this.#window?.cancel();
       this.#window = undefined;
@@ -182,5 +185,19 @@ export class RunFeed implements Feed, ModernCall {
       this.#look();
     });
     return undefined;
+  }
+
+  /** Makes a task of it, and tells whether that is on record. */
+  #isKept(): boolean {
+    if (this.#kept !== undefined) return this.#kept;
+    beginTask(this.#core, this.session);
+    const secured = this.#core.registry.secured(this.session);
+    this.#kept = secured === undefined;
+    // Where it cannot be kept, the run ends, and everybody is told so.
+    secured?.then((kept) => {
+      this.#kept = kept;
+      if (kept) this.#look();
+    });
+    return this.#kept;
   }
 }
