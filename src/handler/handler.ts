@@ -133,6 +133,8 @@ export class Handler implements McpHandler {
       case "POST": {
         const body = await this.#body(request, sse !== undefined);
         if (body instanceof Response) return body;
+        const coming = this.core.arrival?.before(body.value);
+        if (coming) await coming;
         if (sse) return sse.post(request, body.value, principal);
         return isModern(request.headers, body.value)
           ? await this.#modern.post(request, body.value, principal)
