@@ -17,6 +17,7 @@ const surface: string[] = [
   "McpToolDepthError",
   "McpToolTimeoutError",
   "McpToolTokenError",
+  "PageError",
   "ParleyError",
   "ProtocolError",
   "RegistryClosed",

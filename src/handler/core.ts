@@ -7,6 +7,7 @@ import type { RegistryOptions } from "../session/registry-options.ts";
 import { Catalog } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import { Changes } from "./changes.ts";
+import { Pages, type PagesOptions } from "./pages.ts";
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -64,7 +65,7 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   retry: 1_000,
 };
 
-export interface CoreOptions extends Omit<RegistryOptions, "announce"> {
+export interface CoreOptions extends Omit<RegistryOptions, "announce" | "site">, PagesOptions {
   /** Tools, prompts and resources. */
   readonly serve?: Iterable<Definition>;
   readonly name?: string;
@@ -80,6 +81,7 @@ export class ServerCore {
   readonly catalog: Catalog;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
+  readonly pages: Pages;
   readonly deadlines: Deadlines;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
@@ -97,11 +99,14 @@ export class ServerCore {
 
   constructor(options: CoreOptions) {
     this.catalog = new Catalog(options.serve);
+    this.pages = new Pages(options);
     this.registry = new LiveToolSessionRegistry({
       ...options,
+      site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
     });
+    this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
     this.info = {
       name: options.name ?? "parley",

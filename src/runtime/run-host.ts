@@ -4,6 +4,7 @@ import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import type { ClientInfo, EventBody, Place, ServerChange, TraceContext } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { Page, PageOptions, ServerSite } from "../tool/surroundings.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 /** Something went wrong that the operator should hear of, and nobody else. */
@@ -22,8 +23,17 @@ export interface SamplingSetup {
   readonly answerer?: SampleAnswerer;
 }
 
+/** The server as a run sees it. */
+export interface Site extends ServerSite {
+  /** Opens a page that belongs to somebody, until it is closed or its time has come. */
+  open(page: PageOptions, principal: string): Operation<Page>;
+}
+
 export interface RunHost {
   readonly id: string;
+  /** On whose behalf it runs. */
+  readonly principal: string;
+  readonly site: Site;
   readonly client: ClientInfo;
   readonly trace: TraceContext;
   readonly deadlines: Deadlines;

@@ -11,7 +11,7 @@ import { RegistryClosed, SessionGone } from "../errors.ts";
 import type { ClientInfo, ServerChange } from "../events.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
@@ -22,6 +22,7 @@ import { LiveSessions } from "./live.ts";
 import { Durability } from "./durability.ts";
 import type { RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
+import { inProcess } from "./site.ts";
 import { LiveToolSession, type SessionHome, type SessionOwner } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
@@ -42,6 +43,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
+  readonly site: Site;
   readonly report: (fault: Fault) => void;
   readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
@@ -80,6 +82,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
     });
     this.sealer = options.sealer ?? new Sealer();
+    this.site = options.site ?? inProcess;
     this.#store = options.store ?? new InMemoryToolSessionStore();
     this.#durability = new Durability({
       scope,

@@ -26,7 +26,7 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, RunHost, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
@@ -44,6 +44,7 @@ export interface SessionHome {
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
+  readonly site: Site;
   announce(change: ServerChange): void;
   report(fault: Fault): void;
   /** It began or ceased to wait for answers, or ended. */
@@ -137,6 +138,10 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   get sampling(): SamplingSetup {
     return this.#home.sampling;
+  }
+
+  get site(): Site {
+    return this.#home.site;
   }
 
   get outcome(): ToolSessionOutcome | undefined {
