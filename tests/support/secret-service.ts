@@ -16,6 +16,8 @@ export interface SecretService {
   readonly env: Readonly<Record<string, string>>;
   /** As when the screen is locked; nobody is there to be asked. */
   lock(): Promise<void>;
+  /** As when the person has logged in again. */
+  unlock(): Promise<void>;
 }
 
 /** `empty`: a service that has no keyring to put anything into, as on a fresh server. */
@@ -23,18 +25,31 @@ export type Content = "unlocked" | "empty";
 
 /** It says where the bus is, takes commands, and ends when its stdin does. */
 const script = `
-if [ "$1" = unlocked ]; then
-  printf %s passphrase | gnome-keyring-daemon --unlock --components=secrets >/dev/null
-else
-  gnome-keyring-daemon --start --components=secrets >/dev/null
-fi
+lock() {
+  dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets \\
+    org.freedesktop.Secret.Service.Lock \\
+    array:objpath:/org/freedesktop/secrets/collection/login
+}
+unlock() { stop; start --unlock; }
+is_there() {
+  dbus-send --session --print-reply --dest=org.freedesktop.DBus /org/freedesktop/DBus \\
+    org.freedesktop.DBus.NameHasOwner string:org.freedesktop.secrets | grep -q true
+}
+start() {
+  printf %s passphrase | gnome-keyring-daemon --foreground --components=secrets $1 >/dev/null &
+  daemon=$!
+  # By its own name, and not by asking it: that would start another.
+  until is_there; do sleep 0.02; done
+}
+stop() { kill $daemon; wait $daemon; }
+[ "$1" = unlocked ] && how=--unlock
+start $how
 echo "bus $DBUS_SESSION_BUS_ADDRESS"
 while read -r command; do
-  dbus-send --session --print-reply --dest=org.freedesktop.secrets \\
-    /org/freedesktop/secrets org.freedesktop.Secret.Service.Lock \\
-    array:objpath:/org/freedesktop/secrets/collection/login >/dev/null
+  $command >/dev/null
   echo "done $?"
 done
+stop
 `;
 
 export function useSecretService(content: Content = "unlocked"): Operation<SecretService> {
@@ -55,8 +70,6 @@ export function useSecretService(content: Content = "unlocked"): Operation<Secre
     const child = spawn("dbus-run-session", ["--", "sh", "-c", script, "sh", content], {
       env: { ...process.env, ...folders },
       stdio: ["pipe", "pipe", "pipe"],
-      // So that the daemons, which leave their parent, can be ended with it.
-      detached: true,
     });
     const closed = once(child, "exit");
     let said = "";
@@ -68,14 +81,16 @@ export function useSecretService(content: Content = "unlocked"): Operation<Secre
       if (found === undefined) throw new Error(`The Secret Service said ${value}:\n${said}`);
       return found;
     };
+    const order = async (command: string) => {
+      child.stdin.write(`${command}\n`);
+      if (await next(/^done (\d+)$/) !== "0") throw new Error(`Cannot ${command}:\n${said}`);
+    };
     try {
       const address = yield* until(next(/^bus (.+)$/));
       yield* provide({
         env: { ...folders, DBUS_SESSION_BUS_ADDRESS: address },
-        async lock() {
-          child.stdin.write("lock\n");
-          if (await next(/^done (\d+)$/) !== "0") throw new Error(`Cannot lock:\n${said}`);
-        },
+        lock: () => order("lock"),
+        unlock: () => order("unlock"),
       });
     } finally {
       child.stdin.end();

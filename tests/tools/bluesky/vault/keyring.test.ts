@@ -60,6 +60,9 @@ describe("openVault() with a Secret Service", () => {
       assert.equal(problem, "locked");
       assert.match(message!, /^Cannot open the keyring .* locked; unlock it .* try again/);
     }
+    yield* until(service.unlock());
+    const back = yield* work({ folder }, ["read", "accounts"], { env });
+    assert.deepEqual(back, { value: "precious" });
   }, within);
 
   withKeyring("says that a keyring which was used cannot be reached any more", function* () {
