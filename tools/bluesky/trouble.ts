@@ -48,6 +48,12 @@ export function explained(
   const answered = chain.map(serviceError).find((one) => one !== undefined);
   if (answered) return fromService(answered, doing);
   if (chain.some(isUnresolved)) return notFound(doing);
+  if (chain.some(isNotUnderstood)) {
+    const host = hostOf(doing.service);
+    return new ToolError(
+      `Cannot ${doing.what}: ${host} answered with something that is not understood here; try again later`,
+    );
+  }
   return error;
 }
 
@@ -140,6 +146,11 @@ function quoted(message: string): string {
 
 function isUnresolved(error: unknown): boolean {
   return error instanceof Error && /failed to resolve (?:identity|handle|did)/i.test(error.message);
+}
+
+/** The number that the libraries give an answer that is not what was promised. */
+function isNotUnderstood(error: unknown): boolean {
+  return error instanceof Error && (error as { status?: unknown }).status === 2;
 }
 
 function serviceError(error: unknown): ServiceError | undefined {

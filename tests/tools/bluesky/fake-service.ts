@@ -63,7 +63,7 @@ export class FakeService {
     if (!this.good.has(token)) return refusal(400, "ExpiredToken", "Token has expired");
     switch (method) {
       case "getProfile":
-        return Response.json({ ...PROFILE, handle: query.get("actor") ?? PROFILE.handle });
+        return Response.json(profileOf(query.get("actor")!));
       case "searchPosts":
         return Response.json({ posts: [], cursor: "next" });
     }
@@ -115,6 +115,10 @@ export const PROFILE = {
   indexedAt: "2024-01-02T00:00:00.000Z",
 };
 
+function profileOf(actor: string) {
+  return actor.startsWith("did:") ? { ...PROFILE, did: actor } : { ...PROFILE, handle: actor };
+}
+
 export function refusal(
   status: number,
   error: string,
@@ -127,8 +131,9 @@ export function refusal(
 function untilAborted<T>(answer: T | Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([
     answer,
-    new Promise<T>((_, reject) =>
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true })
-    ),
+    new Promise<T>((_, reject) => {
+      if (signal.aborted) reject(signal.reason);
+      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+    }),
   ]);
 }
