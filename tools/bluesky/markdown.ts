@@ -6,6 +6,8 @@
 
 /** Wherever it stands, this may begin something. */
 const SPECIAL = /[\\`*_[\]<>#|~&$]/g;
+/** Some readers make links of these, and of whatever follows them. */
+const ADDRESS = /:(?=\/\/)|(?<=www)\.|(?<=[\w.+-])@/gi;
 /** At the start of a line, so may this. */
 const STARTS = /^([-+=:]|\d{1,9}[.)])/;
 /** Letters that turn the direction of the text around them, and letters that show nothing. */
@@ -47,11 +49,10 @@ export function folded(summary: string, data: unknown): string {
 }
 
 function escapeLine(line: string): string {
-  const plain = line.replaceAll("\t", " ").replace(UNSEEN, "").trim();
-  return plain.replace(SPECIAL, "\\$&").replace(
-    STARTS,
-    (start) => start.length === 1 ? `\\${start}` : `${start.slice(0, -1)}\\${start.at(-1)}`,
-  );
+  return line.replaceAll("\t", " ").replace(UNSEEN, "").trim()
+    .replace(SPECIAL, "\\$&")
+    .replace(ADDRESS, "\\$&")
+    .replace(STARTS, (start) => `${start.slice(0, -1)}\\${start.at(-1)}`);
 }
 
 /** The address as it may stand between angle brackets. */

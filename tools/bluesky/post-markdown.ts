@@ -1,7 +1,7 @@
 /** Posts for reading: a header, a section for each post, a footer. */
 import { code, inline, link, quotation } from "./markdown.ts";
 import { count, nameOf } from "./profile-markdown.ts";
-import type { Embed, Post, SearchResult } from "./schemas.ts";
+import type { Embed, Facet, Post, SearchResult } from "./schemas.ts";
 
 export function searchMarkdown(result: SearchResult): string {
   const { account, query, posts } = result;
@@ -22,16 +22,24 @@ function footer({ posts, total, cursor }: SearchResult): string {
 }
 
 function section(post: Post, index: number): string {
-  const { author, text, embeds, reply, counts } = post;
+  const { author, text, reply, counts } = post;
+  const attachments = [...post.facets.flatMap(linked), ...post.embeds.map(attached)];
   const when = post.createdAt ?? post.indexedAt;
   return [
     `## ${index + 1}. ${nameOf(author)} (@${inline(author.handle)})`,
     `${link(when, post.url)}${reply ? `, in reply to ${link("this post", reply.parentUrl)}` : ""}`,
     ...(text.trim() ? [quotation(text)] : []),
-    ...(embeds.length > 0 ? [embeds.map(attached).join("\n")] : []),
+    ...(attachments.length > 0 ? [attachments.join("\n")] : []),
     `${count(counts.replies)} replies, ${count(counts.reposts)} reposts, ` +
     `${count(counts.likes)} likes, ${count(counts.quotes)} quotes · ${code(post.uri)}`,
   ].join("\n\n");
+}
+
+/** Links in the text are told apart from it, so that it can be seen where they lead. */
+function linked({ type, text, url }: Facet): string[] {
+  return type === "link" && url !== undefined
+    ? [`- **Link:** ${link(url, url)} (“${inline(text)}”)`]
+    : [];
 }
 
 function attached(embed: Embed): string {

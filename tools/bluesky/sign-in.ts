@@ -3,7 +3,7 @@ import { type Operation, until } from "effection";
 import { carefulFetch } from "./careful-fetch.ts";
 import type { Desk } from "./desk.ts";
 import type { Account } from "./schemas.ts";
-import { explained } from "./trouble.ts";
+import { type Doing, explained } from "./trouble.ts";
 
 export type NewAccount = Omit<Account, "default">;
 
@@ -20,7 +20,7 @@ export function* signInWithAppPassword(desk: Desk, person: Person): Operation<Ne
   const { signInWithPassword } = yield* until(import("./atproto/mod.ts"));
   const { did, secret, mainPassword, ...known } = yield* trying(
     desk,
-    { what: `sign in as "${handle}"`, service },
+    { what: `sign in as "${handle}"`, service, secret: person.password },
     () => signInWithPassword(person, carefulFetch(setup)),
   );
   const method = "app-password";
@@ -33,7 +33,7 @@ export function* signInWithAppPassword(desk: Desk, person: Person): Operation<Ne
 /** Asks a service, and says in words what went wrong. */
 export function* trying<T>(
   { setup }: Desk,
-  doing: { what: string; service: string; wanted?: string },
+  doing: Omit<Doing, "now">,
   ask: () => Promise<T>,
 ): Operation<T> {
   try {

@@ -14,6 +14,8 @@ export interface Doing {
   readonly handle?: string;
   /** Who was looked for, if that is what was done. */
   readonly wanted?: string;
+  /** What must not be repeated, even if the service does. */
+  readonly secret?: string;
   readonly now: number;
 }
 
@@ -108,7 +110,8 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
       ? new SignInGone(doing.handle)
       : cannot(`the handle or the password is wrong; check both and try again. ${ABOUT_PASSWORDS}`);
   }
-  if (status === 403) return cannot(`${host} does not allow it: ${quoted(answer.message)}`);
+  const said = quoted(answer.message, doing.secret);
+  if (status === 403) return cannot(`${host} does not allow it: ${said}`);
   if (
     /not ?found|unable to resolve|could not (?:find|resolve)/i.test(`${error} ${answer.message}`)
   ) {
@@ -117,7 +120,7 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
   if (status >= 500) {
     return cannot(`${host} has a problem of its own (${status}); try again later`);
   }
-  return cannot(`${host} refused: ${quoted(answer.message)}; check what you asked for`);
+  return cannot(`${host} refused: ${said}; check what you asked for`);
 }
 
 function notFound({ what, wanted }: Doing): ToolError {
@@ -138,11 +141,14 @@ function resetOf({ headers }: ServiceError, now: number): string {
   return `after ${time} UTC, in about ${minutes} minute${minutes === 1 ? "" : "s"}`;
 }
 
-/** What a service says may be anything; a line of it is enough. */
-function quoted(message: string): string {
-  const line = message.replace(/[\p{C}\s]+/gu, " ").trim().slice(0, 200);
+/** What a service says may be anything; a line of it is enough, and secrets are not repeated. */
+function quoted(message: string, secret = ""): string {
+  const discreet = secret === "" ? message : message.replaceAll(secret, "•••");
+  const line = discreet.replace(TOKENS, "•••").replace(/[\p{C}\s]+/gu, " ").trim().slice(0, 200);
   return `"${line || "no reason given"}"`;
 }
+
+const TOKENS = /\beyJ[\w-]*\.[\w-]+\.[\w-]+/g;
 
 function isUnresolved(error: unknown): boolean {
   return error instanceof Error && /failed to resolve (?:identity|handle|did)/i.test(error.message);
