@@ -57,6 +57,9 @@ export function* elicit(
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
+  if (sensitive.length > 0 && !asker.formPasswords) {
+    throw new ElicitationError(key, "this server asks for no passwords in forms", "use a page");
+  }
   const response = narrower === undefined ? form.response : narrowed(form, narrower);
   const requestedSchema = response.json;
   const end = timeout === undefined ? undefined : asker.time() + timeout;

@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly state: "here" | "sealed";
   /** Days. */
   readonly keep: number;
+  readonly publicUrl?: string;
+  readonly formPasswords: boolean;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** Seconds. */
@@ -60,12 +62,15 @@ export function* serve(
   const store = options.store === undefined
     ? undefined
     : yield* (yield* until(import("./store.ts"))).useStore(options.store);
+  let server: Listening | undefined = undefined;
   const parley = yield* useParley({
     serve,
     version: surroundings.version,
     allowHosts: options.allowHost ?? [],
     allowOrigins: options.allowOrigin ?? [],
     legacySse: options.legacySse ?? false,
+    publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
+    formPasswords: options.formPasswords,
     sampling,
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
@@ -74,7 +79,7 @@ export function* serve(
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });
-  const server = yield* until(listening(logged(parley, log), options));
+  server = yield* until(listening(logged(parley, log), options));
   const address = addressOf(server);
   const { terminal, version } = surroundings;
   const { provider } = sampling;
@@ -144,10 +149,19 @@ function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
     const start = performance.now();
     const response = await parley.fetch(request);
     const ms = Math.round(performance.now() - start);
-    const { pathname } = new URL(request.url);
+    // Whoever knows the address of a page can use it.
+    const pathname = new URL(request.url).pathname.replace(/(?<=^\/pages\/).*/, "…");
     log.say("debug", `${request.method} ${pathname} ${response.status}`, { ms });
     return response;
   };
+}
+
+/** Where browsers reach it, as far as that can be told: not through somebody else's name. */
+function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): string | undefined {
+  const { origin, hostname } = new URL(addressOf(server));
+  const own = host !== "0.0.0.0" && host !== "::" && allowHost.length === 0 &&
+    /^(localhost|127\..+|\[::1\])$/.test(hostname);
+  return own ? origin : undefined;
 }
 
 /** An address that a client on this machine can use. */

@@ -11,13 +11,14 @@ import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
 
 export interface StdioOptions {
+  readonly formPasswords: boolean;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
 
 export function* stdio(
   modules: readonly string[],
-  { logLevel, logFormat }: StdioOptions,
+  { logLevel, logFormat, formPasswords }: StdioOptions,
   surroundings: Surroundings,
 ): Operation<number> {
   // Before the first module is loaded: it may print on its way in.
@@ -30,6 +31,7 @@ export function* stdio(
     serve,
     version: surroundings.version,
     sampling: samplingSetup(),
+    formPasswords,
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });

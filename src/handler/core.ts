@@ -10,6 +10,7 @@ import type { Definition } from "../tool/types.ts";
 import { Changes } from "./changes.ts";
 import { Arrival, type Coming, isComing } from "./coming.ts";
 import { tend } from "./modern/tasks.ts";
+import { Pages, type PagesOptions } from "./pages.ts";
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -67,7 +68,8 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   retry: 1_000,
 };
 
-export interface CoreOptions extends Omit<RegistryOptions, "announce" | "woken" | "sweep"> {
+export interface CoreOptions
+  extends Omit<RegistryOptions, "announce" | "woken" | "sweep" | "site">, PagesOptions {
   /** Tools, prompts and resources, or where they come from once somebody asks for them. */
   readonly serve?: Iterable<Definition> | Coming;
   readonly name?: string;
@@ -93,6 +95,7 @@ export class ServerCore {
   readonly arrival: Arrival | undefined;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
+  readonly pages: Pages;
   readonly deadlines: Deadlines;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
@@ -115,13 +118,16 @@ export class ServerCore {
   constructor(options: CoreOptions) {
     const { serve } = options;
     this.catalog = new Catalog(isComing(serve) ? [] : serve);
+    this.pages = new Pages(options);
     this.registry = new LiveToolSessionRegistry({
       ...options,
+      site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
       sweep: options.clients ? [options.clients] : [],
     });
+    this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
     if (isComing(serve)) this.arrival = new Arrival(serve, this.catalog, this.registry.report);
     this.info = {

@@ -13,6 +13,7 @@ import { LegacyHttp } from "./legacy/http.ts";
 import { LegacySse } from "./legacy/sse-2024.ts";
 import { ModernHttp } from "./modern/http.ts";
 import { ModernReceiver } from "./modern/receive.ts";
+import { gone, type HeldPage } from "./pages.ts";
 import { refuse } from "./responses.ts";
 
 /**
@@ -62,7 +63,7 @@ export class Handler implements McpHandler {
 
   constructor(options: HandlerOptions = {}) {
     this.core = new ServerCore(options);
-    this.#guard = new Guard(options);
+    this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
     this.#legacy = new LegacyHttp(this.core);
@@ -113,8 +114,10 @@ export class Handler implements McpHandler {
     this.core.closing = true;
     this.#modern.endSubscriptions();
     this.modern.close();
-    // Calls first: what became of them still goes out on the streams that are open.
+    // Calls before streams: what became of them still goes out on the streams that are open.
+    const pages = this.core.pages.close();
     await this.core.registry.close();
+    await pages;
     this.#legacy.sessions.endAll("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
   }
@@ -123,8 +126,12 @@ export class Handler implements McpHandler {
   #route(request: Request, path: string): Response | Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
+      const pages = this.core.pages.at(path);
+      if (pages.length > 0) return this.#visit(request, pages);
+      if (path.startsWith("/pages/")) return gone();
       return refuse(404, `Cannot find "${path}": MCP is at ${this.#path}`);
     }
+    this.core.pages.exposed = true;
     if (this.core.closing) {
       return refuse(503, "Cannot serve the request: the server is shutting down");
     }
@@ -156,6 +163,18 @@ export class Handler implements McpHandler {
     return refuse(405, `Cannot ${request.method} here`, undefined, {
       allow: "POST, GET, DELETE, OPTIONS",
     });
+  }
+
+  /** Shows a page to whom it is for. */
+  async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
+    const open = pages.find((page) => page.open);
+    if (open) return await this.core.pages.visit(open, request);
+    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    if (typeof principal !== "string") return principal;
+    const page = pages.find((page) => page.principal === principal);
+    return page
+      ? await this.core.pages.visit(page, request)
+      : refuse(403, "Cannot show the page: it is for somebody else");
   }
 
   async #post(
@@ -228,6 +247,14 @@ function parsed(text: string): { readonly value: unknown } | Response {
   } catch {
     return refuse(400, { code: PARSE_ERROR, message: "Cannot read the body: it is no JSON" });
   }
+}
+
+/** A server answers to the name under which it says it is reached. */
+function withOwnAddress(options: HandlerOptions): GuardOptions {
+  const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
+  if (typeof publicUrl !== "string") return options;
+  const { host, origin } = new URL(publicUrl);
+  return { allowHosts: [...allowHosts, host], allowOrigins: [...allowOrigins, origin] };
 }
 
 const ALLOWED_HEADERS =
