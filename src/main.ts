@@ -10,6 +10,7 @@ import type { Definition } from "./tool/types.ts";
 /** What is served where no module is named. */
 async function shipped(): Promise<Definition[]> {
   const modules = await Promise.all([
+    import("../tools/bluesky.ts"),
     import("../tools/book_flight.ts"),
     import("../tools/plan_dinner.ts"),
     import("../tools/play_ttt.ts"),
