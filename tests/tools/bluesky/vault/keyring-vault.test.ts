@@ -124,13 +124,14 @@ describe("KeyringVault", () => {
     const vault = new KeyringVault({ keyring, folder });
     yield* until(put(vault, "precious"));
     keyring.entries.clear();
-    const [first, second] = yield* until(
+    const outcomes = yield* until(
       Promise.allSettled([vault.read("accounts"), vault.read("accounts")]),
     );
-    assert.ok(first?.status === "rejected" && first.reason instanceof VaultError);
-    assert.equal(first.reason.problem, "damaged");
-    assert.match(first.reason.message, /from a backup, or log in again/);
-    assert.deepEqual(second, { status: "fulfilled", value: undefined });
+    const [told, ...more] = outcomes.filter((outcome) => outcome.status === "rejected");
+    assert.ok(told?.reason instanceof VaultError && more.length === 0);
+    assert.equal(told.reason.problem, "damaged");
+    assert.match(told.reason.message, /from a backup, or log in again/);
+    assert.equal(yield* until(vault.read("accounts")), undefined);
     yield* until(put(vault, "new"));
     assert.equal(yield* until(vault.read("accounts")), "new");
     keyring.entries.clear();
