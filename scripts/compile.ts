@@ -29,6 +29,7 @@ import { PACKED } from "../src/host/own-packages.ts";
 import { PATIENCE } from "../src/host/warm-up.ts";
 import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { installAddonsFor } from "./addons.ts";
 import { buildPackage } from "./package.ts";
 import { folderOf } from "./third-party.ts";
 
@@ -56,6 +57,7 @@ copyFileSync(join(built, "THIRD-PARTY.txt"), join(folder, "THIRD-PARTY.txt"));
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 async function compileWithBun(): Promise<void> {
+  if (values.target !== undefined) installAddonsFor(values.target);
   // Bytecode need not be parsed at each start, but the format must be stated; split, only what
   // a command uses is loaded.
   const { status, output } = build(useRuntime("bun").path, [

@@ -3,6 +3,10 @@
  * this user: it takes some minutes and 700 MB, so it is kept in the cache folder under the
  * lock's digest. The one native module is compiled against the headers of the Node that
  * the lock names.
+ *
+ * To change a version: edit package.json, `npm install --package-lock-only
+ * --omit-lockfile-registry-resolved` there, and take the `funding` out of the lock, which
+ * is to name no server.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";

@@ -18,6 +18,7 @@ import { builtExecutable } from "../support/built.ts";
 import { TestClient } from "../support/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
+import { isDefinition } from "../../src/cli/definitions.ts";
 import { projectCases, typeCases } from "./project-cases.ts";
 import { terminalCases } from "./terminal-cases.ts";
 
@@ -51,8 +52,10 @@ if (!isHere) {
       });
       assert.equal(code, 0);
       const names = JSON.parse(stdout).map(({ name }: { name: string }) => name);
-      const shipped = listFiles("tools", ".ts").map((path) => path.slice(6, -3));
-      assert.deepEqual(names, shipped.filter((name) => !name.includes("/")));
+      const files = listFiles("tools", ".ts").filter((path) => !path.slice(6).includes("/"));
+      const modules = yield* until(Promise.all(files.map((path) => import(join(root, path)))));
+      const shipped = modules.flatMap((module) => Object.values(module).filter(isDefinition));
+      assert.deepEqual(names, shipped.map(({ name }) => name));
     }, { within: 60_000 });
 
     it("serves over HTTP, with modules from its command line, and ends well", function* () {

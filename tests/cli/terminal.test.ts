@@ -3,14 +3,11 @@ import { until } from "effection";
 import { join } from "node:path";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
-import { exitCode, hasTerminal, KEYS, useTerminal } from "../support/pty.ts";
+import { exitCode, KEYS, terminalAbsence, useTerminal } from "../support/pty.ts";
 import { terminalCases } from "./terminal-cases.ts";
 
 const tools = join(root, "tests/cli/tools.ts");
-const inTerminal = hasTerminal
-  ? it
-  : (name: string) =>
-    it.skip(`${name} (SKIPPED: no pseudo-terminal: install util-linux, which has "script")`);
+const inTerminal = it.unless(terminalAbsence);
 
 describe("parley call in a terminal", () => {
   terminalCases();

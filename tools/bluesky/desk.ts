@@ -32,7 +32,8 @@ export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<D
       open: true,
       stays: Infinity,
       *respond() {
-        return Response.json(document);
+        const headers = { "content-type": "application/json" };
+        return new Response(JSON.stringify(document), { headers });
       },
     });
   }

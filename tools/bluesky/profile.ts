@@ -1,10 +1,7 @@
-/** `profile`: who somebody is. */
+/** `profile`: who somebody is. What it does is loaded when it is used. */
+import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { useAccount } from "./use-account.ts";
-import { toActor } from "./names.ts";
-import { profileOf } from "./profile-data.ts";
-import { profileMarkdown } from "./profile-markdown.ts";
 import { profile } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 
@@ -19,17 +16,8 @@ export function profileTool(setup: BlueskySetup) {
       ),
     }))
     .output(profile)
-    .execute(function* ({ account }, ctx) {
-      const wanted = account === undefined ? undefined : toActor(account);
-      const user = yield* useAccount(setup, ctx, wanted, "anyone");
-      const actor = wanted ?? user.account.did;
-      const doing = { what: `show the profile of "${actor}"`, wanted: actor };
-      const { data } = yield* user.ask(
-        doing,
-        (agent, signal) => agent.getProfile({ actor }, { signal }),
-      );
-      const structuredContent = profileOf(data);
-      const text = profileMarkdown(structuredContent, data);
-      return { content: [{ type: "text", text }], structuredContent };
+    .execute(function* (params, ctx) {
+      const { runProfile } = yield* until(import("./run-profile.ts"));
+      return yield* runProfile(setup, params, ctx);
     });
 }

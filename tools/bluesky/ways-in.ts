@@ -9,13 +9,14 @@
  * | neither | an error with links, and what else there is | |
  */
 import { type Operation, race } from "effection";
-import { type McpToolContextWithElicits, ToolError } from "parley-mcp";
+import { ToolError } from "parley-mcp";
 import { z } from "zod";
 import { type Attempt, type AttemptOptions, type Ending, useAttempt } from "./attempt.ts";
 import { type Desk, listing } from "./desk.ts";
 import type { LoginParameters } from "./login.ts";
 import { toActor, toService } from "./names.ts";
 import { clientIdFor } from "./oauth-metadata.ts";
+import { type Context, ways } from "./questions.ts";
 import type { AccountsResult } from "./schemas.ts";
 import { MINUTES } from "./setup.ts";
 import { type NewAccount, signInWithAppPassword } from "./sign-in.ts";
@@ -30,25 +31,6 @@ import {
   openYourself,
   tooLate,
 } from "./words.ts";
-
-const ways = {
-  oauth: z.literal("oauth").meta({ title: "OAuth, in your browser (recommended)" }),
-  page: z.literal("page").meta({ title: "An app password, typed into a page" }),
-  form: z.literal("app-password").meta({ title: "An app password, typed in here" }),
-};
-const handle = z.string().min(1).meta({ title: "Handle", description: "Such as name.bsky.social" });
-const password = z.string().min(1).meta({
-  title: "App password",
-  description: "Never the main password of the account",
-});
-
-export const questions = {
-  way: { response: z.object({ way: z.union([ways.oauth, ways.page, ways.form]) }) },
-  handle: { response: z.object({ handle }) },
-  password: { response: z.object({ password }), sensitive: ["password"] },
-  credentials: { response: z.object({ handle, password }), sensitive: ["password"] },
-};
-type Context = McpToolContextWithElicits<typeof questions>;
 
 /** What is said of it, and what there is now. */
 interface Told {

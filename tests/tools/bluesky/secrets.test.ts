@@ -4,6 +4,7 @@ import { until } from "effection";
 import { createManualClock, LiveToolSessionRegistry } from "parley-mcp";
 import { InMemoryToolSessionStore } from "parley-mcp";
 import { describe, it } from "../../suite.ts";
+import { event } from "./events.ts";
 import { FakeService, PERSON, refusal } from "./fake-service.ts";
 import { script, typeInto, useFakeWorld } from "./fake-world.ts";
 
@@ -101,13 +102,9 @@ describe("the log of a call", () => {
       const client = { capabilities: { elicitation: { form: {} } } };
       const args = { handle, method: "app-password" };
       const session = registry.open(login, args, { client });
-      while (session.openRequests().length === 0) {
-        yield* until(new Promise((resolve) => setTimeout(resolve, 0)));
-      }
-      const [{ id }] = session.openRequests() as unknown as [{ id: string }];
+      const { id } = (yield* until(event(session, "elicit_request"))) as { id: string };
       session.respond(id, { action: "accept", content: { password: appPassword } });
-      while (!session.outcome) yield* until(new Promise((resolve) => setTimeout(resolve, 0)));
-      assert.equal(session.outcome.status, "completed");
+      yield* until(event(session, "result"));
       const events = [];
       for (let lsn = 0; lsn < session.log.lastLSN; lsn++) events.push(session.log.next(lsn));
       assert.match(JSON.stringify(events), /•••/);

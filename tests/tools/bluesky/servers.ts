@@ -9,7 +9,7 @@ import { type BlueskySetup, defaultSetup } from "../../../tools/bluesky/setup.ts
 import type { Vault } from "../../../tools/bluesky/vault/types.ts";
 import { openVault } from "../../../tools/bluesky/vault/vault.ts";
 import { root } from "../../harness/files.ts";
-import { fromSource } from "../../support/program.ts";
+import { fromSource, type Start } from "../../support/program.ts";
 import { type Address, type Era } from "./assistant.ts";
 
 /** A place where services are, such as the network of the tests. */
@@ -74,9 +74,18 @@ export function useHttp(
 }
 
 /** As a program of its own, which the assistant starts. */
-function useStdio({ pds, plc }: Services, folder: string): Operation<Served> {
+function useStdio(services: Services, folder: string): Operation<Served> {
+  return useProgramOnStdio(services, folder, fromSource(), [join(root, "tools/bluesky.ts")]);
+}
+
+/** However the program is started. */
+export function useProgramOnStdio(
+  { pds, plc }: Services,
+  folder: string,
+  [command, ...args]: Start,
+  modules: readonly string[],
+): Operation<Served> {
   return resource(function* (provide) {
-    const [command, ...args] = fromSource();
     const vault = yield* until(openVault({ folder: join(folder, "parley/vault"), keyring: false }));
     const env = {
       PATH: process.env["PATH"] ?? "",
@@ -86,8 +95,7 @@ function useStdio({ pds, plc }: Services, folder: string): Operation<Served> {
       PARLEY_BLUESKY_SERVICE: pds,
       PARLEY_BLUESKY_PLC: plc,
     };
-    const tools = join(root, "tools/bluesky.ts");
-    const address = { command, args: [...args, "stdio", tools], env };
+    const address = { command, args: [...args, "stdio", ...modules], env };
     yield* provide({ address, vault, faults: [], log: [] });
   });
 }

@@ -7,6 +7,7 @@ import type { LiveToolSession } from "../../../src/session/tool-session.ts";
 import { createBlueskyTools } from "../../../tools/bluesky.ts";
 import { defaultSetup } from "../../../tools/bluesky/setup.ts";
 import { describe, it } from "../../suite.ts";
+import { event } from "./events.ts";
 import { FakeService } from "./fake-service.ts";
 import { MemoryVault } from "./memory-vault.ts";
 
@@ -43,22 +44,6 @@ function useLogin(can: keyof typeof capabilities): Operation<Started> {
       assert.equal(clock.timers, 0, "a timer is still set");
     }
   });
-}
-
-/** The first event of a kind, once it is there. */
-async function event(session: LiveToolSession, type: string) {
-  for (let lsn = 0;; lsn++) {
-    while (!session.log.next(lsn)) {
-      await new Promise<void>((resolve) => {
-        const unwatch = session.log.watch(() => {
-          unwatch();
-          resolve();
-        });
-      });
-    }
-    const found = session.log.next(lsn)!;
-    if (found.type === type) return found;
-  }
 }
 
 function* outcomeOf(session: LiveToolSession): Operation<string> {

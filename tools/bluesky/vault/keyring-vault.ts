@@ -13,6 +13,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { VaultError } from "./errors.ts";
+import { Held } from "./held.ts";
 import type { Keyring } from "./keyring.ts";
 import { type LockOptions, withLock } from "./lock.ts";
 import { securePrivateFolder } from "./private-files.ts";
@@ -32,25 +33,38 @@ interface Head {
 
 export interface KeyringVaultOptions extends LockOptions {
   readonly keyring: Keyring;
-  /** For the lock. */
+  /** For the lock, and for what tells which documents are in the keyring. */
   readonly folder: string;
   /** Before the names of its entries, to tell them from those of other vaults. */
   readonly prefix?: string;
-  /** Called before something is stored for the first time. */
-  readonly beforeFirst?: () => Promise<void>;
 }
 
 export class KeyringVault implements Vault {
   readonly where = "the keyring";
   readonly #options: KeyringVaultOptions;
   readonly #keyring: Keyring;
+  readonly #held: Held;
 
   constructor(options: KeyringVaultOptions) {
     this.#options = options;
     this.#keyring = options.keyring;
+    this.#held = new Held(options.folder);
   }
 
+  /** Says once that a document is gone which was there; after that, there is none. */
   async read(name: string): Promise<string | undefined> {
+    const text = await this.#find(name);
+    if (text !== undefined || !(await this.#held.has(name))) return text;
+    return await this.#locked(async () => {
+      // Whoever was just storing it for the first time has done so by now.
+      const text = await this.#find(name);
+      if (text !== undefined || !(await this.#held.has(name))) return text;
+      await this.#held.remove(name);
+      throw gone();
+    });
+  }
+
+  async #find(name: string): Promise<string | undefined> {
     const entry = this.#entry(name);
     let seen: string | undefined;
     for (let tries = 0; tries < TRIES; tries++) {
@@ -68,22 +82,27 @@ export class KeyringVault implements Vault {
 
   async update<T>(name: string, change: Change<T>): Promise<T> {
     const entry = this.#entry(name);
-    const { folder, beforeFirst } = this.#options;
-    await securePrivateFolder(folder);
-    return await withLock(join(folder, "vault.lock"), async () => {
-      const before = await this.read(name);
+    await securePrivateFolder(this.#options.folder);
+    return await this.#locked(async () => {
+      const before = await this.#find(name);
       const { text, value } = change(before);
       if (text === before) return value;
       const stored = before === undefined ? undefined : await this.#keyring.get(entry);
       const old = stored === undefined ? undefined : parseHead(stored);
-      if (text === undefined) await this.#keyring.delete(entry);
-      else {
-        if (before === undefined) await beforeFirst?.();
+      if (text === undefined) {
+        await this.#held.remove(name);
+        await this.#keyring.delete(entry);
+      } else {
         await this.#write(entry, text, old?.side === "a" ? "b" : "a");
+        if (before === undefined) await this.#held.add(name);
       }
       await this.#removeParts(entry, old);
       return value;
-    }, this.#options);
+    });
+  }
+
+  #locked<T>(body: () => Promise<T>): Promise<T> {
+    return withLock(join(this.#options.folder, "vault.lock"), body, this.#options);
   }
 
   #entry(name: string): string {
@@ -155,6 +174,13 @@ function damaged(): VaultError {
   return new VaultError(
     "damaged",
     'Cannot read your accounts from the keyring: what is there under "Parley Bluesky" is damaged; delete those entries in the keyring\'s own program and log in again (they were left as they are)',
+  );
+}
+
+function gone(): VaultError {
+  return new VaultError(
+    "damaged",
+    "Cannot find your accounts in the keyring: it was emptied, or it was damaged and begun anew; put the keyring back from a backup, or log in again",
   );
 }
 

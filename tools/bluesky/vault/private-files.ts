@@ -135,10 +135,21 @@ export function asVaultError(error: unknown, verb: string, path: string): VaultE
         `${cannot}: the disk is full; free some space and try again, nothing was lost`,
         { cause: error },
       );
+    case "ENOTDIR":
+    case "EEXIST":
+      return new VaultError(
+        "disk",
+        `${cannot}: a part of that path is a file where there should be a folder; move it out of the way`,
+        { cause: error },
+      );
     case "EROFS":
-      return new VaultError("disk", `${cannot}: the disk is read-only; nothing was changed`, {
-        cause: error,
-      });
+      return new VaultError(
+        "disk",
+        `${cannot}: the disk is read-only; make it writable, or name another folder`,
+        {
+          cause: error,
+        },
+      );
     default:
       return new VaultError(
         "disk",

@@ -10,9 +10,10 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { VaultError } from "./errors.ts";
 import { FileVault } from "./file-vault.ts";
+import { Held } from "./held.ts";
 import { KeyringVault } from "./keyring-vault.ts";
 import { findKeyring } from "./keyring.ts";
-import { readPrivateFile, securePrivateFolder, writePrivateFile } from "./private-files.ts";
+import { securePrivateFolder } from "./private-files.ts";
 import type { Vault } from "./types.ts";
 
 export { VaultError, type VaultProblem } from "./errors.ts";
@@ -35,8 +36,7 @@ export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   const names = await namesIn(folder);
   if (names.length > 0) await securePrivateFolder(folder);
 
-  const marker = join(folder, "keyring.place");
-  const isInKeyring = await readPrivateFile(marker) !== undefined;
+  const isInKeyring = await new Held(folder).any();
   const isInFiles = names.some((name) => name.endsWith(".sealed"));
   const files = () => new FileVault({ folder, passphrase });
   if (wanted === false) return files();
@@ -46,12 +46,7 @@ export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   const keyring = await findKeyring(isInKeyring);
   if (!keyring && !wanted && !isInKeyring) return files();
   if (!keyring) throw unreachable(isInKeyring);
-  return new KeyringVault({
-    keyring,
-    folder,
-    prefix: prefixFor(folder),
-    beforeFirst: () => writePrivateFile(marker, "Your accounts are in the keyring.\n"),
-  });
+  return new KeyringVault({ keyring, folder, prefix: prefixFor(folder) });
 }
 
 function unreachable(hasAccounts: boolean): VaultError {

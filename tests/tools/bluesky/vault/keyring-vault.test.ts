@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { until } from "effection";
 import * as fc from "fast-check";
+import { readdirSync } from "node:fs";
 import { describe, it } from "../../../suite.ts";
 import { useFolder } from "../../../support/folder.ts";
 import { KeyringVault } from "../../../../tools/bluesky/vault/keyring-vault.ts";
@@ -65,7 +66,6 @@ describe("KeyringVault", () => {
   }, { within: 60_000 });
 
   it("has the old text or the new one, at whichever step it fails", function* () {
-    const folder = yield* useFolder();
     const changes: [string | undefined, string | undefined][] = [
       [long("a"), long("b")],
       ["short", long("b")],
@@ -75,6 +75,7 @@ describe("KeyringVault", () => {
     ];
     for (const [old, fresh] of changes) {
       for (let failing = 0, ended = false; !ended; failing++) {
+        const folder = yield* useFolder();
         const keyring = new TestKeyring(LIMIT);
         const vault = new KeyringVault({ keyring, folder });
         yield* until(put(vault, old));
@@ -94,8 +95,8 @@ describe("KeyringVault", () => {
   }, { within: 60_000 });
 
   it("reads one text or the other when a writer overtakes it at any step", function* () {
-    const folder = yield* useFolder();
     for (let overtaken = 0, ended = false; !ended; overtaken++) {
+      const folder = yield* useFolder();
       const keyring = new TestKeyring(LIMIT);
       const vault = new KeyringVault({ keyring, folder });
       yield* until(put(vault, long("a")));
@@ -116,6 +117,52 @@ describe("KeyringVault", () => {
       );
     }
   }, { within: 60_000 });
+
+  it("says once that a document is gone, and takes a new one", function* () {
+    const folder = yield* useFolder();
+    const keyring = new TestKeyring(LIMIT);
+    const vault = new KeyringVault({ keyring, folder });
+    yield* until(put(vault, "precious"));
+    keyring.entries.clear();
+    const outcomes = yield* until(
+      Promise.allSettled([vault.read("accounts"), vault.read("accounts")]),
+    );
+    const [told, ...more] = outcomes.filter((outcome) => outcome.status === "rejected");
+    assert.ok(told?.reason instanceof VaultError && more.length === 0);
+    assert.equal(told.reason.problem, "damaged");
+    assert.match(told.reason.message, /from a backup, or log in again/);
+    assert.equal(yield* until(vault.read("accounts")), undefined);
+    yield* until(put(vault, "new"));
+    assert.equal(yield* until(vault.read("accounts")), "new");
+    keyring.entries.clear();
+    // Whoever writes need not have looked before.
+    yield* until(put(vault, "newer"));
+    assert.equal(yield* until(vault.read("accounts")), "newer");
+    yield* until(put(vault, undefined));
+    assert.equal(yield* until(vault.read("accounts")), undefined);
+    assert.deepEqual(readdirSync(folder), ["vault.lock"]);
+  });
+
+  it("misses nothing that is being stored for the first time", function* () {
+    const folder = yield* useFolder();
+    const keyring = new TestKeyring(LIMIT);
+    const vault = new KeyringVault({ keyring, folder });
+    keyring.before = async () => {
+      // The reader has seen nothing yet; now it is there.
+      keyring.before = () => Promise.resolve();
+      const text = await keyring.get("accounts");
+      await put(vault, "first");
+      assert.equal(text, undefined);
+    };
+    const get = keyring.get.bind(keyring);
+    keyring.get = async (entry) => {
+      const seen = keyring.entries.get(entry);
+      keyring.get = get;
+      await get(entry);
+      return seen;
+    };
+    assert.equal(yield* until(vault.read("accounts")), "first");
+  });
 
   it("refuses what is damaged or newer, and leaves it as it is", function* () {
     const folder = yield* useFolder();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { all, until } from "effection";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { absence } from "../../../harness/system.ts";
 import { currentRuntime, useRuntime } from "../../../harness/toolchain.ts";
@@ -29,6 +29,7 @@ describe("openVault() with a Secret Service", () => {
     assert.deepEqual(readdirSync(folder).sort(), ["keyring.place", "vault.lock"]);
     yield* work({ folder }, ["write", "accounts"], { env });
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), {});
+    assert.deepEqual(readdirSync(folder), ["vault.lock"]);
   }, within);
 
   withKeyring("keeps two vaults of one person apart", function* () {
@@ -78,6 +79,23 @@ describe("openVault() with a Secret Service", () => {
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], off), {});
     const back = yield* work({ folder }, ["read", "accounts"], { env });
     assert.deepEqual(back, { value: "precious" });
+  }, within);
+
+  withKeyring("says that a damaged keyring has lost them, and leaves it as it is", function* () {
+    const folder = yield* useFolder();
+    const service = yield* useSecretService();
+    const { env } = service;
+    yield* work({ folder }, ["write", "accounts", "precious"], { env });
+    const file = join(env["XDG_DATA_HOME"]!, "keyrings/login.keyring");
+    yield* until(service.lock());
+    writeFileSync(file, "damaged");
+    yield* until(service.unlock());
+    const { problem, message } = yield* work({ folder }, ["read", "accounts"], { env });
+    assert.equal(problem, "damaged");
+    assert.match(message!, /from a backup, or log in again/);
+    yield* work({ folder }, ["write", "accounts", "new"], { env });
+    assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: "new" });
+    assert.equal(readFileSync(file, "utf8"), "damaged");
   }, within);
 
   withKeyring("takes files where the service has no keyring to put anything into", function* () {
