@@ -46,7 +46,7 @@ export class RunFeed implements Feed, ModernCall {
   readonly #core: ServerCore;
   readonly #answer: (standing: Standing) => Answer;
   readonly #asTask: boolean;
-  readonly #watchers = new Set<() => void>();
+  #watchers: Set<() => void> | undefined;
   #cursor: number;
   #standing: Standing | undefined;
   #window: Deadline | undefined;
@@ -73,8 +73,11 @@ export class RunFeed implements Feed, ModernCall {
     this.#cursor = after;
     this.#asTask = asTask;
     this.#answer = answer;
-    core.registry.hold(session);
-    this.#unwatch = session.log.watch(() => this.#look());
+    // One that has ended need not be held: all that it has to say is there.
+    if (!session.outcome) {
+      core.registry.hold(session);
+      this.#unwatch = session.log.watch(() => this.#look());
+    }
     this.#look();
   }
 
@@ -127,8 +130,9 @@ export class RunFeed implements Feed, ModernCall {
 
   watch(wake: () => void): () => void {
     const watcher = () => wake();
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    const watchers = this.#watchers ??= new Set();
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
   }
 
   signOfLife(silence: number): string | undefined {
@@ -159,7 +163,7 @@ export class RunFeed implements Feed, ModernCall {
   #look(): void {
     if (this.#answered) return;
     this.#standing = this.#stand();
-    for (const watcher of [...this.#watchers]) watcher();
+    if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
   }
 
   #stand(): Standing | undefined {
