@@ -3,16 +3,14 @@ import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
-import { startIsOver } from "../host/warm-up.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { sealerFrom } from "./key.ts";
-import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
+import { offer } from "./offer.ts";
 import { messageOf, Problem, USAGE } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
-import { useStore } from "./store.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
@@ -55,11 +53,13 @@ export function* serve(
   yield* ensure(() => early.end());
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const serve = yield* until(loadDefinitions(modules, surroundings));
+  const { announced, serve } = yield* until(offer(modules, surroundings));
   const sampling = samplingSetup();
   // A key of its own would seal what no other server can open.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
-  const store = options.store === undefined ? undefined : yield* useStore(options.store);
+  const store = options.store === undefined
+    ? undefined
+    : yield* (yield* until(import("./store.ts"))).useStore(options.store);
   const parley = yield* useParley({
     serve,
     version: surroundings.version,
@@ -81,10 +81,9 @@ export function* serve(
   if (options.logFormat === "json") {
     log.say("info", "serving", { address, version, model: provider?.name });
   } else if (options.logLevel !== "silent") {
-    terminal.note(banner({ address, version, serve, provider, terminal }));
+    terminal.note(banner({ address, version, announced, provider, terminal }));
   }
   early.end();
-  startIsOver();
   const { value: signal } = yield* signals.next();
   log.say("info", `stopping after ${signal}; once more ends it at once`);
   yield* spawn(function* () {

@@ -169,6 +169,8 @@ export class Handler implements McpHandler {
     const read = await readBody(request, maxBody, bodyTime, this.core.deadlines);
     const body = read.type === "text" ? parsed(read.text) : unread(read.type, maxBody);
     if (body instanceof Response) return body;
+    const coming = this.core.arrival?.before(body.value);
+    if (coming) await coming;
     if (sse) return sse.post(request, body.value, principal);
     return isModern(request.headers, body.value)
       ? await this.#modern.post(request, body.value, principal)

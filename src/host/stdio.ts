@@ -37,25 +37,33 @@ export async function serveStdio(
   const writer = new Writer(write, stop);
   const connection = connect(() => writer.flush(connection));
   const cutter = new LineCutter(limit);
-  const take = (lines: Iterable<Line>) => {
-    for (const line of lines) {
-      if ("tooLong" in line) {
-        connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
-      } else if (line.text.trim() !== "") connection.receive(line.text);
-    }
+  const take = (line: Line) => {
+    if ("tooLong" in line) {
+      connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
+    } else if (line.text.trim() !== "") connection.receive(line.text);
   };
+  const before = (line: Line) => "text" in line ? connection.before(line.text) : undefined;
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   try {
     for (;;) {
       const { done, value } = await reader.read();
       if (done || signal?.aborted) break;
-      take(cutter.cut(value));
+      for (const line of cutter.cut(value)) {
+        const coming = before(line);
+        if (coming) await coming;
+        take(line);
+      }
       // Whoever does not listen is not heard either.
       while (connection.crowded && writer.writing) await writer.writing;
       if (connection.abandoned) break;
     }
-    if (!signal?.aborted) take(cutter.end());
+    if (!signal?.aborted) {
+      for (const line of cutter.end()) {
+        await before(line);
+        take(line);
+      }
+    }
   } catch {
     // The input broke, which ends it as well as its end would have.
   } finally {

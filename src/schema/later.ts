@@ -1,10 +1,16 @@
-/** Schemas of definitions: their JSON is made when it is looked at, where nothing can go wrong. */
+/**
+ * Schemas of definitions: their JSON is made when it is looked at, where nothing can go
+ * wrong. Whoever has definitions also reads what their runs give.
+ */
 import type { JsonObject } from "../content.ts";
 import { toElicitationSchema } from "./elicitation.ts";
+import { readSchemasWith } from "./given.ts";
 import { isPlainForm, isPlainObject, plainFields } from "./plain.ts";
-import { toObjectSchema } from "./schema.ts";
+import { schemaOf, toObjectSchema } from "./schema.ts";
 import type { InferObject, Schema, SchemaInput, SchemaSide } from "./types.ts";
 import { zod4Parser } from "./zod4.ts";
+
+readSchemasWith({ schema: schemaOf, form: toElicitationSchema });
 
 /** As `toObjectSchema`: what it refuses is refused at once. */
 export function objectSchema<S extends SchemaInput>(
