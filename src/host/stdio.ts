@@ -33,16 +33,24 @@ export async function serveStdio(
   { limit, signal }: StdioOptions,
 ): Promise<void> {
   const reader = input.getReader();
-  const stop = () => void reader.cancel().catch(() => {});
+  const stopped = Promise.withResolvers<void>();
+  const stop = () => {
+    stopped.resolve();
+    reader.cancel().catch(() => {});
+  };
   const writer = new Writer(write, stop);
   const connection = connect(() => writer.flush(connection));
   const cutter = new LineCutter(limit);
+  /** What a line has to wait for, if it has to. */
+  const before = (line: Line) => {
+    const coming = "text" in line ? connection.before(line.text) : undefined;
+    return coming && Promise.race([coming, stopped.promise]);
+  };
   const take = (line: Line) => {
     if ("tooLong" in line) {
       connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
-    } else if (line.text.trim() !== "") connection.receive(line.text);
+    } else if (line.text.trim() !== "" && !signal?.aborted) connection.receive(line.text);
   };
-  const before = (line: Line) => "text" in line ? connection.before(line.text) : undefined;
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
   try {
@@ -58,11 +66,9 @@ export async function serveStdio(
       while (connection.crowded && writer.writing) await writer.writing;
       if (connection.abandoned) break;
     }
-    if (!signal?.aborted) {
-      for (const line of cutter.end()) {
-        await before(line);
-        take(line);
-      }
+    for (const line of cutter.end()) {
+      await before(line);
+      take(line);
     }
   } catch {
     // The input broke, which ends it as well as its end would have.
