@@ -5,7 +5,7 @@
  * often, so that what counts is a start that little has disturbed; the time on the
  * processor, which others take nothing from, stands beside it where the system tells.
  *
- * Ends with an error where the program takes more than four times as long.
+ * Ends with an error where the program takes more than four times as long by both.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -197,18 +197,28 @@ async function overStdio(
 }
 
 function report(what: string, [bare, parley]: Times, most?: number): void {
-  const ratio = parley.quiet / bare.quiet;
-  const shown = ({ quiet, median, processor }: Time) =>
-    `${quiet.toFixed(1)} ms (median ${median.toFixed(1)}, on the processor ${
-      processor.toFixed(1)
-    })`;
-  const verdict = most === undefined
-    ? ""
-    : ` (at most ${most}): ${ratio <= most ? "ok" : "TOO SLOW"}`;
+  const byClock = parley.quiet / bare.quiet;
+  const byProcessor = parley.processor / bare.processor;
+  console.log(`start ${what}: ${shown(parley)}`);
+  console.log(`  a bare server: ${shown(bare)}`);
   console.log(
-    `start ${what}: ${shown(parley)}, a bare server ${shown(bare)}; ratio ${
-      ratio.toFixed(2)
-    }, on the processor ${(parley.processor / bare.processor).toFixed(2)}${verdict}`,
+    `  ratio ${byClock.toFixed(2)}, on the processor ${byProcessor.toFixed(2)}${
+      most === undefined ? "" : ` (at most ${most}): ${verdict(byClock, byProcessor, most)}`
+    }`,
   );
-  if (most !== undefined && ratio > most) process.exitCode = 1;
+  // Where the processor's time is not known, the clock alone counts.
+  if (most !== undefined && byClock > most && !(byProcessor <= most)) process.exitCode = 1;
+}
+
+function shown({ quiet, median, processor }: Time): string {
+  const known = Number.isNaN(processor) ? "" : `, on the processor ${processor.toFixed(1)}`;
+  return `${quiet.toFixed(1)} ms (median ${median.toFixed(1)}${known})`;
+}
+
+/** Others on the same machine stretch the longer start more than the shorter one. */
+function verdict(byClock: number, byProcessor: number, most: number): string {
+  if (byClock <= most) return "ok";
+  return byProcessor <= most
+    ? "ok by the processor, but NOT by the clock: the machine is busy, measure again"
+    : "TOO SLOW";
 }
