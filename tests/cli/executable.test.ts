@@ -15,6 +15,7 @@ import { servesBothEras } from "../library/mounted-cases.ts";
 import { describe, it } from "../suite.ts";
 import { inspectorCases, officialCases } from "../stdio/client-cases.ts";
 import { builtExecutable } from "../support/built.ts";
+import { TestClient } from "../support/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
 import { projectCases, typeCases } from "./project-cases.ts";
@@ -25,6 +26,14 @@ const isHere = currentRuntime() === "bun";
 
 /** With nothing in its reach that it could borrow. */
 const bare = { PATH: "/nonexistent", HOME: "/nonexistent", NODE_PATH: "" };
+
+async function toolsAt(
+  address: string,
+): Promise<{ tools: { name: string; description: string }[] }> {
+  const client = await TestClient.connect(fetch, { url: address });
+  const list = { jsonrpc: "2.0", id: client.nextId(), method: "tools/list" };
+  return (await (await client.post(list)).json()).result;
+}
 
 if (!isHere) {
   it.skip("the executable (SKIPPED on Deno: the suite on Bun tests the same file)");
@@ -61,6 +70,30 @@ if (!isHere) {
       program.signal("SIGTERM");
       assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
     });
+
+    it(
+      "says at its start what ships with it, and serves that, with a store and without",
+      function* () {
+        const folder = yield* useFolder();
+        for (const store of [[], ["--store", `sqlite:${join(folder, "calls.db")}`]]) {
+          const program = yield* useProgram(["serve", "--port", "0", ...store], {
+            start: builtExecutable(),
+            cwd: folder,
+            env: bare,
+          });
+          const [, count, address] = yield* until(
+            program.says(/serves (\d+) tools at (http:\S+\/mcp)[^]*Ctrl-C/),
+          );
+          const { tools } = yield* until(toolsAt(address!));
+          assert.equal(tools.length, Number(count));
+          for (const { name, description } of tools) {
+            assert.ok(program.stderr.includes(`  ${name} `), program.stderr);
+            assert.ok(program.stderr.includes(description.slice(0, 40)), program.stderr);
+          }
+        }
+      },
+      { within: 60_000 },
+    );
 
     it("writes nothing but the protocol to stdout", function* () {
       const program = yield* useProgram(["stdio", join(root, "tests/stdio/tools.ts")], {
