@@ -95,6 +95,15 @@ if (!isHere) {
       { within: 60_000 },
     );
 
+    it("leaves a port to the one that has it", function* () {
+      const options = { start: builtExecutable(), env: bare };
+      const first = yield* useProgram(["serve", "--port", "0"], options);
+      const [, port] = yield* until(first.says(/http:\S+:(\d+)\/mcp/));
+      const second = yield* runProgram(["serve", "--port", port!], options);
+      assert.equal(second.code, 1);
+      assert.match(second.stderr, /^Cannot serve at \S+: the port is taken; .+\n$/m);
+    });
+
     it("writes nothing but the protocol to stdout", function* () {
       const program = yield* useProgram(["stdio", join(root, "tests/stdio/tools.ts")], {
         start: builtExecutable(),

@@ -59,7 +59,19 @@ describe("parley call in a terminal", () => {
     terminal.type(KEYS.interrupt);
     yield* until(terminal.shows(/Stopped\./));
     assert.equal(yield* exitCode(terminal), 130);
+    // On a line of its own: the bar that stood there is gone.
+    // deno-lint-ignore no-control-regex
+    assert.match(terminal.program.stdout, /\r\x1b\[K(?:\x1b\[\d+m)*Stopped\./);
   });
+
+  inTerminal(
+    "says what is wrong with a command line on one line, and nothing after it",
+    function* () {
+      const terminal = yield* useTerminal(["call", "--nope"]);
+      assert.equal(yield* exitCode(terminal), 2);
+      assert.match(terminal.shown, /^Cannot use option "--nope": [^\r\n]+\r\n$/);
+    },
+  );
 
   inTerminal("lets the person answer for the model, in words and with data", function* () {
     const terminal = yield* useTerminal(["call", "advise", tools]);
