@@ -20,8 +20,10 @@ const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDepende
     const [, real = name, exact = version] = /^npm:(.+)@([^@]+)$/.exec(version) ?? [];
     return { name, real, version: exact };
   });
-const peers: Manifest = JSON.parse(readText("tests/peers/package.json"));
-const locks = ["deno.lock", "bun.lock", "tests/peers/bun.lock"];
+const peers: Manifest[] = ["tests", "bench"].map((at) =>
+  JSON.parse(readText(`${at}/peers/package.json`))
+);
+const locks = ["deno.lock", "bun.lock", "tests/peers/bun.lock", "bench/peers/bun.lock"];
 
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
@@ -32,6 +34,7 @@ describe("the tasks", () => {
       "compile",
       "dev",
       "parley",
+      "soak",
       "start",
       "test",
       "test:live",
@@ -62,7 +65,7 @@ describe("the versions", () => {
 
   it("of packages are exact, and stated in package.json alone", () => {
     for (const { name, version } of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
-    for (const version of Object.values(peers.dependencies)) {
+    for (const version of peers.flatMap(({ dependencies }) => Object.values(dependencies))) {
       assert.match(version, /^\d+\.\d+\.\d+/);
     }
     assert.equal(config.imports, undefined);

@@ -34,6 +34,24 @@ export async function startUser(target: Target): Promise<User> {
   return session;
 }
 
+/** Begins a flow and is gone, without a word: at once, or as soon as something came back. */
+export async function vanish(target: Target): Promise<void> {
+  const connection = await HttpConnection.open(target.port);
+  const client = target.era === "legacy"
+    ? new LegacyClient(connection, target)
+    : new ModernClient(connection, target);
+  await client.open();
+  const name = { call: "add", elicit: "ask", progress: "count" }[target.work];
+  const args = target.work === "call" ? { a: 1, b: 1 } : {};
+  const text = client.call(1, name, args, { progressToken: 1 });
+  await new Promise<void>((resolve) => {
+    // Whichever comes first; it may be that nothing comes before we go.
+    connection.request(text, () => resolve()).then(() => resolve(), () => resolve());
+    if (target.work !== "elicit") setTimeout(resolve);
+  });
+  client.close();
+}
+
 abstract class Client implements User {
   constructor(
     protected readonly connection: HttpConnection,
