@@ -20,13 +20,14 @@ const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDepende
     const [, real = name, exact = version] = /^npm:(.+)@([^@]+)$/.exec(version) ?? [];
     return { name, real, version: exact };
   });
-const besides: Manifest[] = ["tests/peers", "tests/bluesky-net"]
+const besides: Manifest[] = ["tests/peers", "tests/bluesky-net", "bench/peers"]
   .map((folder) => JSON.parse(readText(`${folder}/package.json`)));
 const locks = [
   "deno.lock",
   "bun.lock",
   "tests/peers/bun.lock",
   "tests/bluesky-net/package-lock.json",
+  "bench/peers/bun.lock",
 ];
 
 describe("the tasks", () => {
@@ -38,6 +39,7 @@ describe("the tasks", () => {
       "compile",
       "dev",
       "parley",
+      "soak",
       "start",
       "test",
       "test:live",
