@@ -30,6 +30,7 @@ export interface HandlerOptions extends CoreOptions, GuardOptions {
   readonly legacySse?: boolean;
 }
 
+/** How a server that is closed treats calls that are under way. */
 export interface CloseOptions {
   /**
    * Milliseconds that calls at work have to end by themselves; none unless told.
@@ -38,7 +39,9 @@ export interface CloseOptions {
   readonly grace?: number;
 }
 
+/** A server as the web platform knows it: a request comes in, a response goes out. */
 export interface McpHandler {
+  /** Answers every request, whatever it holds; it never throws. */
   fetch(request: Request): Promise<Response>;
   /** Ends every stream, halts every call, and waits until all have cleaned up. */
   close(options?: CloseOptions): Promise<void>;
@@ -122,10 +125,13 @@ export class Handler implements McpHandler {
   async #route(request: Request, path: string): Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
-      return refuse(404, `Cannot find "${path}": MCP is at ${this.#path}`);
+      return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
     }
     if (this.core.closing) {
-      return refuse(503, "Cannot serve the request: the server is shutting down");
+      return refuse(
+        503,
+        "Cannot serve the request: the server is shutting down; try again when it is back",
+      );
     }
     const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
     if (typeof principal !== "string") return principal;
@@ -148,15 +154,23 @@ export class Handler implements McpHandler {
         }
         break;
     }
-    return refuse(405, `Cannot ${request.method} here`, undefined, {
-      allow: "POST, GET, DELETE, OPTIONS",
-    });
+    return refuse(
+      405,
+      `Cannot ${request.method} here: the method or its session id is missing; POST each message`,
+      undefined,
+      {
+        allow: "POST, GET, DELETE, OPTIONS",
+      },
+    );
   }
 
   /** The parsed body, or why there is none. */
   async #body(request: Request, anyAccept: boolean): Promise<{ value: unknown } | Response> {
     if (!isType(request.headers.get("content-type"), "application/json")) {
-      return refuse(415, "Cannot read the body: its content type must be application/json");
+      return refuse(
+        415,
+        "Cannot read the body: its content type is another one; send application/json",
+      );
     }
     const accept = request.headers.get("accept");
     if (
@@ -164,7 +178,7 @@ export class Handler implements McpHandler {
     ) {
       return refuse(
         406,
-        "Cannot answer: the Accept header must list application/json and text/event-stream",
+        "Cannot answer: the Accept header takes too little; list application/json and text/event-stream",
       );
     }
     const { maxBody, bodyTime } = this.core.limits;
@@ -173,28 +187,39 @@ export class Handler implements McpHandler {
       case "too_large":
         return refuse(
           413,
-          `Cannot read the body: it is larger than ${maxBody} bytes`,
+          `Cannot read the body: it is larger than ${maxBody} bytes; send less`,
           undefined,
           GO,
         );
       case "too_slow":
-        return refuse(408, "Cannot read the body: it did not arrive in time", undefined, GO);
+        return refuse(
+          408,
+          "Cannot read the body: it did not arrive in time; send it again",
+          undefined,
+          GO,
+        );
       case "broken":
-        return refuse(400, "Cannot read the body: the connection broke");
+        return refuse(400, "Cannot read the body: the connection broke; send it again");
     }
     if (nestsDeeperThan(body.text, DEEPEST)) {
-      return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels`);
+      return refuse(
+        400,
+        `Cannot read the body: it nests deeper than ${DEEPEST} levels; flatten it`,
+      );
     }
     try {
       return { value: JSON.parse(body.text) };
     } catch {
-      return refuse(400, { code: PARSE_ERROR, message: "Cannot read the body: it is no JSON" });
+      return refuse(400, {
+        code: PARSE_ERROR,
+        message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
+      });
     }
   }
 
   #health(request: Request): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return refuse(405, "Cannot do that here");
+      return refuse(405, "Cannot do that here: this address only tells how the server is; GET it");
     }
     const closing = this.core.closing || this.core.draining;
     const status = closing ? 503 : 200;

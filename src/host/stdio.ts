@@ -9,7 +9,7 @@ import type { Connection } from "../handler/connection.ts";
 import { PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { type Line, LineCutter } from "./lines.ts";
 
-/** The two ends of a channel. */
+/** The two ends of a channel on which messages travel as lines, such as stdin and stdout. */
 export interface Stdio {
   readonly input: ReadableStream<Uint8Array>;
   /** Resolves when there is room for more; rejects when nobody reads any longer. */
@@ -40,7 +40,10 @@ export async function serveStdio(
   const take = (lines: Iterable<Line>) => {
     for (const line of lines) {
       if ("tooLong" in line) {
-        connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
+        connection.refuse(
+          PARSE_ERROR,
+          `Cannot read the line: it is longer than ${limit} bytes; send less`,
+        );
       } else if (line.text.trim() !== "") connection.receive(line.text);
     }
   };

@@ -1,6 +1,4 @@
 /**
- * All live sessions, and the finished ones that somebody may still want to read.
- *
  * R1  A session that nobody holds goes away: a finished one after its grace time,
  *     one that waits for answers after its time to live.
  * R2  Nothing here walks all sessions, except closing.
@@ -41,6 +39,7 @@ const IN_PROCESS: ClientInfo = {
   },
 };
 
+/** All live sessions of this process, and the finished ones that somebody may still want to read. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;

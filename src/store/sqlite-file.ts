@@ -103,7 +103,7 @@ export class SqliteFile {
   write<T>(run: () => T): Operation<T> {
     return action<T>((resolve, reject) => {
       if (this.#closed) {
-        reject(new StoreError(`Cannot write to "${this.path}": it is closed`));
+        reject(new StoreError(`Cannot write to "${this.path}": it is closed; open it again`));
         return () => {};
       }
       this.#jobs.push({
