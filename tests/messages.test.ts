@@ -15,6 +15,8 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   'Cannot finish "…": …': "why it ended is a message of its own, with its next step",
   "Cannot serve at …:…: …": "whyNot() has a next step for each reason",
   "Cannot serve the request: …": "the guard says what to allow",
+  'Cannot open the store "…": it could not be brought from format … to …, and is as it was: …':
+    "the reason is that of another message, with its next step",
   "Cannot ask the model: …": "src/sampling/failure.ts has a next step for each failure",
   "Cannot show this: …": "stands in a log in place of what cannot be shown; nothing is to be done",
 };

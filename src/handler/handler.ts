@@ -5,7 +5,7 @@
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
-import { readBody } from "./body.ts";
+import { type BodyOutcome, readBody } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
 import { accepts, Guard, type GuardOptions, isType, pathOf } from "./guard.ts";
@@ -86,12 +86,12 @@ export class Handler implements McpHandler {
     try {
       const path = pathOf(request.url);
       if (path === "/healthz") return this.#health(request);
-      const refusal = this.#guard.refuses(request);
+      const origin = request.headers.get("origin");
+      const refusal = this.#guard.refuses(request, origin);
       if (refusal) return refuse(403, `Cannot serve the request: ${refusal}`);
       const response = request.method === "OPTIONS"
         ? new Response(null, { status: 204 })
         : await this.#route(request, path);
-      const origin = request.headers.get("origin");
       return origin === null ? response : allowOrigin(response, origin, request.headers);
     } catch (error) {
       this.core.registry.report({
@@ -122,7 +122,8 @@ export class Handler implements McpHandler {
     this.#sse?.sessions.endAll("the server is shutting down");
   }
 
-  async #route(request: Request, path: string): Promise<Response> {
+  /** Waits only where there is something to wait for: most requests come through here. */
+  #route(request: Request, path: string): Response | Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
       return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
@@ -133,17 +134,21 @@ export class Handler implements McpHandler {
         "Cannot serve the request: the server is shutting down; try again when it is back",
       );
     }
-    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
-    if (typeof principal !== "string") return principal;
+    if (!this.#principal) return this.#serve(request, path, sse, ANONYMOUS);
+    return Promise.resolve(this.#principal(request)).then((principal) =>
+      typeof principal === "string" ? this.#serve(request, path, sse, principal) : principal
+    );
+  }
+
+  #serve(
+    request: Request,
+    path: string,
+    sse: LegacySse | undefined,
+    principal: string,
+  ): Response | Promise<Response> {
     switch (request.method) {
-      case "POST": {
-        const body = await this.#body(request, sse !== undefined);
-        if (body instanceof Response) return body;
-        if (sse) return sse.post(request, body.value, principal);
-        return isModern(request.headers, body.value)
-          ? await this.#modern.post(request, body.value, principal)
-          : await this.#legacy.post(request, body.value, principal);
-      }
+      case "POST":
+        return this.#post(request, sse, principal);
       case "GET":
         if (sse) return sse.get(path, principal);
         if (request.headers.has("mcp-session-id")) return this.#legacy.get(request, principal);
@@ -164,57 +169,40 @@ export class Handler implements McpHandler {
     );
   }
 
-  /** The parsed body, or why there is none. */
-  async #body(request: Request, anyAccept: boolean): Promise<{ value: unknown } | Response> {
-    if (!isType(request.headers.get("content-type"), "application/json")) {
+  async #post(
+    request: Request,
+    sse: LegacySse | undefined,
+    principal: string,
+  ): Promise<Response> {
+    const refusal = this.#unacceptable(request, sse !== undefined);
+    if (refusal) return refusal;
+    const { maxBody, bodyTime } = this.core.limits;
+    const read = await readBody(request, maxBody, bodyTime, this.core.deadlines);
+    const body = read.type === "text" ? parsed(read.text) : unread(read.type, maxBody);
+    if (body instanceof Response) return body;
+    if (sse) return sse.post(request, body.value, principal);
+    return isModern(request.headers, body.value)
+      ? await this.#modern.post(request, body.value, principal)
+      : await this.#legacy.post(request, body.value, principal);
+  }
+
+  /** What is wrong with the headers of a body, if anything. */
+  #unacceptable({ headers }: Request, anyAccept: boolean): Response | undefined {
+    if (!isType(headers.get("content-type"), "application/json")) {
       return refuse(
         415,
         "Cannot read the body: its content type is another one; send application/json",
       );
     }
-    const accept = request.headers.get("accept");
-    if (
-      !anyAccept && !(accepts(accept, "application/json") && accepts(accept, "text/event-stream"))
-    ) {
-      return refuse(
-        406,
-        "Cannot answer: the Accept header takes too little; list application/json and text/event-stream",
-      );
+    if (anyAccept) return undefined;
+    const accept = headers.get("accept");
+    if (accepts(accept, "application/json") && accepts(accept, "text/event-stream")) {
+      return undefined;
     }
-    const { maxBody, bodyTime } = this.core.limits;
-    const body = await readBody(request, maxBody, bodyTime, this.core.deadlines);
-    switch (body.type) {
-      case "too_large":
-        return refuse(
-          413,
-          `Cannot read the body: it is larger than ${maxBody} bytes; send less`,
-          undefined,
-          GO,
-        );
-      case "too_slow":
-        return refuse(
-          408,
-          "Cannot read the body: it did not arrive in time; send it again",
-          undefined,
-          GO,
-        );
-      case "broken":
-        return refuse(400, "Cannot read the body: the connection broke; send it again");
-    }
-    if (nestsDeeperThan(body.text, DEEPEST)) {
-      return refuse(
-        400,
-        `Cannot read the body: it nests deeper than ${DEEPEST} levels; flatten it`,
-      );
-    }
-    try {
-      return { value: JSON.parse(body.text) };
-    } catch {
-      return refuse(400, {
-        code: PARSE_ERROR,
-        message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
-      });
-    }
+    return refuse(
+      406,
+      "Cannot answer: the Accept header takes too little; list application/json and text/event-stream",
+    );
   }
 
   #health(request: Request): Response {
@@ -227,6 +215,42 @@ export class Handler implements McpHandler {
     return new Response(request.method === "HEAD" ? null : text, {
       status,
       headers: { "content-type": "application/json", "cache-control": "no-store" },
+    });
+  }
+}
+
+/** Why there is no body. */
+function unread(why: Exclude<BodyOutcome["type"], "text">, maxBody: number): Response {
+  switch (why) {
+    case "too_large":
+      return refuse(
+        413,
+        `Cannot read the body: it is larger than ${maxBody} bytes; send less`,
+        undefined,
+        GO,
+      );
+    case "too_slow":
+      return refuse(
+        408,
+        "Cannot read the body: it did not arrive in time; send it again",
+        undefined,
+        GO,
+      );
+    case "broken":
+      return refuse(400, "Cannot read the body: the connection broke; send it again");
+  }
+}
+
+function parsed(text: string): { readonly value: unknown } | Response {
+  if (nestsDeeperThan(text, DEEPEST)) {
+    return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels; flatten it`);
+  }
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return refuse(400, {
+      code: PARSE_ERROR,
+      message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
     });
   }
 }

@@ -10,8 +10,11 @@ export const EVENT_STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-export function json(text: string, headers: Record<string, string> = JSON_HEADERS): Response {
-  return new Response(text, { headers });
+/** Nearly every response is one of these, so what they share is made once. */
+const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
+
+export function json(text: string, headers?: Record<string, string>): Response {
+  return new Response(text, headers ? { headers } : JSON_RESPONSE);
 }
 
 export function accepted(): Response {

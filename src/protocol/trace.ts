@@ -2,7 +2,12 @@
 import type { JsonObject } from "../content.ts";
 import type { TraceContext } from "../events.ts";
 
+const NO_TRACE: TraceContext = {};
+
 export function traceIn({ traceparent, tracestate, baggage }: JsonObject): TraceContext {
+  if (traceparent === undefined && tracestate === undefined && baggage === undefined) {
+    return NO_TRACE;
+  }
   return {
     ...(typeof traceparent === "string" && { traceparent }),
     ...(typeof tracestate === "string" && { tracestate }),

@@ -11,6 +11,7 @@ const DEFAULT_MAX_DEPTH = 10;
 
 export class Branch implements Conversation {
   #counts: Map<string, number> | undefined;
+  #first: string | undefined;
 
   constructor(
     readonly path: string,
@@ -24,8 +25,14 @@ export class Branch implements Conversation {
   /** How many of this kind and key this branch has had. */
   count(kind: string, key: string): number {
     const name = `${kind}:${key}`;
-    const count = this.#counts?.get(name) ?? 0;
-    (this.#counts ??= new Map()).set(name, count + 1);
+    // Most branches do one thing, once, and need no map for that.
+    if (this.#first === undefined) {
+      this.#first = name;
+      return 0;
+    }
+    this.#counts ??= new Map([[this.#first, 1]]);
+    const count = this.#counts.get(name) ?? 0;
+    this.#counts.set(name, count + 1);
     return count;
   }
 

@@ -6,7 +6,7 @@
  */
 import { type Operation, race } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
-import { elicit, elicitUrl } from "../backchannel/elicit.ts";
+import { elicit, type ElicitForm, elicitUrl } from "../backchannel/elicit.ts";
 import { checkLimit } from "../backchannel/limit.ts";
 import { listRoots } from "../backchannel/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../backchannel/sample.ts";
@@ -145,24 +145,20 @@ export class ToolContext extends ServerContext
     options?: Partial<NarrowedElicitOptions>,
     // deno-lint-ignore no-explicit-any
   ): Operation<any> {
-    return operation(() => this.#elicit(key, ask, options));
+    return operation<ElicitResult<unknown, unknown> | ElicitTimeout>(() =>
+      elicit(this, this.#form(key), ask, options)
+    );
   }
 
-  *#elicit(
-    key: string,
-    ask: { message: string } & JsonObject,
-    options?: Partial<NarrowedElicitOptions>,
-  ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
+  #form(key: string): ElicitForm {
     const form = this.#tool.elicits.get(key);
-    if (!form) {
-      const known = [...this.#tool.elicits.keys()];
-      throw new TypeError(
-        `Cannot elicit "${key}": ${this.#tool.kind} "${this.#tool.name}" declares ${
-          known.length > 0 ? `only ${known.join(", ")}` : "no questions"
-        }; add it to .elicits()`,
-      );
-    }
-    return yield* elicit(this, form, ask, options);
+    if (form) return form;
+    const known = [...this.#tool.elicits.keys()];
+    throw new TypeError(
+      `Cannot elicit "${key}": ${this.#tool.kind} "${this.#tool.name}" declares ${
+        known.length > 0 ? `only ${known.join(", ")}` : "no questions"
+      }; add it to .elicits()`,
+    );
   }
 
   // deno-lint-ignore no-explicit-any

@@ -31,9 +31,14 @@ export class Deadlines {
     return this.#clock.now();
   }
 
-  /** Calls `fire` once when `ms` have passed, unless it is cancelled before. */
-  add(ms: number, fire: () => void): Deadline {
-    const entry = new Entry(this, this.#clock.now() + ms, fire);
+  /**
+   * Calls `fire` once when `ms` have passed, unless it is cancelled before. What it
+   * is about can be handed over, so that many deadlines may share one function.
+   */
+  add(ms: number, fire: () => void): Deadline;
+  add<T>(ms: number, fire: (about: T) => void, about: T): Deadline;
+  add(ms: number, fire: (about: unknown) => void, about?: unknown): Deadline {
+    const entry = new Entry(this, this.#clock.now() + ms, fire, about);
     // It would stand anywhere in the heap, and nothing behind it would ever fire.
     if (Number.isNaN(entry.at)) {
       throw new TypeError(`Cannot wait ${ms} ms: it is no number; give one`);
@@ -85,7 +90,7 @@ export class Deadlines {
     try {
       for (let first = this.#heap[0]; first && first.at <= now; first = this.#heap[0]) {
         this.remove(first);
-        first.fire();
+        first.fire(first.about);
       }
     } finally {
       this.#arm();
@@ -132,7 +137,8 @@ class Entry implements Deadline {
   constructor(
     readonly owner: Deadlines,
     readonly at: number,
-    readonly fire: () => void,
+    readonly fire: (about: unknown) => void,
+    readonly about: unknown,
   ) {}
   cancel(): void {
     this.owner.remove(this);

@@ -2,7 +2,15 @@
 import type { Operation } from "effection";
 import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import type { ClientInfo, EventBody, Place, ServerChange, TraceContext } from "../events.ts";
+import type {
+  CallResult,
+  ClientInfo,
+  EventBody,
+  Place,
+  RpcError,
+  ServerChange,
+  TraceContext,
+} from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { Deadlines } from "./deadlines.ts";
 
@@ -21,6 +29,12 @@ export interface SamplingSetup {
   /** `auto` unless told: the client if it can, except where that costs a round. */
   readonly answerer?: SampleAnswerer;
 }
+
+/** How a run ended. */
+export type RunOutcome =
+  | { readonly type: "result"; readonly result: CallResult }
+  | { readonly type: "error"; readonly error: RpcError }
+  | { readonly type: "halted" };
 
 export interface RunHost {
   readonly id: string;
@@ -50,6 +64,8 @@ export interface RunHost {
   /** When the call began, in milliseconds since the epoch. */
   readonly createdAt: number;
   report(fault: Fault): void;
+  /** Hears, once, how the run ended. */
+  runEnded(outcome: RunOutcome): void;
 }
 
 /** What is done once, also if the tool is run again. */

@@ -6,23 +6,17 @@
 import type { Operation, Scope } from "effection";
 import { checkJson } from "../backchannel/json.ts";
 import { McpToolTimeoutError, ProtocolError, SessionHalted, ToolError } from "../errors.ts";
-import type { CallResult, RpcError } from "../events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";
 import type { Definition, ToolBody } from "../tool/types.ts";
 import { ServerContext, ToolContext } from "./context.ts";
 import type { Deadline } from "./deadlines.ts";
 import { phaseBranch } from "./branch.ts";
-import type { RunHost } from "./run-host.ts";
-import { Strand, type StrandOutcome } from "./strand.ts";
+import type { RunHost, RunOutcome } from "./run-host.ts";
+import { StrandBase, type StrandOutcome } from "./strand.ts";
 
 /** JSON-RPC's code for it; where there is no `isError`, the caller is told so. */
 const INVALID_PARAMS = -32602;
-
-export type RunOutcome =
-  | { readonly type: "result"; readonly result: CallResult }
-  | { readonly type: "error"; readonly error: RpcError }
-  | { readonly type: "halted" };
 
 export interface Run {
   /** Runs the tool up to its first wait. */
@@ -37,36 +31,74 @@ export interface Run {
  * Makes a run, which is not started yet, so that whoever has it can halt it from
  * the first step on. The outcome may be reported before this or `start` returns.
  */
-export function runTool(
-  tool: Definition,
-  args: unknown,
-  host: RunHost,
-  home: Scope,
-  ended: (outcome: RunOutcome) => void,
-): Run {
+export function runTool(tool: Definition, args: unknown, host: RunHost, home: Scope): Run {
   const params = tool.parameters.parse(args ?? {});
-  if (!params.ok) {
-    // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
-    if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
-      host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
-    }
-    const problem = describeIssues(params.issues);
-    ended(
-      refusal(
-        tool,
-        `Cannot call ${tool.kind} "${tool.name}": ${problem}; call it again with arguments that fit`,
-        INVALID_PARAMS,
-      ),
-    );
-    return NOTHING_TO_RUN;
+  if (params.ok) return new ToolRun(tool, params.value, host, home);
+  // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
+  if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
+    host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
   }
-  const { timeout } = tool.limits;
-  let timer: Deadline | undefined;
-  let timedOut = false;
-  let over = false;
-  const strand = new Strand(home, () => bodyOf(tool.body, params.value, host, tool), (outcome) => {
-    over = true;
-    timer?.cancel();
+  const problem = describeIssues(params.issues);
+  host.runEnded(
+    refusal(
+      tool,
+      `Cannot call ${tool.kind} "${tool.name}": ${problem}; call it again with arguments that fit`,
+      INVALID_PARAMS,
+    ),
+  );
+  return NOTHING_TO_RUN;
+}
+
+/** A strand of its own kind rather than a handful of functions: each parked call keeps one. */
+class ToolRun extends StrandBase<unknown> implements Run {
+  readonly #tool: Definition;
+  readonly #host: RunHost;
+  #params: unknown;
+  #timer: Deadline | undefined;
+  #timedOut = false;
+  #over = false;
+
+  constructor(tool: Definition, params: unknown, host: RunHost, home: Scope) {
+    super(home);
+    this.#tool = tool;
+    this.#params = params;
+    this.#host = host;
+    this.prepare();
+  }
+
+  override start(): void {
+    super.start();
+    const { timeout } = this.#tool.limits;
+    // Only a tool that waits can run out of time.
+    if (timeout === undefined || this.#over) return;
+    const host = this.#host;
+    // A run that is taken up again has used some of its time before.
+    const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
+    this.#timer = host.deadlines.add(left, () => {
+      // One that is being halted already ends for that reason, however long it takes.
+      if (host.halting) return;
+      this.#timedOut = true;
+      this.halt();
+    });
+  }
+
+  override halt(): void {
+    this.#host.halting = true;
+    super.halt();
+  }
+
+  protected body(): Operation<unknown> {
+    const params = this.#params;
+    // The generator has them from here on.
+    this.#params = undefined;
+    return bodyOf(this.#tool.body, params, this.#host, this.#tool);
+  }
+
+  protected ended(outcome: StrandOutcome<unknown>): void {
+    const tool = this.#tool;
+    const host = this.#host;
+    this.#over = true;
+    this.#timer?.cancel();
     // One that asked on after a `yield*` in its `finally` was refused, and that is no fault.
     if (
       outcome.type === "halted" && outcome.error !== undefined &&
@@ -74,32 +106,10 @@ export function runTool(
     ) {
       host.report(faultOf("its finally block threw", tool, host, outcome.error));
     }
-    ended(timedOut ? tooLate(tool, timeout!) : outcomeOf(tool, host, outcome));
-  });
-  const halt = () => {
-    host.halting = true;
-    strand.halt();
-  };
-  const start = () => {
-    strand.start();
-    // Only a tool that waits can run out of time.
-    if (timeout === undefined || over) return;
-    // A run that is taken up again has used some of its time before.
-    const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
-    timer = host.deadlines.add(left, () => {
-      // One that is being halted already ends for that reason, however long it takes.
-      if (host.halting) return;
-      timedOut = true;
-      halt();
-    });
-  };
-  return {
-    start,
-    halt,
-    get light() {
-      return strand.light;
-    },
-  };
+    host.runEnded(
+      this.#timedOut ? tooLate(tool, tool.limits.timeout!) : outcomeOf(tool, host, outcome),
+    );
+  }
 }
 
 const NOTHING_TO_RUN: Run = { start() {}, halt() {}, light: true };

@@ -59,9 +59,9 @@ const standIn: object = new Proxy({}, {
   has: needsTask,
 });
 
-export class Strand<T> {
+/** A strand whose kind knows by itself what to run, and whom to tell of the end. */
+export abstract class StrandBase<T> {
   readonly #home: Scope;
-  readonly #ended: (outcome: StrandOutcome<T>) => void;
   #steps: Steps | undefined;
   #phase = Phase.running;
   /** True while the generator, or an effect it yielded, is on the stack. */
@@ -78,15 +78,20 @@ export class Strand<T> {
   /** What a `finally` block threw while the task was being halted. */
   #spoilt: { readonly error: unknown } | undefined;
 
-  constructor(
-    home: Scope,
-    body: () => Operation<T>,
-    ended: (outcome: StrandOutcome<T>) => void,
-  ) {
+  constructor(home: Scope) {
     this.#home = home;
-    this.#ended = ended;
+  }
+
+  /** What is to be run. */
+  protected abstract body(): Operation<T>;
+
+  /** How it ended. */
+  protected abstract ended(outcome: StrandOutcome<T>): void;
+
+  /** To be called once, before it is started. It may end here already. */
+  protected prepare(): void {
     try {
-      this.#steps = body()[Symbol.iterator]() as Steps;
+      this.#steps = this.body()[Symbol.iterator]() as Steps;
     } catch (error) {
       this.#end(Step.throw, error);
     }
@@ -286,9 +291,34 @@ export class Strand<T> {
     this.#stepping = false;
     this.#steps = undefined;
     this.#exit = undefined;
-    if (halted) this.#ended(step === Step.throw ? { type: "halted", error: value } : HALTED);
-    else if (step === Step.throw) this.#ended({ type: "threw", error: value });
-    else this.#ended({ type: "returned", value: value as T });
+    if (halted) this.ended(step === Step.throw ? { type: "halted", error: value } : HALTED);
+    else if (step === Step.throw) this.ended({ type: "threw", error: value });
+    else this.ended({ type: "returned", value: value as T });
+  }
+}
+
+/** A strand of anything. */
+export class Strand<T> extends StrandBase<T> {
+  readonly #body: () => Operation<T>;
+  readonly #ended: (outcome: StrandOutcome<T>) => void;
+
+  constructor(
+    home: Scope,
+    body: () => Operation<T>,
+    ended: (outcome: StrandOutcome<T>) => void,
+  ) {
+    super(home);
+    this.#body = body;
+    this.#ended = ended;
+    this.prepare();
+  }
+
+  protected body(): Operation<T> {
+    return this.#body();
+  }
+
+  protected ended(outcome: StrandOutcome<T>): void {
+    this.#ended(outcome);
   }
 }
 

@@ -10,7 +10,6 @@ import type { ClientInfo } from "../events.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
-import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { type CarriedRecord, hasComeAsFar } from "./carried.ts";
@@ -18,6 +17,9 @@ import { Journal } from "./journal.ts";
 import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import { Waker } from "./waker.ts";
+
+/** A record outlasts the state that leads to it: one is written before the other is made. */
+const SLACK = 60_000;
 
 /** Finds what a session was a run of. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
@@ -44,6 +46,10 @@ export interface DurabilityHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly store: ToolSessionStore;
+  /** Whether what is in the store outlasts this registry. */
+  readonly outlasts: boolean;
+  /** How many may have left for a store that does not. */
+  readonly mostResting: number;
   /** What else is to forget things from time to time. */
   readonly sweep: readonly Sweepable[];
   readonly definitionOf: FindDefinition;
@@ -58,8 +64,8 @@ export interface DurabilityHome {
   report(fault: Fault): void;
   /** Takes in a session that has its record, and starts it, unless something is against it. */
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
-  /** Until when a session that is left alone is kept. */
-  expiresAt(session: LiveToolSession): number;
+  /** How long a session that is left alone is kept. */
+  timeToLive(): number;
 }
 
 /** A call that its client goes on with, and carries the record of. */
@@ -83,10 +89,13 @@ export class Durability {
   readonly #sweeper: Sweeper;
   /** Sessions that the store is about to forget. */
   #deletions = 0;
+  /** Those that have left for a store that is memory too, and so must be bounded; oldest first. */
+  readonly #resting: Set<string> | undefined;
 
   constructor(home: DurabilityHome) {
     this.#home = home;
     const { scope, deadlines, store } = home;
+    if (!home.outlasts) this.#resting = new Set();
     this.#waker = new Waker({
       deadlines,
       hasRoom: () => home.hasRoom(),
@@ -97,7 +106,7 @@ export class Durability {
     this.#sweeper = new Sweeper({
       scope,
       deadlines,
-      isWorthwhile: () => !(store instanceof InMemoryToolSessionStore) || store.size > 0,
+      isWorthwhile: () => home.outlasts || this.#resting!.size > 0,
       failed: (error) => this.#fault("old sessions could not be forgotten", error),
     }, [store, ...home.sweep]);
   }
@@ -128,7 +137,7 @@ export class Durability {
   update(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     journal?.update({
-      expiresAt: this.#home.expiresAt(session),
+      expiresAt: this.#expiresAt(session),
       meta: metaOf(session) as never,
     });
   }
@@ -154,7 +163,6 @@ export class Durability {
       new Promise<void>((resolve) => this.#left.set(session.id, resolve)),
     );
     session.suspend();
-    this.#sweeper.start();
     // What is due already is due once it has left.
     if (wakeAt !== null) this.#waker.expect(Math.max(wakeAt, this.#home.deadlines.now() + 1));
   }
@@ -164,9 +172,21 @@ export class Durability {
     const { id } = session;
     this.#whenWritten(id, () => {
       this.#release(id);
+      this.#rest(session);
       then();
       this.#home.settled();
     });
+  }
+
+  #rest(session: LiveToolSession): void {
+    const resting = this.#resting;
+    if (!resting || session.carried) return;
+    resting.add(session.id);
+    this.#sweeper.start();
+    if (resting.size <= this.#home.mostResting) return;
+    const [oldest] = resting;
+    resting.delete(oldest!);
+    this.#delete(oldest!, session.toolName);
   }
 
   /** It has ended for good; its journal is not needed any more once all is written. */
@@ -180,6 +200,10 @@ export class Durability {
 
   /** Nobody will come back for it. */
   forget({ id, toolName }: LiveToolSession): void {
+    this.#delete(id, toolName);
+  }
+
+  #delete(id: string, toolName: string): void {
     this.#deletions++;
     this.#run(() => this.#home.store.delete(id))
       .catch((error) => {
@@ -252,6 +276,7 @@ export class Durability {
   *#take(id: string): Operation<LiveToolSession | undefined> {
     const { store, definitionOf, make } = this.#home;
     const entry = yield* store.get(id);
+    this.#resting?.delete(id);
     if (!entry) return undefined;
     const meta = entry.meta as unknown as KeptMeta;
     const { kind, principal, client, keepUntil, taskSince, attended = false } = meta;
@@ -280,7 +305,7 @@ export class Durability {
       createdAt,
       epoch,
       toolVersion: tool.durable!.version,
-      expiresAt: this.#home.expiresAt(session),
+      expiresAt: this.#expiresAt(session),
       meta: metaOf(session) as never,
     };
   }
@@ -290,10 +315,15 @@ export class Durability {
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => session.log.recorded(lsn),
       failed: (error) => session.storeFailed(error),
-      standing: () => ({ expiresAt: this.#home.expiresAt(session), wakeAt: session.wakeAt }),
+      standing: () => ({ expiresAt: this.#expiresAt(session), wakeAt: session.wakeAt }),
     }, written);
     this.#journals.set(session.id, journal);
     session.log.keepIn(journal);
+  }
+
+  #expiresAt({ keepUntil }: LiveToolSession): number {
+    const { deadlines, timeToLive } = this.#home;
+    return Math.max(keepUntil, deadlines.now() + timeToLive() + SLACK);
   }
 
   #run<T>(operation: () => Operation<T>): Promise<T> {

@@ -1,6 +1,6 @@
 /** How a run's end is put on record, and what its session is then. */
 import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
-import type { RunOutcome } from "../runtime/run-tool.ts";
+import type { RunOutcome } from "../runtime/run-host.ts";
 
 export interface Ending {
   readonly event: EventBody;
@@ -36,4 +36,17 @@ export function faulted(message: string): Ending {
 
 function failedWith(error: RpcError): Ending {
   return { event: { type: "error", error }, outcome: { status: "failed", error } };
+}
+
+/** How a session ended whose last event this is, if it has. */
+export function outcomeIn(last: EventBody): ToolSessionOutcome | undefined {
+  switch (last.type) {
+    case "result":
+      return { status: "completed", result: last.result };
+    case "error":
+      return { status: "failed", error: last.error };
+    case "cancelled":
+      return { status: "cancelled", reason: last.reason };
+  }
+  return undefined;
 }

@@ -25,12 +25,14 @@ export interface LogLimits {
 }
 
 export class EventLog {
-  readonly #sessionId: string;
+  readonly #session: { readonly id: string } | string;
   readonly #limits: LogLimits;
   #events: ToolSessionEvent[] = [];
   /** How many of `#events`, from the front, are no longer kept. */
   #dropped = 0;
   #bytes = 0;
+  /** The final event, as long as nobody has asked how much it weighs. */
+  #unweighed: ToolSessionEvent | undefined;
   #last = 0;
   #visible = 0;
   #closed = false;
@@ -38,9 +40,14 @@ export class EventLog {
   #watchers: Set<() => void> | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
-  constructor(sessionId: string, limits: LogLimits) {
-    this.#sessionId = sessionId;
+  /** Whose log it is: a session has an id of its own only once somebody asks for it. */
+  constructor(session: { readonly id: string } | string, limits: LogLimits) {
+    this.#session = session;
     this.#limits = limits;
+  }
+
+  get #sessionId(): string {
+    return typeof this.#session === "string" ? this.#session : this.#session.id;
   }
 
   /** Goes on after events that an earlier run has left. */
@@ -58,6 +65,10 @@ export class EventLog {
 
   /** Roughly how much memory the kept events take. */
   get bytes(): number {
+    if (this.#unweighed) {
+      this.#bytes += weigh(this.#unweighed);
+      this.#unweighed = undefined;
+    }
     return this.#bytes;
   }
 
@@ -80,9 +91,12 @@ export class EventLog {
   append(body: EventBody, then?: () => void): void {
     if (this.#closed) return;
     const event = { ...body, lsn: this.#last + 1 } as ToolSessionEvent;
-    this.#bytes += weigh(event);
+    const final = isFinal(body);
+    // Most logs hold nothing else, and then nobody ever asks.
+    if (final) this.#unweighed = event;
+    else this.#bytes += weigh(event);
     this.#last++;
-    this.#closed = isFinal(body);
+    this.#closed = final;
     this.#events.push(event);
     if (this.#journal) {
       if (then) (this.#recorded ??= []).push({ lsn: event.lsn, then });
@@ -122,7 +136,7 @@ export class EventLog {
     this.#closed = false;
     for (const { lost } of waiting ?? []) lost?.();
     while (this.#last > this.#visible) {
-      this.#bytes -= weigh(this.#events.pop());
+      this.#bytes = this.bytes - weigh(this.#events.pop());
       this.#last--;
     }
   }
@@ -201,7 +215,7 @@ export class EventLog {
     const { maxEvents, maxBytes } = this.#limits;
     let kept = this.#events.length - this.#dropped;
     // The last event always stays: it may be the result.
-    while (kept > 1 && (kept > maxEvents || this.#bytes > maxBytes)) {
+    while (kept > 1 && (kept > maxEvents || this.bytes > maxBytes)) {
       const event = this.#events[this.#dropped]!;
       if (event.lsn >= this.#visible) break;
       this.#bytes -= weigh(event);

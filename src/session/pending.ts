@@ -5,7 +5,7 @@ import type { Deadline } from "../runtime/deadlines.ts";
 
 export interface OpenRequest {
   readonly request: ToolSessionRequest;
-  readonly resolve: (reply: Reply) => void;
+  resolve(reply: Reply): void;
   deadline?: Deadline;
   /** It is recorded, and may be shown. */
   put?: boolean;

@@ -6,7 +6,7 @@
  * Q3  The first answer counts. Later ones change nothing, and whoever sent them is told.
  * Q4  A question that was put before, in a run that has to be run again, is not put again.
  */
-import { action, type Operation } from "effection";
+import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import { mask } from "../backchannel/mask.ts";
 import type { JsonObject } from "../content.ts";
@@ -19,7 +19,7 @@ import type {
   ToolSessionRequest,
   WithdrawalReason,
 } from "../events.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
+import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import { sameAnswer } from "./answers.ts";
 import type { EventLog } from "./event-log.ts";
 import { type OpenRequest, Pending } from "./pending.ts";
@@ -94,30 +94,34 @@ export class Questions {
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    return action<Reply>((resolve, reject) => {
-      const home = this.#home;
-      if (home.halting) {
-        reject(new SessionHalted(home.id, `ask "${question.key}"`));
-        return () => {};
-      }
-      const before = home.replay?.take(question.place);
-      if (before && "asked" in before) {
-        home.diverged(before);
-        return () => {};
-      }
-      if (before?.outcome) {
-        const { lsn, recorded } = before.outcome;
-        return home.replay!.await({ lsn }, () => {
-          try {
-            resolve(this.#replyOf(before, recorded));
-          } catch (error) {
-            reject(error as Error);
-          }
-        });
-      }
-      if (before?.withdrawn) return () => {};
-      return this.#put(question, before, timeout, resolve);
-    });
+    return new Asking(this, question, timeout) as unknown as Operation<Reply>;
+  }
+
+  /** For `Asking`: puts the question, or finds what became of it. */
+  enter(asking: Asking): () => void {
+    const home = this.#home;
+    const { question } = asking;
+    if (home.halting) {
+      asking.reject(new SessionHalted(home.id, `ask "${question.key}"`));
+      return nothing;
+    }
+    const before = home.replay?.take(question.place);
+    if (before && "asked" in before) {
+      home.diverged(before);
+      return nothing;
+    }
+    if (before?.outcome) {
+      const { lsn, recorded } = before.outcome;
+      return home.replay!.await({ lsn }, () => {
+        try {
+          asking.resolve(this.#replyOf(before, recorded));
+        } catch (error) {
+          asking.reject(error);
+        }
+      });
+    }
+    if (before?.withdrawn) return nothing;
+    return this.#put(asking, before);
   }
 
   /**
@@ -152,35 +156,31 @@ export class Questions {
   }
 
   /** Puts a question, or takes up one that was put before. */
-  #put(
-    question: PlacedQuestion,
-    before: Step | undefined,
-    timeout: number | undefined,
-    resolve: (reply: Reply) => void,
-  ): () => void {
+  #put(asking: Asking, before: Step | undefined): () => void {
     const { id, log, deadlines, replay } = this.#home;
+    const { question, timeout } = asking;
     const pending = this.#pending ??= new Pending(replay?.lastSeq, replay?.names);
     const expiresAt = before?.request
       ? before.request.expiresAt
       : timeout === undefined
       ? undefined
       : deadlines.now() + timeout;
-    const request = before?.request ?? pending.number(id, question, expiresAt);
+    const request = asking.request = before?.request ?? pending.number(id, question, expiresAt);
     const preset = before ? undefined : this.presets?.get(request.name);
     // Whoever hears of the question must not think that it waits.
-    const open: OpenRequest = { request, resolve, answered: preset !== undefined };
+    asking.answered = preset !== undefined;
     if (expiresAt !== undefined) {
-      open.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
-        this.#withdraw(request.id, "timeout", () => resolve({ type: "timeout" }));
+      asking.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
+        this.#withdraw(request.id, "timeout", () => asking.resolve({ type: "timeout" }));
       });
     }
-    pending.open.set(request.id, open);
-    if (before) open.put = true;
-    else log.append(request, () => open.put = true);
+    pending.open.set(request.id, asking);
+    if (before) asking.put = true;
+    else log.append(request, () => asking.put = true);
     this.#home.changed();
     if (preset !== undefined) {
       this.presets!.delete(request.name);
-      open.answered = false;
+      asking.answered = false;
       this.respond([{ requestId: request.id, response: preset }], false);
     }
     return () => this.#withdraw(request.id, "halted");
@@ -261,6 +261,74 @@ export class Questions {
     this.#home.changed();
   }
 }
+
+type Settle = (result: { ok: true; value: Reply } | { ok: false; error: unknown }) => void;
+
+/**
+ * One question: the operation that asks it, the one effect of that operation, and
+ * what stands among the open questions, all in one object. Every parked call keeps
+ * one, and an `action` would be a dozen.
+ */
+class Asking implements OpenRequest {
+  request!: ToolSessionRequest;
+  deadline?: Deadline;
+  put = false;
+  answered = false;
+  #settle: Settle | undefined;
+  #stage: "fresh" | "begun" | "entered" = "fresh";
+
+  constructor(
+    readonly questions: Questions,
+    readonly question: PlacedQuestion,
+    readonly timeout: number | undefined,
+  ) {}
+
+  get description(): string {
+    return `ask "${this.question.key}"`;
+  }
+
+  [Symbol.iterator](): Asking {
+    if (this.#stage !== "fresh") {
+      return new Asking(this.questions, this.question, this.timeout)[Symbol.iterator]();
+    }
+    this.#stage = "begun";
+    return this;
+  }
+
+  next(reply?: Reply): IteratorResult<Asking, Reply> {
+    if (this.#stage === "entered") return { done: true, value: reply! };
+    this.#stage = "entered";
+    return { done: false, value: this };
+  }
+
+  throw(error: unknown): never {
+    throw error;
+  }
+
+  /** Effection's way to perform an effect, and to leave it. */
+  enter(settle: Settle): (left: (result: { ok: boolean; error?: unknown }) => void) => void {
+    this.#settle = settle;
+    const leave = this.questions.enter(this);
+    return (left) => {
+      try {
+        leave();
+      } catch (error) {
+        return left({ ok: false, error });
+      }
+      left({ ok: true });
+    };
+  }
+
+  resolve(reply: Reply): void {
+    this.#settle!({ ok: true, value: reply });
+  }
+
+  reject(error: unknown): void {
+    this.#settle!({ ok: false, error });
+  }
+}
+
+const nothing = () => {};
 
 function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&

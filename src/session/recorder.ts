@@ -5,7 +5,7 @@
  */
 import { action, type Operation, suspend } from "effection";
 import { ProtocolError, SessionHalted, ToolError } from "../errors.ts";
-import type { FactEvent, Place } from "../events.ts";
+import type { BegunEvent, FactEvent, Place } from "../events.ts";
 import { deadline } from "../runtime/deadline-operation.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import type { EventLog } from "./event-log.ts";
@@ -26,6 +26,8 @@ export interface RecorderHome {
 
 export class Recorder {
   readonly #home: RecorderHome;
+  /** Values that the tool has, and the record has not. */
+  #unrecorded = 0;
   /** The step whose body is on the stack. */
   #inside: string | undefined;
   /** When each sleep that it is in is over. */
@@ -52,7 +54,7 @@ export class Recorder {
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return (yield* this.#outcome(before)) as T;
-    if (!before) home.log.append({ type: "begun", place });
+    if (!before) yield* this.#begin(place);
     let outcome: FactEvent["outcome"];
     let thrown: unknown;
     try {
@@ -81,7 +83,11 @@ export class Recorder {
       return (yield* this.#outcome(before)) as T;
     }
     const value = make();
-    if (!home.halting) home.log.append({ type: "fact", place, outcome: { ok: true, value } });
+    if (home.halting) return value;
+    this.#unrecorded++;
+    home.log.append({ type: "fact", place, outcome: { ok: true, value } }, () => {
+      this.#unrecorded--;
+    });
     return value;
   }
 
@@ -108,6 +114,16 @@ export class Recorder {
     this.#refuseWhileHalting(place);
     home.changed();
     yield* this.#commit({ type: "fact", place, outcome: { ok: true } });
+  }
+
+  /**
+   * What is done with a value cannot be taken back, and after a restart it would be
+   * done with another one, unless that value is on record before.
+   */
+  *#begin(place: Place): Operation<void> {
+    if (this.#unrecorded === 0) return void this.#home.log.append({ type: "begun", place });
+    yield* this.#commit({ type: "begun", place });
+    this.#refuseWhileHalting(place);
   }
 
   /**
@@ -164,7 +180,7 @@ export class Recorder {
     return valueOf(step);
   }
 
-  #commit(fact: FactEvent): Operation<void> {
+  #commit(fact: FactEvent | BegunEvent): Operation<void> {
     return action<void>((resolve) => {
       this.#home.log.append(fact, resolve);
       return () => {};

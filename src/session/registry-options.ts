@@ -1,4 +1,4 @@
-/** How a registry is set up. Times are milliseconds. */
+/** How a registry is set up, and what it does where it is not told. Times are milliseconds. */
 import type { ServerChange } from "../events.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
@@ -6,6 +6,9 @@ import type { ToolSessionStore } from "../store/types.ts";
 import type { FindDefinition } from "./durability.ts";
 import type { Sealer } from "./sealer.ts";
 import type { Sweepable } from "./sweeper.ts";
+import type { LogLimits } from "./event-log.ts";
+import type { FinishedLimits } from "./finished.ts";
+import type { LiveLimits } from "./live.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 
@@ -30,7 +33,7 @@ export interface RegistryOptions {
   readonly maxEvents?: number;
   /** Bytes of events kept for each call, roughly; 4 MiB. */
   readonly maxBytes?: number;
-  /** Milliseconds that a durable call is kept while nobody comes back to it; one week. */
+  /** Milliseconds that a durable call is kept while nobody comes back to it; with a store one week. */
   readonly durableTimeToLive?: number;
   /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
   readonly passivateAfter?: number;
@@ -53,4 +56,24 @@ export interface RegistryOptions {
   readonly announce?: (change: ServerChange) => void;
   /** Hears of every call that has ended, for a log or a count. */
   readonly onCall?: (call: EndedCall) => void;
+}
+
+/** How much is kept, in each place where something is. */
+export function limitsOf(options: RegistryOptions): {
+  readonly log: LogLimits;
+  readonly live: LiveLimits;
+  readonly finished: FinishedLimits;
+} {
+  const max = options.maxSessions ?? 10_000;
+  return {
+    log: {
+      maxEvents: options.maxEvents ?? 1_000,
+      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
+    },
+    live: { max, maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10) },
+    finished: {
+      max: options.maxFinished ?? max,
+      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
+    },
+  };
 }

@@ -15,29 +15,18 @@ import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { CarriedRecord } from "./carried.ts";
 import type { LogLimits } from "./event-log.ts";
+import { Expiry } from "./expiry.ts";
 import { reporter } from "./faults.ts";
 import { FinishedSessions } from "./finished.ts";
+import { IN_PROCESS } from "./in-process.ts";
 import { LiveSessions } from "./live.ts";
 import { type CarriedCall, Durability } from "./durability.ts";
-import type { RegistryOptions } from "./registry-options.ts";
+import { limitsOf, type RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { tellEnded } from "./ended-call.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
 import { LiveToolSession } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
-
-const PASSIVATE_AFTER = 60_000;
-/** A record outlasts the state that leads to it: one is written before the other is made. */
-const SLACK = 60_000;
-
-/** A caller who says nothing about itself is part of this program, and can answer anything. */
-const IN_PROCESS: ClientInfo = {
-  capabilities: {
-    elicitation: { form: {}, url: {} },
-    sampling: { tools: {} },
-    roots: {},
-  },
-};
 
 /** All live sessions of this process, and the finished ones that somebody may still want to read. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
@@ -53,6 +42,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #durability: Durability;
   readonly #live: LiveSessions;
   readonly #finished: FinishedSessions;
+  readonly #expiry: Expiry;
+  /** The call that is in its first step, until anybody looks for it. */
+  #starting: LiveToolSession | undefined;
   #closed = false;
   #draining = false;
   #closing: Promise<void> | undefined;
@@ -67,28 +59,21 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#options = options;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
-    this.logLimits = {
-      maxEvents: options.maxEvents ?? 1_000,
-      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
-    };
-    const max = options.maxSessions ?? 10_000;
-    this.#live = new LiveSessions({
-      max,
-      maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10),
-    });
-    this.#finished = new FinishedSessions({
-      max: options.maxFinished ?? max,
-      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
-    });
+    const { log, live, finished } = limitsOf(options);
+    this.logLimits = log;
+    this.#live = new LiveSessions(live);
+    this.#finished = new FinishedSessions(finished);
     this.sealer = options.sealer ?? new Sealer();
     this.#durability = new Durability({
       scope,
       deadlines: this.deadlines,
       store: options.store ?? new InMemoryToolSessionStore(),
+      outlasts: options.store !== undefined,
+      mostResting: live.max,
       sweep: options.sweep ?? [],
       definitionOf: options.find ?? (() => undefined),
       find: (id) => this.find(id),
-      hasRoom: () => this.#live.size < max,
+      hasRoom: () => this.#live.size < live.max,
       make: (...parts) => this.#revived(...parts),
       enter: (...parts) => this.#enter(...parts),
       wake: async (id) => {
@@ -97,8 +82,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       },
       settled: () => this.#empty && this.#emptied?.(),
       report: (fault) => this.report(fault),
-      expiresAt: (session) =>
-        Math.max(session.keepUntil, this.deadlines.now() + this.durableTimeToLive + SLACK),
+      timeToLive: () => this.durableTimeToLive,
+    });
+    this.#expiry = new Expiry({
+      deadlines: this.deadlines,
+      finished: this.#finished,
+      options,
+      timeToLive: this.timeToLive,
+      isClosed: () => this.#closed,
+      suspend: (session) => this.suspend(session),
+      forget: (session) => this.#durability.forget(session),
     });
     this.report = reporter(options.report);
     this.announce = options.announce ?? (() => {});
@@ -111,7 +104,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** How long a durable session that nobody comes back to is kept. */
   get durableTimeToLive(): number {
-    return this.#options.durableTimeToLive ?? 7 * 24 * 3_600_000;
+    const { durableTimeToLive, store } = this.#options;
+    return durableTimeToLive ?? (store ? 7 * 24 * 3_600_000 : this.timeToLive);
   }
 
   /** How long the state that is handed to a client is good for. */
@@ -121,6 +115,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** How many calls are alive, and how many finished ones are kept. */
   get counts(): { live: number; finished: number; deadlines: number } {
+    this.#listStarting();
     return {
       live: this.#live.size,
       finished: this.#finished.size,
@@ -143,21 +138,64 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     options: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
+    const session = this.openFleeting(tool, params, options, owner);
+    this.keep(session);
+    return session;
+  }
+
+  /**
+   * `open`, for callers that read at once what a call has to say that ends at once,
+   * as most do. Nobody else will find such a call, unless they `keep` it.
+   */
+  openFleeting(
+    tool: Definition,
+    params: unknown,
+    options: ToolSessionOptions = {},
+    owner?: SessionOwner,
+  ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosed();
+    this.#listStarting();
     const { client = IN_PROCESS, principal = "", answers, trace } = options;
     const { attended = false, carried = false, taskSince } = options;
     this.#live.checkRoom(principal);
-    const session = new LiveToolSession(this, crypto.randomUUID(), tool, client, principal);
+    const session = new LiveToolSession(this, undefined, tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
     session.attended = attended;
     session.carried = carried;
     session.taskSince = taskSince;
     session.owner = owner;
-    this.#live.add(session);
-    if (session.durable && !carried) this.#durability.keep(session, params);
+    this.#starting = session;
+    if (session.durable) {
+      this.#listStarting();
+      if (!carried) this.#durability.keep(session, params);
+    }
     session.start(params);
+    if (!session.outcome) this.#list(session);
+    if (this.#starting === session) this.#starting = undefined;
     return session;
+  }
+
+  /** Keeps a call that has ended at once for those who come back to it. */
+  keep(session: LiveToolSession): void {
+    if (!session.outcome || session.listed) return;
+    session.listed = true;
+    this.#expiry.finish(session);
+    this.#expiry.reschedule(session);
+  }
+
+  #list(session: LiveToolSession): void {
+    if (session.listed) return;
+    session.listed = true;
+    this.#live.add(session);
+  }
+
+  /** The call that is in its first step becomes one like any other, for whoever looks for it. */
+  #listStarting(): void {
+    const session = this.#starting;
+    if (!session) return;
+    this.#starting = undefined;
+    if (!session.outcome) this.#list(session);
   }
 
   /**
@@ -221,11 +259,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Takes a session in that has its record, and lets it find its place again. */
   #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
-    if (session.outcome) {
-      this.#finish(session);
-      this.#reschedule(session);
-    } else {
-      this.#live.add(session);
+    if (session.outcome) this.keep(session);
+    else {
+      this.#list(session);
       if (refusal !== undefined) session.refuse(refusal);
       else session.start(params);
     }
@@ -233,6 +269,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** A session in memory; one that is on its way out is not there any more. */
   find(id: string): LiveToolSession | undefined {
+    this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
     return session?.suspending && !session.outcome ? undefined : session;
   }
@@ -260,37 +297,43 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   hold(session: LiveToolSession): void {
     session.holders++;
-    this.#reschedule(session);
+    this.#expiry.reschedule(session);
   }
 
   letGo(session: LiveToolSession): void {
     if (session.holders === 0) return;
     session.holders--;
-    this.#reschedule(session);
+    this.#expiry.reschedule(session);
   }
 
   /** Forgets a session that has ended and that nobody will come back to. */
   forget(session: LiveToolSession): void {
     session.told = true;
-    if (session.outcome && session.holders === 0) this.#remove(session);
+    if (session.outcome && session.holders === 0) this.#expiry.remove(session);
   }
 
   /** For sessions: one began or ceased to wait, or ended. */
   changed(session: LiveToolSession): void {
+    if (session.outcome && session === this.#starting) {
+      // Whoever opened it says whether it is kept.
+      this.#starting = undefined;
+      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
+      return;
+    }
     if (session.outcome && this.#live.delete(session)) {
       // What could not be recorded has not happened: whoever comes back finds the record.
       if (session.lost !== undefined) {
         this.#durability.drop(session);
         session.owner?.gone?.(session);
       } else {
-        this.#finish(session);
+        this.#expiry.finish(session);
         if (session.durable) this.#durability.ended(session);
       }
       if (this.#empty) this.#emptied?.();
       tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
     }
     this.#settled?.();
-    this.#reschedule(session);
+    this.#expiry.reschedule(session);
   }
 
   /** For sessions: one has left memory, and can be run again from its log. */
@@ -306,6 +349,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
    */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
+    this.#listStarting();
     if (!this.#atWork) return;
     await new Promise<void>((resolve) => {
       const deadline = this.deadlines.add(ms, resolve);
@@ -330,6 +374,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   async #close(): Promise<void> {
     this.#closed = true;
+    this.#listStarting();
     await this.#durability.stop();
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
@@ -347,50 +392,5 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   get #empty(): boolean {
     return this.#live.size === 0 && this.#durability.idle;
-  }
-
-  #reschedule(session: LiveToolSession): void {
-    session.expiry?.cancel();
-    session.expiry = undefined;
-    if (session.holders > 0 || this.#closed) return;
-    if (session.outcome) {
-      if (!this.#finished.has(session)) return;
-      const grace = this.#options.graceTime ?? 60_000;
-      const promised = session.keepUntil - this.deadlines.now();
-      this.#expire(session, Math.max(grace, promised), () => this.#remove(session));
-    } else if (session.waiting) {
-      const { passivateAfter = PASSIVATE_AFTER } = this.#options;
-      if (session.replayable) this.#expire(session, passivateAfter, () => this.#passivate(session));
-      else this.#expire(session, this.timeToLive, () => session.halt("nobody answered in time"));
-    }
-  }
-
-  #passivate(session: LiveToolSession): void {
-    // Somebody reads along without holding it, and would hear nothing any more.
-    if (session.log.watched) this.#reschedule(session);
-    else this.suspend(session);
-  }
-
-  #expire(session: LiveToolSession, ms: number, expire: () => void): void {
-    session.expiry = this.deadlines.add(ms, () => {
-      session.expiry = undefined;
-      expire();
-    });
-  }
-
-  #finish(session: LiveToolSession): void {
-    for (const going of this.#finished.add(session, this.deadlines.now())) this.#remove(going);
-  }
-
-  #remove(session: LiveToolSession): void {
-    session.expiry?.cancel();
-    session.expiry = undefined;
-    if (!this.#finished.delete(session)) return;
-    // One whose end is still of interest to somebody stays on record until that expires.
-    const wanted = !session.told || session.keepUntil > this.deadlines.now();
-    const stored = session.durable && !session.carried;
-    if (stored && wanted) return session.owner?.left?.(session);
-    session.owner?.gone?.(session);
-    if (stored) this.#durability.forget(session);
   }
 }

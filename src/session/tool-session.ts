@@ -27,10 +27,10 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost, SamplingSetup } from "../runtime/run-host.ts";
-import { type Run, type RunOutcome, runTool } from "../runtime/run-tool.ts";
+import type { Fault, RunHost, RunOutcome, SamplingSetup } from "../runtime/run-host.ts";
+import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { type Ending, endingOf, faulted, type HaltReason } from "./ending.ts";
+import { type Ending, endingOf, faulted, outcomeIn } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -40,13 +40,15 @@ import type { Sealer } from "./sealer.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
 import type { ToolSession } from "./types.ts";
 
+const NO_TRACE: TraceContext = {};
+
 export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, RecorderHome {
-  readonly id: string;
+  #id: string | undefined;
   readonly tool: Definition;
   /** As it described itself last; one without sessions does so with every request. */
   client: ClientInfo;
   /** Where the caller stands in a trace of its own. */
-  trace: TraceContext = {};
+  trace: TraceContext = NO_TRACE;
   readonly log: EventLog;
   /** On whose behalf it runs. */
   readonly principal: string;
@@ -63,6 +65,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** When the registry lets go of it, if nothing happens before. */
   expiry: Deadline | undefined;
   owner: SessionOwner | undefined;
+  /** The registry knows it; not so one that has ended within its first step. */
+  listed = false;
   halting = false;
   suspending = false;
   /** Why its record is not ours to write any more, once that is so. */
@@ -78,8 +82,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
-  readonly facts: Recorder;
-  readonly questions: Questions;
+  #facts: Recorder | undefined;
+  #questions: Questions | undefined;
   readonly #home: SessionHome;
   #run: Run | undefined;
   #started = false;
@@ -89,26 +93,39 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason: HaltReason = { reason: "", by: "server" };
+  #reason = "";
+  #haltedBy: "caller" | "server" = "server";
 
   constructor(
     home: SessionHome,
-    id: string,
+    id: string | undefined,
     tool: Definition,
     client: ClientInfo,
     principal: string,
     createdAt = home.deadlines.now(),
   ) {
     this.#home = home;
-    this.id = id;
+    this.#id = id;
     this.tool = tool;
     this.client = client;
     this.principal = principal;
     this.createdAt = this.updatedAt = createdAt;
     this.durable = tool.durable !== undefined;
-    this.log = new EventLog(id, home.logLimits);
-    this.facts = new Recorder(this);
-    this.questions = new Questions(this);
+    this.log = new EventLog(this, home.logLimits);
+  }
+
+  // Most calls do without these, so they are made when they are first needed.
+
+  get id(): string {
+    return this.#id ??= crypto.randomUUID();
+  }
+
+  get facts(): Recorder {
+    return this.#facts ??= new Recorder(this);
+  }
+
+  get questions(): Questions {
+    return this.#questions ??= new Questions(this);
   }
 
   get toolName(): string {
@@ -139,12 +156,13 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** True while it waits for at least one answer or, where it can leave memory, for time to pass. */
   get waiting(): boolean {
-    return this.#outcome === undefined && (this.questions.unsettled || this.#sleeps);
+    return this.#outcome === undefined &&
+      (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
   /** True while it does nothing but sleep, in a way that outlasts a restart. */
   get #sleeps(): boolean {
-    return this.facts.nextWake !== undefined && !this.concurrent;
+    return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
   }
 
   /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
@@ -168,7 +186,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** The questions that wait for an answer, oldest first. */
   openRequests(): ToolSessionRequest[] {
-    return this.questions.open();
+    return this.#questions?.open() ?? [];
   }
 
   /**
@@ -178,11 +196,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   restore(events: readonly ToolSessionEvent[]): void {
     this.log.restore(events);
     const last = events.at(-1);
-    if (last?.type === "result") this.#outcome = { status: "completed", result: last.result };
-    else if (last?.type === "error") this.#outcome = { status: "failed", error: last.error };
-    else if (last?.type === "cancelled") {
-      this.#outcome = { status: "cancelled", reason: last.reason };
-    } else this.replay = new Replay(events);
+    this.#outcome = last && outcomeIn(last);
+    if (!this.#outcome) this.replay = new Replay(events);
     this.#ended = this.#outcome !== undefined;
   }
 
@@ -190,7 +205,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   start(args: unknown): void {
     if (this.#ended) return;
     this.#started = true;
-    const run = runTool(this.tool, args, this, this.#home.scope, (outcome) => this.#end(outcome));
+    const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#ended) return;
     // Before it starts: somebody who sees its first event may cancel it.
     this.#run = run;
@@ -287,7 +302,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Ends a run that cannot be taken up, before it has started. */
   refuse(problem: string): void {
     this.#diverged = problem;
-    this.#end({ type: "halted" });
+    this.runEnded({ type: "halted" });
   }
 
   /** The tool does something else than it did before. It ends here, before it does more. */
@@ -313,7 +328,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
     this.halting = true;
-    this.#reason = { reason, by };
+    this.#reason = reason;
+    this.#haltedBy = by;
     this.#run?.halt();
   }
 
@@ -345,14 +361,15 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
       error,
     });
     this.log.abandonJournal();
-    if (this.#ended) this.#end({ type: "halted" });
+    if (this.#ended) this.runEnded({ type: "halted" });
     else this.halt("its events could not be stored");
   }
 
-  #end(outcome: RunOutcome): void {
+  /** For the runtime: the run is over. */
+  runEnded(outcome: RunOutcome): void {
     this.#ended = true;
     this.#run = undefined;
-    this.questions.withdrawAll();
+    this.#questions?.withdrawAll();
     if (this.suspending && this.lost === undefined) {
       this.owner?.left?.(this);
       this.#home.suspended(this);
@@ -375,7 +392,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
       );
     }
     if (this.lost) return faulted(`Cannot go on: ${this.lost}; send the same request again`);
-    return endingOf(outcome, this.#reason);
+    return endingOf(outcome, { reason: this.#reason, by: this.#haltedBy });
   }
 }
 

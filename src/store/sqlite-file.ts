@@ -7,58 +7,26 @@
  * done before its transaction is on disk.
  *
  * F1  A job either happens whole or not at all, whatever the others do.
- * F2  A file that is not ours, is damaged, or comes from a newer version is
- *     refused, and not touched.
+ * F2  What fails is told in words, and what comes after it is tried anew.
  */
-import { existsSync, statSync } from "node:fs";
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearImmediate, setImmediate } from "node:timers";
 import { action, type Operation } from "effection";
 import { StoreConflict, StoreError } from "../errors.ts";
+import { storeError } from "./sqlite-errors.ts";
+import { type Durability, openDatabase } from "./sqlite-open.ts";
+import { pragma, rollBack } from "./sqlite-schema.ts";
 
-/** "Prly", so that a file can be told from any other SQLite file. */
-const APPLICATION_ID = 0x50726c79;
-/** 2: sessions have a time to wake. */
-const SCHEMA_VERSION = 2;
+export type { Durability } from "./sqlite-open.ts";
 
-/** Checking a file takes as long as reading it; beyond this, damage shows when it is met. */
-const LARGEST_CHECKED = 256 * 1024 * 1024;
+/** How many pages are given back to the disk in one commit. */
+const PAGES_AT_ONCE = 256;
 
-const SCHEMA = `
-  CREATE TABLE sessions (
-    id TEXT PRIMARY KEY,
-    epoch INTEGER NOT NULL,
-    last_lsn INTEGER NOT NULL,
-    expires_at INTEGER,
-    entry TEXT NOT NULL,
-    wake_at INTEGER
-  ) WITHOUT ROWID;
-  CREATE INDEX sessions_by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
-  CREATE INDEX sessions_by_wake ON sessions (wake_at, id) WHERE wake_at IS NOT NULL;
-  CREATE TABLE events (
-    session_id TEXT NOT NULL,
-    lsn INTEGER NOT NULL,
-    event TEXT NOT NULL,
-    PRIMARY KEY (session_id, lsn)
-  ) WITHOUT ROWID;
-  CREATE TABLE client_sessions (
-    id TEXT PRIMARY KEY,
-    expires_at INTEGER NOT NULL,
-    record TEXT NOT NULL
-  ) WITHOUT ROWID;
-  CREATE INDEX client_sessions_by_expiry ON client_sessions (expires_at);
-`;
+/** How many free pages are not worth the work, if they are not a tenth of the file either. */
+const SPARE_PAGES = 64;
 
-/** What leads from one version of the schema to the next, by the version that it starts from. */
-const MIGRATIONS: { readonly [version: number]: string | undefined } = {
-  1: `
-    ALTER TABLE sessions ADD COLUMN wake_at INTEGER;
-    CREATE INDEX sessions_by_wake ON sessions (wake_at, id) WHERE wake_at IS NOT NULL;
-  `,
-};
-
-/** How sure a commit is: `full` outlasts a power failure, `normal` the death of the process. */
-export type Durability = "full" | "normal";
+/** The part of a database that is used here. */
+export type Connection = Pick<DatabaseSync, "exec" | "prepare" | "close">;
 
 interface Job {
   readonly run: () => unknown;
@@ -67,29 +35,20 @@ interface Job {
 
 export class SqliteFile {
   readonly path: string;
-  readonly #db: DatabaseSync;
+  readonly #db: Connection;
   readonly #statements = new Map<string, StatementSync>();
   #jobs: Job[] = [];
   #scheduled: ReturnType<typeof setImmediate> | undefined;
   #closed = false;
 
-  constructor(path: string, durability: Durability = "full") {
+  /** `through` puts something between this and the file, such as a disk that fails. */
+  constructor(
+    path: string,
+    durability: Durability = "full",
+    through: (db: Connection) => Connection = (db) => db,
+  ) {
     this.path = path;
-    const isNew = path === ":memory:" || !existsSync(path) || statSync(path).size === 0;
-    this.#db = open(path, isNew);
-    try {
-      this.#db.exec("PRAGMA busy_timeout = 5000");
-      if (isNew) create(this.#db);
-      else migrate(this.#db, check(this.#db, path));
-      this.#db.exec(
-        `PRAGMA journal_mode = WAL; PRAGMA synchronous = ${
-          durability === "full" ? "FULL" : "NORMAL"
-        }`,
-      );
-    } catch (error) {
-      this.#db.close();
-      throw error instanceof StoreError ? error : damaged(path, error);
-    }
+    this.#db = through(openDatabase(path, durability));
   }
 
   /** A statement, prepared once. */
@@ -99,11 +58,25 @@ export class SqliteFile {
     return statement;
   }
 
-  /** Does a job in the next transaction, and returns once that is on disk. */
+  /** Looks something up, as it is on disk. */
+  read<T>(run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      throw storeError("read", this.path, error);
+    }
+  }
+
+  /**
+   * Does a job in the next transaction, and returns once that is on disk. A job may be
+   * begun twice, if another one fails beside it: it changes nothing but the file.
+   */
   write<T>(run: () => T): Operation<T> {
     return action<T>((resolve, reject) => {
       if (this.#closed) {
-        reject(new StoreError(`Cannot write to "${this.path}": it is closed; open it again`));
+        reject(
+          new StoreError(`Cannot write to the store "${this.path}": it is closed; open it again`),
+        );
         return () => {};
       }
       this.#jobs.push({
@@ -116,6 +89,21 @@ export class SqliteFile {
     });
   }
 
+  /** Gives back to the disk what has become free, a piece at a time so that nobody waits long. */
+  *compact(): Operation<void> {
+    let free = this.#free();
+    const before = free;
+    while (free > 0) {
+      yield* this.write(() => this.#db.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`));
+      const left = this.#free();
+      // A file that came from an older version keeps what it has, for what comes next.
+      if (left >= free) break;
+      free = left;
+    }
+    // The file itself is cut only when the log is carried over to it.
+    if (free < before) this.read(() => this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
+  }
+
   close(): void {
     if (this.#closed) return;
     if (this.#scheduled) clearImmediate(this.#scheduled);
@@ -125,114 +113,54 @@ export class SqliteFile {
     this.#db.close();
   }
 
+  /** Pages that could be given back: all that are free, or none where that is few. */
+  #free(): number {
+    return this.read(() => {
+      const free = Number(pragma(this.#db, "freelist_count"));
+      const spare = Math.max(SPARE_PAGES, Number(pragma(this.#db, "page_count")) / 10);
+      return free > spare ? free : 0;
+    });
+  }
+
   #commit(): void {
     this.#scheduled = undefined;
     const jobs = this.#jobs;
     this.#jobs = [];
-    if (jobs.length === 0) return;
-    const results: { error: unknown; value: unknown }[] = [];
+    if (jobs.length > 0) this.#transact(jobs);
+  }
+
+  #transact(jobs: readonly Job[]): void {
+    const outcomes: Outcome[] = [];
     try {
       this.#db.exec("BEGIN IMMEDIATE");
-      for (const job of jobs) results.push(this.#do(job));
+      for (const job of jobs) outcomes.push(perform(job));
       this.#db.exec("COMMIT");
     } catch (cause) {
-      this.#rollBack();
-      const error = new StoreError(
-        `Cannot write to "${this.path}": ${messageOf(cause)}; make room or check the disk`,
-        { cause },
-      );
+      rollBack(this.#db);
+      // One of them failed: the others are not to blame, and get each a transaction of its own.
+      if (jobs.length > 1 && outcomes.length < jobs.length) {
+        for (const job of jobs) this.#transact([job]);
+        return;
+      }
+      const error = storeError("write to", this.path, cause);
       for (const { done } of jobs) done(error, undefined);
       return;
     }
-    jobs.forEach(({ done }, i) => done(results[i]!.error, results[i]!.value));
-  }
-
-  /** A job that finds its condition unmet has changed nothing, and disturbs no other. */
-  #do({ run }: Job): { error: unknown; value: unknown } {
-    try {
-      return { error: undefined, value: run() };
-    } catch (error) {
-      if (error instanceof StoreConflict) return { error, value: undefined };
-      throw error;
-    }
-  }
-
-  #rollBack(): void {
-    try {
-      this.#db.exec("ROLLBACK");
-    } catch {
-      // SQLite has rolled back by itself, as it does when the disk is full.
-    }
+    jobs.forEach(({ done }, i) => done(outcomes[i]!.error, outcomes[i]!.value));
   }
 }
 
-function open(path: string, isNew: boolean): DatabaseSync {
+interface Outcome {
+  readonly error?: unknown;
+  readonly value?: unknown;
+}
+
+/** A job that finds its condition unmet has changed nothing, and disturbs no other. */
+function perform({ run }: Job): Outcome {
   try {
-    return new DatabaseSync(path);
-  } catch (cause) {
-    const what = isNew ? "it cannot be made there" : "it cannot be read";
-    throw new StoreError(
-      `Cannot open the store "${path}": ${what} (${
-        messageOf(cause)
-      }); check the path and its permissions`,
-      { cause },
-    );
-  }
-}
-
-function create(db: DatabaseSync): void {
-  db.exec(`
-    BEGIN IMMEDIATE;
-    PRAGMA application_id = ${APPLICATION_ID};
-    PRAGMA user_version = ${SCHEMA_VERSION};
-    ${SCHEMA}
-    COMMIT;
-  `);
-}
-
-/** Looks before anything is written, and tells which version it is of. */
-function check(db: DatabaseSync, path: string): number {
-  const pragma = (name: string) => Object.values(db.prepare(`PRAGMA ${name}`).get() ?? {})[0];
-  const id = pragma("application_id");
-  if (id !== APPLICATION_ID) {
-    throw new StoreError(
-      `Cannot open the store "${path}": it is a database, but not one of Parley's; give another path`,
-    );
-  }
-  const version = Number(pragma("user_version"));
-  if (version > SCHEMA_VERSION) {
-    throw new StoreError(
-      `Cannot open the store "${path}": a newer Parley wrote it (format ${version}, this one knows ${SCHEMA_VERSION}); use that one, or give another path`,
-    );
-  }
-  if (statSync(path).size > LARGEST_CHECKED) return version;
-  const verdict = pragma("quick_check(1)");
-  if (verdict !== "ok") throw damaged(path, verdict);
-  return version;
-}
-
-/** All the way or not at all: a file is never between two versions. */
-function migrate(db: DatabaseSync, from: number): void {
-  if (from === SCHEMA_VERSION) return;
-  let steps = "";
-  for (let version = from; version < SCHEMA_VERSION; version++) steps += MIGRATIONS[version];
-  try {
-    db.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`);
+    return { value: run() };
   } catch (error) {
-    db.exec("ROLLBACK");
+    if (error instanceof StoreConflict) return { error };
     throw error;
   }
-}
-
-function damaged(path: string, cause: unknown): StoreError {
-  return new StoreError(
-    `Cannot open the store "${path}": it is damaged (${
-      messageOf(cause)
-    }); restore a backup, or give another path`,
-    { cause },
-  );
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

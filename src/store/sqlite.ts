@@ -1,7 +1,9 @@
 /** Stores that outlast the process, in one SQLite file. */
 import type { Operation } from "effection";
+import type { SQLOutputValue } from "node:sqlite";
 import { StoreConflict } from "../errors.ts";
 import type { ToolSessionEvent } from "../events.ts";
+import { damaged } from "./sqlite-errors.ts";
 import { type Durability, SqliteFile } from "./sqlite-file.ts";
 import type {
   AppendChange,
@@ -16,6 +18,15 @@ import type {
 /** How many expired sessions one sweep removes at most, so that no sweep takes long. */
 const SWEEP = 1_000;
 
+/** How many events one commit removes at most; a long one counts for as many as it has pages. */
+const PIECE = 2_000;
+const PAGE = 4_096;
+
+/** Not used again while events of the session that had it remain. */
+const NEXT_NUMBER = `1 + max(
+  ifnull((SELECT max(number) FROM sessions), 0), ifnull((SELECT max(number) FROM remains), 0)
+)`;
+
 export class SqliteToolSessionStore implements ToolSessionStore {
   readonly #file: SqliteFile;
 
@@ -24,7 +35,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   *get(id: string): Operation<ToolSessionEntry | null> {
-    return this.#entry(id);
+    return this.#file.read(() => this.#entry(id));
   }
 
   *set(id: string, entry: ToolSessionEntry): Operation<void> {
@@ -32,14 +43,15 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     const text = JSON.stringify(entry);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
-        INSERT INTO sessions (id, epoch, last_lsn, expires_at, entry) VALUES (?, ?, 0, ?, ?)
-        ON CONFLICT (id) DO UPDATE SET
-          epoch = excluded.epoch, expires_at = excluded.expires_at, entry = excluded.entry
+        INSERT INTO sessions (number, id, epoch, last_lsn, expires_at)
+        VALUES (${NEXT_NUMBER}, ?, ?, 0, ?)
+        ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, expires_at = excluded.expires_at
         WHERE excluded.epoch >= sessions.epoch
-      `).run(id, entry.epoch, entry.expiresAt ?? null, text);
+      `).run(id, entry.epoch, entry.expiresAt ?? null);
       if (Number(changes) === 0) {
         throw new StoreConflict(id, `epoch ${entry.epoch} is over, a later one has begun`);
       }
+      this.#setEntry(id, text);
     });
   }
 
@@ -51,7 +63,12 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   *delete(id: string): Operation<void> {
-    yield* this.#file.write(() => this.#remove(id));
+    yield* this.#file.write(() => {
+      const row = this.#file.prepare("SELECT number FROM sessions WHERE id = ?").get(id);
+      if (!row) return;
+      this.#forget(row.number);
+      this.#clear();
+    });
   }
 
   *append(
@@ -66,15 +83,17 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       return JSON.stringify(event);
     });
     const entryText = entry && JSON.stringify(entry);
+    const expiry = expiresAt ?? entry?.expiresAt ?? null;
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
-        UPDATE sessions SET last_lsn = ?, entry = ifnull(?, entry),
-          expires_at = ifnull(?, expires_at), wake_at = CASE WHEN ? THEN ? ELSE wake_at END
+        UPDATE sessions SET last_lsn = ?,
+          expires_at = CASE WHEN ? THEN ? ELSE expires_at END,
+          wake_at = CASE WHEN ? THEN ? ELSE wake_at END
         WHERE id = ? AND last_lsn = ? AND epoch = ?
       `).run(
         afterLSN + events.length,
-        entryText ?? null,
-        expiresAt ?? entry?.expiresAt ?? null,
+        entry === undefined && expiresAt === undefined ? 0 : 1,
+        expiry,
         wakeAt === undefined ? 0 : 1,
         wakeAt ?? null,
         id,
@@ -86,62 +105,117 @@ export class SqliteToolSessionStore implements ToolSessionStore {
           throw this.#conflict(id, afterLSN, epoch);
         }
         this.#file.prepare(`
-          INSERT INTO sessions (id, epoch, last_lsn, expires_at, entry, wake_at)
-          VALUES (?, ?, ?, ?, ?, ?)
-        `).run(
-          id,
-          epoch,
-          events.length,
-          expiresAt ?? entry!.expiresAt ?? null,
-          entryText,
-          wakeAt ?? null,
-        );
+          INSERT INTO sessions (number, id, epoch, last_lsn, expires_at, wake_at)
+          VALUES (${NEXT_NUMBER}, ?, ?, ?, ?, ?)
+        `).run(id, epoch, events.length, expiry, wakeAt ?? null);
       }
-      const insert = this.#file.prepare(
-        "INSERT INTO events (session_id, lsn, event) VALUES (?, ?, ?)",
-      );
+      if (entryText !== undefined) this.#setEntry(id, entryText);
+      // Cheaper than to have the update return the number.
+      const insert = this.#file.prepare(`
+        INSERT INTO events (session, lsn, event)
+        VALUES ((SELECT number FROM sessions WHERE id = ?), ?, ?)
+      `);
       texts.forEach((text, i) => insert.run(id, afterLSN + 1 + i, text));
     });
   }
 
   *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
-    return this.#file.prepare(
-      "SELECT event FROM events WHERE session_id = ? AND lsn > ? ORDER BY lsn",
-    ).all(id, afterLSN).map((row) => JSON.parse(String(row.event)));
+    return this.#file.read(() => {
+      const row = this.#file.prepare("SELECT number, last_lsn FROM sessions WHERE id = ?").get(id);
+      if (!row) return [];
+      const events = this.#file.prepare(
+        "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
+      ).all(row.number!, afterLSN).map(({ event }) => this.#parse(event) as ToolSessionEvent);
+      // Replay would take a shorter log for the whole of it, and do things twice.
+      const whole = events.length === Math.max(0, Number(row.last_lsn) - afterLSN) &&
+        events.every(({ lsn }, i) => lsn === afterLSN + 1 + i);
+      if (!whole) throw damaged("read", this.#file.path, `events of session "${id}" are missing`);
+      return events;
+    });
   }
 
   *wakes(limit: number, after: Wake = { wakeAt: -1, id: "" }): Operation<readonly Wake[]> {
-    return this.#file.prepare(`
-      SELECT id, wake_at FROM sessions WHERE (wake_at, id) > (?, ?) ORDER BY wake_at, id LIMIT ?
-    `).all(after.wakeAt, after.id, limit)
-      .map((row) => ({ id: String(row.id), wakeAt: Number(row.wake_at) }));
+    return this.#file.read(() =>
+      this.#file.prepare(`
+        SELECT id, wake_at FROM sessions WHERE (wake_at, id) > (?, ?) ORDER BY wake_at, id LIMIT ?
+      `).all(after.wakeAt, after.id, limit)
+        .map((row) => ({ id: String(row.id), wakeAt: Number(row.wake_at) }))
+    );
   }
 
+  /** Piece by piece, with others in between; what a halt leaves is for the next sweep. */
   *sweep(now: number): Operation<number> {
-    return yield* this.#file.write(() => {
+    let [forgotten, more] = yield* this.#file.write(() => {
       const expired = this.#file.prepare(
-        `SELECT id FROM sessions WHERE expires_at < ? LIMIT ${SWEEP}`,
+        `SELECT number FROM sessions WHERE expires_at < ? LIMIT ${SWEEP}`,
       ).all(now);
-      for (const row of expired) this.#remove(String(row.id));
-      return expired.length;
+      for (const { number } of expired) this.#forget(number);
+      return [expired.length, this.#clear()] as const;
     });
+    while (more) more = yield* this.#file.write(() => this.#clear());
+    yield* this.#file.compact();
+    return forgotten;
   }
 
   /** What changes with every append or owner stands beside the entry, and counts. */
   #entry(id: string): ToolSessionEntry | null {
-    const row = this.#file.prepare("SELECT epoch, expires_at, entry FROM sessions WHERE id = ?")
-      .get(id);
+    const row = this.#file.prepare(
+      "SELECT epoch, expires_at, entry FROM sessions JOIN entries USING (number) WHERE id = ?",
+    ).get(id);
     if (!row) return null;
     return {
-      ...JSON.parse(String(row.entry)),
+      ...this.#parse(row.entry) as ToolSessionEntry,
       epoch: Number(row.epoch),
       ...(row.expires_at !== null && { expiresAt: Number(row.expires_at) }),
     };
   }
 
-  #remove(id: string): void {
-    this.#file.prepare("DELETE FROM events WHERE session_id = ?").run(id);
-    this.#file.prepare("DELETE FROM sessions WHERE id = ?").run(id);
+  #setEntry(id: string, text: string): void {
+    this.#file.prepare(`
+      INSERT OR REPLACE INTO entries (number, entry)
+      VALUES ((SELECT number FROM sessions WHERE id = ?), ?)
+    `).run(id, text);
+  }
+
+  #parse(text: unknown): unknown {
+    try {
+      return JSON.parse(String(text));
+    } catch (error) {
+      throw damaged("read", this.#file.path, String(error));
+    }
+  }
+
+  /** Removes a session, and puts its events among those that are to be removed. */
+  #forget(number: SQLOutputValue | undefined): void {
+    for (
+      const sql of [
+        "DELETE FROM sessions WHERE number = ?",
+        "DELETE FROM entries WHERE number = ?",
+        "INSERT INTO remains (number) VALUES (?)",
+      ]
+    ) this.#file.prepare(sql).run(number!);
+  }
+
+  /** Removes a piece of what is to be removed, and tells whether there is more. */
+  #clear(): boolean {
+    const file = this.#file;
+    const remains = file.prepare(`SELECT number FROM remains LIMIT ${SWEEP}`).all();
+    let left = PIECE;
+    for (const { number } of remains) {
+      const events = file.prepare(`
+        SELECT lsn, octet_length(event) AS size FROM events WHERE session = ? ORDER BY lsn LIMIT ?
+      `).all(number!, left);
+      let last: SQLOutputValue = 0;
+      for (const { lsn, size } of events) {
+        if (left <= 0) break;
+        left -= 1 + Math.floor(Number(size) / PAGE);
+        last = lsn!;
+      }
+      file.prepare("DELETE FROM events WHERE session = ? AND lsn <= ?").run(number!, last);
+      if (left <= 0) return true;
+      file.prepare("DELETE FROM remains WHERE number = ?").run(number!);
+    }
+    return remains.length === SWEEP;
   }
 
   #conflict(id: string, afterLSN: number, epoch: number): StoreConflict {
@@ -161,8 +235,10 @@ export class SqliteClientSessionStore implements ClientSessionStore {
   }
 
   *get(id: string): Operation<ClientSessionRecord | null> {
-    const row = this.#file.prepare("SELECT record FROM client_sessions WHERE id = ?").get(id);
-    return row ? JSON.parse(String(row.record)) : null;
+    return this.#file.read(() => {
+      const row = this.#file.prepare("SELECT record FROM client_sessions WHERE id = ?").get(id);
+      return row ? JSON.parse(String(row.record)) : null;
+    });
   }
 
   *set(id: string, record: ClientSessionRecord): Operation<void> {

@@ -15,6 +15,11 @@ const BLOCK_TYPES = new Set(["text", "image", "audio", "resource", "resource_lin
 
 /** Throws where the author's code returned something that cannot be sent. */
 export function toResult(definition: Definition, value: unknown): CallResult {
+  // What most tools return; there is nothing in it that could not be sent.
+  if (typeof value === "string" && definition.kind === "tool") {
+    const { output } = definition as FinalizedMcpTool;
+    if (!output) return { content: [text(value)] };
+  }
   const result = shaped(definition, value);
   checkJson(result);
   return result;

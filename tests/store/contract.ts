@@ -299,6 +299,8 @@ export function storeContract(
         );
         assert.deepEqual(yield* store.get("a"), { ...second, expiresAt: 10 });
         assert.equal(yield* store.get("b"), null);
+        yield* store.append("a", [], { afterLSN: 3, epoch: 1, entry: second });
+        assert.deepEqual(yield* store.get("a"), second, "it still expires");
       }),
     );
 

@@ -14,21 +14,29 @@ import { FrameReader } from "./sse.ts";
 const ACCEPT = "application/json, text/event-stream";
 
 export class PatientClient {
-  readonly #url: string;
+  readonly #where: () => string | Promise<string>;
   readonly #answer: (request: Message) => object;
   #session: string | undefined;
   #lastId = 0;
   /** What it was told, duplicates included. */
   readonly heard: Message[] = [];
+  /** How often it had to call before it could name its call. */
+  calls = 0;
 
-  /** `answer` is what the person or the model says to a request of the server's. */
-  constructor(url: string, answer: (request: Message) => object) {
-    this.#url = url;
+  /**
+   * `where` is the server, or tells where it is now. `answer` is what the person or
+   * the model says to a request of the server's.
+   */
+  constructor(
+    where: string | (() => Promise<string>),
+    answer: (request: Message) => object,
+  ) {
+    this.#where = typeof where === "string" ? () => where : where;
     this.#answer = answer;
   }
 
-  async connect(capabilities: object): Promise<void> {
-    const clientInfo = { name: "patient", version: "1" };
+  async connect(capabilities: object, name = "patient"): Promise<void> {
+    const clientInfo = { name, version: "1" };
     const params = { protocolVersion: "2025-11-25", capabilities, clientInfo };
     const message = { jsonrpc: "2.0", id: ++this.#lastId, method: "initialize", params };
     await this.#untilHeard(async () => {
@@ -44,6 +52,7 @@ export class PatientClient {
   async call(name: string, args: object): Promise<Message["result"]> {
     for (;;) {
       const id = ++this.#lastId;
+      this.calls++;
       const outcome = await this.#try(id, { name, arguments: args, _meta: { progressToken: id } });
       if (outcome?.error) throw new Error(`Refused: ${JSON.stringify(outcome)}`);
       if (outcome) return outcome.result;
@@ -132,7 +141,7 @@ export class PatientClient {
     body?: string,
   ): Promise<Response> {
     const session = this.#session === undefined ? {} : { "mcp-session-id": this.#session };
-    return await fetch(this.#url, {
+    return await fetch(await this.#where(), {
       method,
       headers: { ...session, ...headers },
       ...(body !== undefined && { body }),
@@ -141,7 +150,7 @@ export class PatientClient {
 }
 
 /** A connection that was cut is a TypeError on Deno, and an Error with a code on Bun. */
-function isCut(error: unknown): boolean {
+export function isCut(error: unknown): boolean {
   return error instanceof TypeError || (error as { code?: unknown }).code !== undefined ||
     (error as Error).message.startsWith("The stream ended within a frame");
 }

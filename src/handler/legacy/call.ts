@@ -19,9 +19,9 @@ export class Call implements LegacyCall, SessionOwner {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
-  readonly progress = new ProgressTrack();
+  #progress: ProgressTrack | undefined;
   /** The session's, also while that is not in memory. */
-  sessionId = "";
+  #sessionId = "";
   /** Its session can be taken up again, after it has left memory or the server was restarted. */
   durable = false;
   #session: LiveToolSession | undefined;
@@ -44,6 +44,10 @@ export class Call implements LegacyCall, SessionOwner {
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
   }
 
+  get progress(): ProgressTrack {
+    return this.#progress ??= new ProgressTrack();
+  }
+
   /** The session that serves it, which must be in memory: see `takeUp`. */
   get session(): LiveToolSession {
     if (!this.#session) {
@@ -56,8 +60,16 @@ export class Call implements LegacyCall, SessionOwner {
 
   set session(session: LiveToolSession) {
     this.#session = session;
-    this.sessionId = session.id;
     this.durable = session.durable;
+  }
+
+  /** The session's, also while that is not in memory. Most calls are never asked for it. */
+  get sessionId(): string {
+    return this.#session?.id ?? this.#sessionId;
+  }
+
+  set sessionId(id: string) {
+    this.#sessionId = id;
   }
 
   /** Whether its session is in memory. */
@@ -99,7 +111,9 @@ export class Call implements LegacyCall, SessionOwner {
 
   /** The one message of a call that has ended; null if it has none, undefined if it takes a stream. */
   get onlyMessage(): string | null | undefined {
-    if (!this.session.outcome) return undefined;
+    const { outcome, log } = this.session;
+    if (!outcome) return undefined;
+    if (log.lastLSN === 1) return this.#encode(log.next(0)!) ?? null;
     let only: string | undefined;
     let count = 0;
     this.messagesAfter(0, (message) => {
@@ -222,6 +236,7 @@ export class Call implements LegacyCall, SessionOwner {
 
   /** Nothing is kept in memory of one that has left it. */
   left(): void {
+    this.#sessionId = this.sessionId;
     this.#session = undefined;
   }
 

@@ -99,6 +99,11 @@ export class ClientSession {
 
   /** From here on the stream can be left and found again. */
   keep(stream: CallStream): void {
+    for (const call of stream.calls) {
+      if (!call.isHere) continue;
+      this.core.registry.keep(call.session);
+      if (!call.isGone) this.callsBySession.set(call.sessionId, call);
+    }
     let left = stream.calls.filter((call) => !call.isGone).length;
     if (left > 0) this.streams.set(stream.number, stream);
     // Before 2025-11-25 a client that lost its stream was not bound to come back.

@@ -32,20 +32,25 @@ export class LegacyHttp {
     this.sessions = new ClientSessions(core, core.clients);
   }
 
-  async post(request: Request, body: unknown, principal: string): Promise<Response> {
-    if (Array.isArray(body)) return await this.#batch(request, body, principal);
+  /** Waits only where there is something to wait for: most calls are answered at once. */
+  post(request: Request, body: unknown, principal: string): Response | Promise<Response> {
+    if (Array.isArray(body)) return this.#batch(request, body, principal);
     const message = readMessage(body);
     if (message.type === "request" && message.method === "initialize") {
-      return await this.#initialize(message, principal);
+      return this.#initialize(message, principal);
     }
-    const found = this.#client(request, principal);
-    const client = found instanceof Promise ? await found : found;
+    const client = this.#client(request, principal);
+    if (client instanceof Promise) return client.then((found) => this.#take(found, message));
+    return this.#take(client, message);
+  }
+
+  #take(client: ClientSession | Response, message: RpcMessage): Response | Promise<Response> {
     if (client instanceof Response) return client;
     // Before it runs: a call that is refused must not have done anything.
     if (message.type === "request" && isRun(message.method) && !this.#core.hasRoom) {
       return busy(503, NO_ROOM, message.id);
     }
-    return await this.#respond(client, receive(client, message));
+    return this.#respond(client, receive(client, message));
   }
 
   async get(request: Request, principal: string): Promise<Response> {
@@ -146,18 +151,19 @@ export class LegacyHttp {
     }
   }
 
-  async #respond(client: ClientSession, received: Received): Promise<Response> {
-    if (client.changed && this.sessions.kept && !await this.#saved(client)) {
-      return busy(503, "Cannot keep what was asked for: it could not be stored; try again later");
-    }
+  /** What has changed about a client is on record before it is acknowledged. */
+  async #respondOnceSaved(client: ClientSession, received: Received): Promise<Response> {
+    if (await this.#saved(client)) return await this.#respond(client, received);
+    return busy(503, "Cannot keep what was asked for: it could not be stored; try again later");
+  }
+
+  #respond(client: ClientSession, received: Received): Response | Promise<Response> {
+    if (client.changed && this.sessions.kept) return this.#respondOnceSaved(client, received);
     switch (received.type) {
       case "soon":
-        return await this.#respond(client, await received.received);
+        return received.received.then((then) => this.#respond(client, then));
       case "accepted":
-        if (received.recorded && !(await received.recorded)) {
-          return busy(503, NOT_STORED);
-        }
-        return accepted();
+        return received.recorded ? acceptedOnce(received.recorded) : accepted();
       case "refused":
         return refuse(400, received.problem, received.id);
       case "busy":
@@ -165,10 +171,18 @@ export class LegacyHttp {
       case "reply":
         return json(received.text);
       case "later":
-        return json(await received.text);
+        return received.text.then((text) => json(text));
       case "call":
-        return await this.#respondToCalls(client, [received.call]);
+        return this.#respondToCall(client, received.call);
     }
+  }
+
+  #respondToCall(client: ClientSession, call: Call): Response | Promise<Response> {
+    const answer = call.onlyMessage;
+    // By far the most calls end at once, and have nothing else to say.
+    if (typeof answer !== "string") return this.#respondToCalls(client, [call]);
+    this.#core.registry.forget(call.session);
+    return json(answer);
   }
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
@@ -312,6 +326,10 @@ function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
     };
   }
   return receive(client, message);
+}
+
+async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
+  return await recorded ? accepted() : busy(503, NOT_STORED);
 }
 
 function isUndecided({ session }: Call): boolean {

@@ -205,17 +205,14 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   if (task?.required) return reply(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
   const meta = isObject(params._meta) ? params._meta : {};
   const call = new Call(id, client, meta);
-  // Before it runs: it may end at once, and then takes itself off again.
-  client.calls.set(id, call);
-  try {
-    const { info, principal } = client;
-    const options = { client: info, principal, trace: traceIn(meta) };
-    call.session = client.core.registry.open(definition, args, options, call);
-  } catch (error) {
-    client.calls.delete(id);
-    throw error;
+  const { info, principal } = client;
+  const options = { client: info, principal, trace: traceIn(meta) };
+  const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
+  // Whoever answers it keeps one that has ended at once, should it be needed again.
+  if (!session.outcome) {
+    client.calls.set(id, call);
+    client.callsBySession.set(session.id, call);
   }
-  if (!call.isGone) client.callsBySession.set(call.session.id, call);
   return { type: "call", call };
 }
 

@@ -3,16 +3,15 @@
  * what the client carries. Bringing them back has begun when this returns.
  */
 import { INVALID_PARAMS, isObject, type RpcRequest } from "../../protocol/json-rpc.ts";
-import type { Sealer } from "../../session/sealer.ts";
 import type { ServerCore } from "../core.ts";
 import { targetOf } from "../runs.ts";
 import type { Asking } from "./receive.ts";
-import { openState } from "./request-state.ts";
+import type { StateReader } from "./request-state.ts";
 import { wantedTasks } from "./subscription.ts";
 
 export function absentCalls(
   core: ServerCore,
-  sealer: Sealer,
+  states: StateReader,
   { method, params }: RpcRequest,
   { principal, meta }: Asking,
 ): Promise<unknown>[] {
@@ -26,7 +25,7 @@ export function absentCalls(
   }
   if (requestState === undefined) return [];
   const binding = { principal, method, params };
-  const state = openState(sealer, requestState, binding, deadlines.now());
+  const state = states.open(requestState, binding, deadlines.now());
   if (!state) return [];
   const { sessionId, lsn, record } = state;
   if (!record) return lookup([sessionId], lsn);

@@ -36,7 +36,8 @@ export class ModernHttp {
     this.#receiver = receiver;
   }
 
-  async post(request: Request, body: unknown, principal: string): Promise<Response> {
+  /** Waits only where there is something to wait for: most calls are answered at once. */
+  post(request: Request, body: unknown, principal: string): Response | Promise<Response> {
     const message = readMessage(body);
     switch (message.type) {
       case "notification":
@@ -59,9 +60,10 @@ export class ModernHttp {
     // Before it runs: a call that is refused must not have done anything.
     if (isRun(message.method) && !this.#core.hasRoom) return busy(NO_ROOM, message.id);
     const asking = { meta, principal, headers };
+    const receive = () => this.#receiver.receive(message, asking);
     const takenUp = this.#receiver.takeUp(message, asking);
-    const received = takenUp && await takenUp || this.#receiver.receive(message, asking);
-    return await this.#respond(request, message.id, received);
+    if (!takenUp) return this.#respond(request, message.id, receive());
+    return takenUp.then((answered) => this.#respond(request, message.id, answered ?? receive()));
   }
 
   /** Ends all subscriptions in good order. */
@@ -69,31 +71,40 @@ export class ModernHttp {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  async #respond(request: Request, id: RpcId, received: ModernReceived): Promise<Response> {
+  #respond(
+    request: Request,
+    id: RpcId,
+    received: ModernReceived,
+  ): Response | Promise<Response> {
     switch (received.type) {
       case "reply":
         return received.error
           ? refuse(statusOf(received.error), received.error, id)
           : json(received.text);
       case "later":
-        return await respondLater(request, received);
+        return respondLater(request, received);
       case "busy":
         return busy(received.problem, id);
       case "run":
-        return await this.#respondToRun(request, id, received.feed);
+        return this.#respondToRun(request, id, received.feed);
       case "listen":
         return this.#respondToListen(id, received.subscription);
     }
   }
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
-  async #respondToRun(request: Request, id: RpcId, feed: RunFeed): Promise<Response> {
+  #respondToRun(request: Request, id: RpcId, feed: RunFeed): Response | Promise<Response> {
     const news = feed.notifications();
+    if (feed.standing || news.length > 0) return this.#respondNow(id, feed, news);
     // The signal is touched only where there is time for it: on some runtimes that costs.
-    if (!feed.standing && news.length === 0 && await this.#leftSoon(request, feed, news)) {
+    return this.#leftSoon(request, feed, news).then((left) => {
+      if (!left) return this.#respondNow(id, feed, news);
       feed.release();
       return clientGone(id);
-    }
+    });
+  }
+
+  #respondNow(id: RpcId, feed: RunFeed, news: string[]): Response {
     if (feed.standing && news.length === 0) {
       const { text, error, status } = feed.respond();
       return error ? refuse(status ?? statusOf(error), error, id) : json(text);

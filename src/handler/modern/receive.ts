@@ -34,7 +34,7 @@ import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import { headersDiffer, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
-import { carriedState, openState, sealState, type StateBinding } from "./request-state.ts";
+import { carriedState, sealState, type StateBinding, StateReader } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./absent-calls.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
@@ -61,11 +61,13 @@ export class ModernReceiver {
   readonly #core: ServerCore;
   readonly #sealer: Sealer;
   readonly #listCaching: Caching;
+  readonly #states: StateReader;
   readonly #queries = new Set<Settling<JsonObject>>();
 
   constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
     this.#core = core;
     this.#sealer = sealer;
+    this.#states = new StateReader(sealer);
     this.#listCaching = listCaching;
   }
 
@@ -90,7 +92,7 @@ export class ModernReceiver {
    * it. To be waited for before the request is received, unless it is answered by that.
    */
   takeUp(request: RpcRequest, asking: Asking): Promise<ModernReceived | undefined> | undefined {
-    const absent = absentCalls(this.#core, this.#sealer, request, asking);
+    const absent = absentCalls(this.#core, this.#states, request, asking);
     if (absent.length === 0) return undefined;
     return Promise.all(absent).then(() => undefined, (error) => this.#failed(request.id, error));
   }
@@ -157,8 +159,8 @@ export class ModernReceiver {
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };
-    const { requestState, inputResponses = {} } = params;
-    const answers = readAnswers(inputResponses);
+    const { requestState, inputResponses } = params;
+    const answers = inputResponses === undefined ? NO_ANSWERS : readAnswers(inputResponses);
     const task = knowsTasks ? tool.task : undefined;
     const isTask = task !== undefined && task.start !== "when_told";
     const { session, after } = requestState === undefined
@@ -179,7 +181,7 @@ export class ModernReceiver {
   }
 
   #start(target: Target, { meta, principal }: Asking, answers: Answers, isTask: boolean) {
-    const session = this.#core.registry.open(target.definition, target.args, {
+    const session = this.#core.registry.openFleeting(target.definition, target.args, {
       client: meta.client,
       trace: meta.trace,
       principal,
@@ -192,7 +194,7 @@ export class ModernReceiver {
   }
 
   #resume(requestState: unknown, binding: StateBinding, meta: RequestMeta, answers: Answers) {
-    const state = openState(this.#sealer, requestState, binding, this.#core.deadlines.now());
+    const state = this.#states.open(requestState, binding, this.#core.deadlines.now());
     if (!state) {
       throw new ProtocolError(
         INVALID_PARAMS,
@@ -373,6 +375,7 @@ export class ModernReceiver {
 
 /** How long what became of a call is kept here, where its record travels: for retries that come twice. */
 const CARRIED_TIME = 60_000;
+const NO_ANSWERS: Answers = [];
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {

@@ -11,7 +11,6 @@
 import type { JsonObject } from "../../content.ts";
 import type { CarriedRecord } from "../../session/carried.ts";
 import { packRecord, unpackRecord } from "../../session/carried.ts";
-import { nodeCrypto } from "../../session/node-crypto.ts";
 import type { Sealer } from "../../session/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 
@@ -80,15 +79,36 @@ export function openState(
   return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
 }
 
+/** A request is looked at twice: what it goes on with, and then how. Its state is opened once. */
+export class StateReader {
+  readonly #sealer: Sealer;
+  /** What the last request carried. */
+  #last: { readonly binding: StateBinding; readonly state: RequestState | undefined } | undefined;
+
+  constructor(sealer: Sealer) {
+    this.#sealer = sealer;
+  }
+
+  open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
+    const last = this.#last;
+    if (last?.binding.params === binding.params && last.binding.principal === binding.principal) {
+      this.#last = undefined;
+      return last.state && now < last.state.expires ? last.state : undefined;
+    }
+    const state = openState(this.#sealer, sealed, binding, now);
+    this.#last = { binding, state };
+    return state;
+  }
+}
+
 /**
  * Bound by the seal itself: opened in another context, it does not open. Only what
  * a run depends on counts, and arguments that are left out are none.
  */
 function contextOf({ principal, method, params }: StateBinding): string {
   const { name, uri, arguments: args = {} } = params;
-  const call = canonical([method, name, uri, args]);
-  const digest = nodeCrypto().createHash("sha256").update(call).digest("base64url");
-  return `request state\0${principal}\0${digest}`;
+  // As it is rather than as a digest: it is no part of the state, only of what its tag is for.
+  return `request state\0${principal}\0${canonical([method, name, uri, args])}`;
 }
 
 /** JSON in which the order of keys does not matter. */

@@ -22,6 +22,7 @@ import type { Deadline } from "../../runtime/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
+import { beginTask } from "./tasks.ts";
 import { isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
@@ -45,11 +46,13 @@ export class RunFeed implements Feed, ModernCall {
   readonly #core: ServerCore;
   readonly #answer: (standing: Standing) => Answer;
   readonly #asTask: boolean;
-  readonly #watchers = new Set<() => void>();
+  #watchers: Set<() => void> | undefined;
   #cursor: number;
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
+  /** Whether the task that it has become is on record. */
+  #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #lastBeat = 0;
@@ -70,8 +73,11 @@ export class RunFeed implements Feed, ModernCall {
     this.#cursor = after;
     this.#asTask = asTask;
     this.#answer = answer;
-    core.registry.hold(session);
-    this.#unwatch = session.log.watch(() => this.#look());
+    // One that has ended need not be held: all that it has to say is there.
+    if (!session.outcome) {
+      core.registry.hold(session);
+      this.#unwatch = session.log.watch(() => this.#look());
+    }
     this.#look();
   }
 
@@ -124,8 +130,9 @@ export class RunFeed implements Feed, ModernCall {
 
   watch(wake: () => void): () => void {
     const watcher = () => wake();
-    this.#watchers.add(watcher);
-    return () => this.#watchers.delete(watcher);
+    const watchers = this.#watchers ??= new Set();
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
   }
 
   signOfLife(silence: number): string | undefined {
@@ -156,7 +163,7 @@ export class RunFeed implements Feed, ModernCall {
   #look(): void {
     if (this.#answered) return;
     this.#standing = this.#stand();
-    for (const watcher of [...this.#watchers]) watcher();
+    if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
   }
 
   #stand(): Standing | undefined {
@@ -164,7 +171,7 @@ export class RunFeed implements Feed, ModernCall {
     if (session.outcome) return "ended";
     // It is put out of memory with somebody waiting only where the server goes.
     if (session.suspending) return "left";
-    if (this.#asTask && isTask(session)) return "task";
+    if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
       this.#window?.cancel();
       this.#window = undefined;
@@ -178,5 +185,19 @@ export class RunFeed implements Feed, ModernCall {
       this.#look();
     });
     return undefined;
+  }
+
+  /** Makes a task of it, and tells whether that is on record. */
+  #isKept(): boolean {
+    if (this.#kept !== undefined) return this.#kept;
+    beginTask(this.#core, this.session);
+    const secured = this.#core.registry.secured(this.session);
+    this.#kept = secured === undefined;
+    // Where it cannot be kept, the run ends, and everybody is told so.
+    secured?.then((kept) => {
+      this.#kept = kept;
+      if (kept) this.#look();
+    });
+    return this.#kept;
   }
 }

@@ -84,13 +84,14 @@ function saysSame(decoded: string, value: unknown): boolean {
 
 const DECIMAL = /^-?\d+(\.\d+)?$/;
 
+const SENTINEL_START = "=?base64?";
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 const PLAIN = /^[\x20-\x7e\t]*$/;
 
 /** The value behind a header, or nothing if it is not spelt as it must be. */
 export function decodeHeader(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
-  const encoded = SENTINEL.exec(value);
+  const encoded = value.startsWith(SENTINEL_START) ? SENTINEL.exec(value) : null;
   if (!encoded) return value;
   const bytes = Buffer.from(encoded[1]!, "base64");
   // Decoding is lenient about alphabet and padding; only the one right spelling counts.

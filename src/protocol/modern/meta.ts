@@ -68,9 +68,13 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
 }
 
 /** Only an object declares anything. */
-function declaredCapabilities(
-  { elicitation, sampling, roots, extensions, ...others }: JsonObject,
-): ClientCapabilities {
+function declaredCapabilities(declared: JsonObject): ClientCapabilities {
+  // Said with every request, and nearly always as it should be.
+  if (
+    holdsObjects(declared.elicitation) && holdsObjects(declared.sampling) &&
+    holdsObjects(declared.extensions) && (declared.roots === undefined || isObject(declared.roots))
+  ) return declared;
+  const { elicitation, sampling, roots, extensions, ...others } = declared;
   return {
     ...others,
     ...(isObject(elicitation) && { elicitation: objectsIn(elicitation) }),
@@ -78,6 +82,14 @@ function declaredCapabilities(
     ...(isObject(roots) && { roots }),
     ...(isObject(extensions) && { extensions: objectsIn(extensions) }),
   };
+}
+
+/** Whether something is left out, or an object of nothing but objects. */
+function holdsObjects(value: unknown): boolean {
+  if (value === undefined) return true;
+  if (!isObject(value)) return false;
+  for (const key in value) if (!isObject(value[key])) return false;
+  return true;
 }
 
 function objectsIn(declared: JsonObject): { [name: string]: JsonObject } {

@@ -1,0 +1,87 @@
+/**
+ * When the registry lets go of a session that nobody holds: a finished one after its
+ * grace time, one that waits after its time to live; a durable one leaves memory.
+ */
+import type { Deadlines } from "../runtime/deadlines.ts";
+import type { FinishedSessions } from "./finished.ts";
+import type { RegistryOptions } from "./registry-options.ts";
+import type { LiveToolSession } from "./tool-session.ts";
+
+const GRACE_TIME = 60_000;
+const PASSIVATE_AFTER = 60_000;
+
+export interface ExpiryHome {
+  readonly deadlines: Deadlines;
+  readonly finished: FinishedSessions;
+  readonly options: Pick<RegistryOptions, "graceTime" | "passivateAfter" | "store">;
+  /** How long a question may wait with nobody there. */
+  readonly timeToLive: number;
+  isClosed(): boolean;
+  /** Puts a durable session out of memory. */
+  suspend(session: LiveToolSession): void;
+  /** Takes a durable session off the record. */
+  forget(session: LiveToolSession): void;
+}
+
+export class Expiry {
+  readonly #home: ExpiryHome;
+
+  constructor(home: ExpiryHome) {
+    this.#home = home;
+  }
+
+  /** Something has changed about a session that decides how long it is kept. */
+  reschedule(session: LiveToolSession): void {
+    const { finished, deadlines, options, timeToLive, isClosed } = this.#home;
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    if (session.holders > 0 || isClosed()) return;
+    if (session.outcome) {
+      if (!finished.has(session)) return;
+      const promised = session.keepUntil - deadlines.now();
+      this.#expire(session, Math.max(options.graceTime ?? GRACE_TIME, promised));
+    } else if (session.waiting) {
+      const { passivateAfter = PASSIVATE_AFTER } = options;
+      this.#expire(session, session.replayable ? passivateAfter : timeToLive);
+    }
+  }
+
+  /** Takes in a session that has ended; older ones may have to go for it. */
+  finish(session: LiveToolSession): void {
+    const { finished, deadlines } = this.#home;
+    for (const going of finished.add(session, deadlines.now())) this.remove(going);
+  }
+
+  /** Lets a session go that has ended. */
+  remove(session: LiveToolSession): void {
+    const { finished, deadlines, options, forget } = this.#home;
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    if (!finished.delete(session)) return;
+    const stored = session.durable && !session.carried;
+    // One whose end is still of interest to somebody stays on record until that expires.
+    const wanted = options.store !== undefined &&
+      (!session.told || session.keepUntil > deadlines.now());
+    if (stored && wanted) return session.owner?.left?.(session);
+    session.owner?.gone?.(session);
+    if (stored) forget(session);
+  }
+
+  #expire(session: LiveToolSession, ms: number): void {
+    session.expiry = this.#home.deadlines.add(ms, this.#expired, session);
+  }
+
+  /** One for all sessions: each that is parked would keep its own. */
+  readonly #expired = (session: LiveToolSession): void => {
+    session.expiry = undefined;
+    if (session.outcome) this.remove(session);
+    else if (session.replayable) this.#passivate(session);
+    else session.halt("nobody answered in time");
+  };
+
+  #passivate(session: LiveToolSession): void {
+    // Somebody reads along without holding it, and would hear nothing any more.
+    if (session.log.watched) this.reschedule(session);
+    else this.#home.suspend(session);
+  }
+}

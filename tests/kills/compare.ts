@@ -1,0 +1,68 @@
+/** Whether a flow whose server was killed went like one that was left alone. */
+import assert from "node:assert/strict";
+import type { Story } from "./flows.ts";
+import type { Effect } from "./tools.ts";
+
+/** Throws where it did not. */
+export function assertSame(killed: Story, alone: Story): void {
+  assert.deepEqual(asDone(killed), asDone(alone), "the result");
+  const done = bySession(killed.effects);
+  const finished = done.get(sessionOf(killed.effects.at(-1)!))!;
+  const [expected] = [...bySession(alone.effects).values()];
+  assert.deepEqual(finished, expected, "the effects, by their keys");
+  assertSameMakes(killed);
+  done.delete(sessionOf(killed.effects.at(-1)!));
+  for (const abandoned of done.values()) {
+    // Called before there was anything to name the call by: at most what comes before the first
+    // question, each once, and never more such calls than the client made.
+    assert.deepEqual(abandoned, expected!.filter((suffix) => suffix.startsWith("#before")));
+  }
+  assert.ok(done.size < killed.calls, `${done.size + 1} calls had effects, of ${killed.calls}`);
+  const asked = (story: Story) => [...story.questions.values()].toSorted();
+  assert.deepEqual(asked(killed), asked(alone), "what reached the person and the model");
+  const told = (story: Story) =>
+    killed.kind.era === "legacy" ? story.told.toSorted() : [...new Set(story.told)].toSorted();
+  assert.deepEqual(told(killed), told(alone), "what the client was told");
+}
+
+/** The result without what is another one in every call. */
+function asDone({ result }: Story): object {
+  const { number: _number, since: _since, luck: _luck, ...rest } = result;
+  return rest;
+}
+
+/** The keys of the effects, without their session, by session; each counted once. */
+function bySession(effects: readonly Effect[]): Map<string, string[]> {
+  const keys = new Map<string, Effect>();
+  for (const effect of effects) {
+    const before = keys.get(effect.key);
+    // What is done again must be the very same.
+    if (before) assert.deepEqual(effect, { ...before }, "the same key, but something else");
+    keys.set(effect.key, effect);
+  }
+  const sessions = new Map<string, string[]>();
+  for (const { key } of keys.values()) {
+    const session = key.slice(0, key.indexOf(":"));
+    sessions.set(
+      session,
+      [...sessions.get(session) ?? [], key.slice(session.length + 1)].toSorted(),
+    );
+  }
+  return sessions;
+}
+
+function sessionOf({ key }: Effect): string {
+  return key.slice(0, key.indexOf(":"));
+}
+
+/** What is another one in every call is the same throughout one. */
+function assertSameMakes({ result, effects }: Story): void {
+  const { number, since, luck } = result;
+  const session = sessionOf(effects.at(-1)!);
+  const made = effects.filter((effect) => sessionOf(effect) === session)
+    .filter(({ name }) => name === "hold" || name === "ship");
+  assert.ok(made.length >= 2, "it was held and shipped");
+  for (const { data } of made) assert.deepEqual(data, { number, since, luck });
+  assert.match(number, /^[0-9a-f-]{36}$/);
+  assert.ok(since > 1_700_000_000_000 && luck >= 0 && luck < 1);
+}

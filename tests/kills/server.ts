@@ -1,0 +1,29 @@
+/**
+ * A server that dies where it is told to. A program of its own:
+ *
+ *     server.ts '{"folder": "/tmp/…", "kill": {"flow": "1", "point": "before who"}}'
+ *
+ * It prints where it listens, in one line, and lives until it is killed.
+ */
+import { join } from "node:path";
+import process from "node:process";
+// One by one, not from `mod.ts`: it is started hundreds of times.
+import { listen } from "../../src/host/listen.ts";
+import { createParley } from "../../src/parley.ts";
+import { Sealer } from "../../src/session/sealer.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
+import { type KillPlan, KillPoints } from "./kill-points.ts";
+import { makeTools } from "./tools.ts";
+
+const plan: KillPlan & { folder: string } = JSON.parse(process.argv[2]!);
+const points = new KillPoints(plan);
+// Against the death of a process, not of the machine: that is what is tried here.
+const stores = openSqlite(join(plan.folder, "store.db"), "normal");
+const parley = createParley({
+  serve: makeTools(points, join(plan.folder, "effects")),
+  store: points.overSessions(stores.sessions),
+  clients: points.overClients(stores.clients),
+  sealer: new Sealer("a key that outlasts the server"),
+});
+const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
+console.log(`http://127.0.0.1:${port}/mcp`);

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { describe, it } from "../suite.ts";
+import { HandStore, idle, textOf, tool, until, withRegistry } from "./kit.ts";
+
+describe("ctx.step()", () => {
+  const store = new HandStore();
+  it(
+    "does nothing with a value that is not on record: the next run would have another one",
+    withRegistry(async ({ open }) => {
+      const done: string[] = [];
+      const session = open(tool(function* (ctx) {
+        const id = yield* ctx.uuid();
+        yield* ctx.step("create", function* () {
+          done.push(id);
+        });
+        return id;
+      }));
+      await idle();
+      assert.deepEqual(done, []);
+      while (done.length === 0) {
+        await until(() => store.commits.length > 0);
+        store.commit();
+        await idle();
+      }
+      const recorded = [...session.log.after(0)];
+      assert.ok(JSON.stringify(recorded).includes(done[0]!), "it was on record first");
+      await until(() => store.commits.length > 0);
+      store.release();
+      assert.equal(await textOf(session), done[0]);
+    }, { store }),
+  );
+});
+
+describe("ctx.step() without any such value", () => {
+  const store = new HandStore();
+  it(
+    "does not wait for the record before it begins",
+    withRegistry(async ({ open }) => {
+      let done = 0;
+      const session = open(tool(function* (ctx) {
+        yield* ctx.step("create", function* () {
+          done++;
+        });
+        return "done";
+      }));
+      await idle();
+      assert.equal(done, 1);
+      assert.equal(session.log.lastLSN, 0);
+      store.release();
+      assert.equal(await textOf(session), "done");
+    }, { store }),
+  );
+});
