@@ -1,5 +1,6 @@
 /**
- * Writes docs/api.md, the API reference.
+ * Writes what is made from the source: the API reference (docs/api.md), the table of
+ * flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
  *
  *     deno task api
  */
@@ -7,9 +8,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../tests/harness/files.ts";
 import { installDependencies } from "../tests/harness/toolchain.ts";
-import { apiPage, formatted, publicSymbols } from "./api-reference.ts";
+import { madePages } from "./made-pages.ts";
 
 installDependencies();
-const symbols = publicSymbols();
-writeFileSync(join(root, "docs/api.md"), formatted(apiPage(symbols)));
-console.log(`docs/api.md tells of ${symbols.length} symbols`);
+for (const [path, text] of madePages()) {
+  writeFileSync(join(root, path), text);
+  console.log(`${path} is made`);
+}
