@@ -26,11 +26,13 @@ const locks = ["deno.lock", "bun.lock", "tests/peers/bun.lock"];
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
     const names = [
+      "api",
       "bench",
       "build",
       "check",
       "compile",
       "dev",
+      "docs",
       "parley",
       "start",
       "test",
