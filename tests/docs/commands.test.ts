@@ -1,6 +1,14 @@
 /** Follows the commands of every page, line by line, as somebody would who types them in. */
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { until } from "effection";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { delimiter, join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
@@ -10,7 +18,7 @@ import { describe, it } from "../suite.ts";
 import { builtExecutable } from "../support/built.ts";
 import { followCommands, type Way } from "../support/follow.ts";
 import { useFolder } from "../support/folder.ts";
-import { fromSource } from "../support/program.ts";
+import { fromSource, useProgram } from "../support/program.ts";
 
 const onPosix = it.when(process.platform !== "win32");
 
@@ -49,6 +57,22 @@ function wayIn(folder: string): Way {
     },
   };
 }
+
+describe("the unit file of docs/serving.md", () => {
+  onPosix("starts a server, with a store, that logs as JSON", function* () {
+    const folder = yield* useFolder();
+    unpackPages(folder);
+    const unit = readFileSync(join(folder, "parley.service"), "utf8");
+    const command = /^ExecStart=\/usr\/local\/bin\/parley (.+)$/m.exec(unit)![1]!
+      .replace("/srv/parley", folder)
+      .replace("/var/lib/parley", folder);
+    const program = yield* useProgram(command.split(" "), { env: { PORT: "0" } });
+    yield* until(program.says(/"message":"serving","address":"http:\/\/127/));
+    assert.ok(existsSync(join(folder, "calls.db.key")));
+    program.signal("SIGTERM");
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+  });
+});
 
 describe("the commands of", () => {
   for (const page of listPages()) {
