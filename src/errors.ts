@@ -33,14 +33,28 @@ export abstract class ParleyError extends Error {
 
 /**
  * Throw this from a tool to tell the model that the tool could not do what it
- * was asked. The call ends with `isError: true` and this message.
+ * was asked. The call ends with `isError: true` and this message, so say in it what
+ * the model should do instead. Anything else that a tool throws is told to nobody but
+ * the operator.
+ *
+ * @example
+ * ```ts
+ * import { ToolError } from "parley-mcp";
+ *
+ * export function checkSeats(seats: number): void {
+ *   if (seats > 9) throw new ToolError("Nine seats at most; book the others with another call.");
+ * }
+ * ```
  */
 export class ToolError extends ParleyError {
   override readonly name: string = "ToolError";
   readonly code: ParleyErrorCode = "PARLEY_TOOL";
 }
 
-/** Throw this from a tool to answer the call with a JSON-RPC error. */
+/**
+ * Throw this from a tool to answer the call with a JSON-RPC error, which is for the
+ * client and not for the model. A tool rarely wants that; `ToolError` is the usual way.
+ */
 export class ProtocolError extends ParleyError {
   override readonly name = "ProtocolError";
   readonly code = "PARLEY_PROTOCOL";
@@ -62,6 +76,20 @@ export class DefinitionError extends ParleyError {
 /**
  * The client cannot do what the tool asks of it. Catch it to do without;
  * uncaught, it tells the model which client that is and what to do instead.
+ *
+ * @example
+ * ```ts
+ * import { CapabilityError, type McpToolContext } from "parley-mcp";
+ *
+ * export function* summary(ctx: McpToolContext, text: string) {
+ *   try {
+ *     return (yield* ctx.sample({ prompt: `Summarize:\n${text}` })).text;
+ *   } catch (error) {
+ *     if (!(error instanceof CapabilityError)) throw error;
+ *     return text.slice(0, 200);
+ *   }
+ * }
+ * ```
  */
 export class CapabilityError extends ToolError {
   override readonly name = "CapabilityError";

@@ -291,7 +291,7 @@ export interface AnswerBody {
 /** An entry of a tool session's log. */
 export type ToolSessionEvent = EventBody & { readonly lsn: number };
 
-/** How a tool session ended. */
+/** How a tool session ended: with a result, with an error for the client, or before its end. */
 export type ToolSessionOutcome =
   | { readonly status: "completed"; readonly result: CallResult }
   | { readonly status: "failed"; readonly error: RpcError }

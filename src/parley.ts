@@ -6,6 +6,10 @@ import { processStdio } from "./host/process-stdio.ts";
 import { serveStdio, type Stdio } from "./host/stdio.ts";
 import type { Definition } from "./tool/types.ts";
 
+/**
+ * What a server is made of: what it serves, who may call, how much it takes on, and
+ * where calls are kept that must outlast it. Everything has a default that is safe.
+ */
 export type ParleyOptions = HandlerOptions;
 
 /** A server, not yet listening anywhere: hand its `fetch` to whatever listens. */
@@ -27,7 +31,24 @@ export interface Parley extends McpHandler {
   };
 }
 
-/** Makes a server. */
+/**
+ * Makes a server of tools, prompts and resources. It listens nowhere by itself: its
+ * `fetch` goes to whatever serves HTTP, its `stdio()` talks to the program that
+ * started this one.
+ *
+ * @example
+ * ```ts
+ * import { createMcpTool, createParley } from "parley-mcp";
+ *
+ * const hello = createMcpTool("hello").description("Says hello.").execute(function* () {
+ *   return "Hello!";
+ * });
+ * const parley = createParley({ serve: [hello] });
+ * // Deno.serve({ hostname: "127.0.0.1", port: 7411 }, parley.fetch), or on Bun:
+ * // Bun.serve({ hostname: "127.0.0.1", port: 7411, fetch: parley.fetch })
+ * await parley.close();
+ * ```
+ */
 export function createParley(options: ParleyOptions = {}): Parley {
   const handler = new Handler({ openPort: listen, ...options });
   const { core, modern } = handler;
@@ -59,7 +80,10 @@ export function createParley(options: ParleyOptions = {}): Parley {
   };
 }
 
-/** The same without anything but `fetch` and `close`. */
+/**
+ * The same as `createParley` with nothing but `fetch` and `close`, for where a server
+ * is one route among others and nobody adds tools to it later.
+ */
 export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
   const { fetch, close } = createParley(options);
   return { fetch, close };

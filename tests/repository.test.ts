@@ -33,11 +33,13 @@ const locks = [
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
     const names = [
+      "api",
       "bench",
       "build",
       "check",
       "compile",
       "dev",
+      "docs",
       "parley",
       "soak",
       "start",

@@ -10,10 +10,12 @@ export function checkJson(value: unknown, within: object[] = []): void {
   }
   if (typeof value !== "object" || value === null) return;
   if (within.includes(value)) {
-    throw new TypeError("Cannot send an object that holds itself; leave the cycle out");
+    throw new TypeError("Cannot send the value: an object in it holds itself; leave the cycle out");
   }
   if (within.length >= DEEPEST) {
-    throw new TypeError(`Cannot send more than ${DEEPEST} levels of nesting; flatten it`);
+    throw new TypeError(
+      `Cannot send the value: it nests deeper than ${DEEPEST} levels; flatten it`,
+    );
   }
   within.push(value);
   for (const part of Object.values(value)) checkJson(part, within);

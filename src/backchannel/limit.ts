@@ -5,5 +5,5 @@
  */
 export function checkLimit(what: string, value: unknown): void {
   if (value === undefined || (typeof value === "number" && value >= 0)) return;
-  throw new TypeError(`Cannot use ${what} of ${String(value)}; give a number of 0 or more`);
+  throw new TypeError(`Cannot use ${what}: it is ${String(value)}; give a number of 0 or more`);
 }

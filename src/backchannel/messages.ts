@@ -118,9 +118,16 @@ export function toolResults(
  * one result for all calls, or one worked out for each.
  *
  * @example
- * ```ts ignore
- * const { exchange } = yield* ctx.sampleTools({ prompt, tools });
- * history.push(...closeToolCalls(exchange, (use) => `did ${use.name}`));
+ * ```ts
+ * import { closeToolCalls, type McpMessage, type McpToolContext } from "parley-mcp";
+ * import { z } from "zod";
+ *
+ * const look = { name: "look", inputSchema: z.object({ where: z.string() }) };
+ *
+ * function* lookAround(ctx: McpToolContext, history: McpMessage[]) {
+ *   const { exchange } = yield* ctx.sampleTools({ prompt: "Look around.", tools: [look] });
+ *   history.push(...closeToolCalls(exchange, (use) => `did ${use.name}`));
+ * }
  * ```
  */
 export function closeToolCalls(

@@ -31,7 +31,7 @@ export function offeredTools(tools: SampleToolsConfig["tools"]): OfferedTool[] {
   const names = new Set<string>();
   return tools.map(({ name, description, inputSchema }) => {
     if (typeof name !== "string" || name === "") {
-      throw new TypeError("Cannot offer a tool without a name; give it one");
+      throw new TypeError("Cannot offer a tool to the model: it has no name; give it one");
     }
     if (name === SCHEMA_TOOL) {
       throw new TypeError(
@@ -39,7 +39,9 @@ export function offeredTools(tools: SampleToolsConfig["tools"]): OfferedTool[] {
       );
     }
     if (names.has(name)) {
-      throw new TypeError(`Cannot offer two tools named "${name}"; give one another name`);
+      throw new TypeError(
+        `Cannot offer tool "${name}" to the model: another one has that name; rename one`,
+      );
     }
     names.add(name);
     return {

@@ -125,7 +125,7 @@ export interface SampleResultBase {
     | (string & {});
 }
 
-/** The answer to a plain sample. */
+/** The answer to a plain sample: its text, and the exchange to go on from. */
 export interface SampleResult extends SampleResultBase {
   readonly exchange: SampleExchange;
 }

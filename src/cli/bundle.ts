@@ -46,7 +46,10 @@ export async function bundle(
 function executableFor(given: string | undefined): string {
   if (given !== undefined) {
     if (statSync(given, { throwIfNoEntry: false })?.isFile()) return given;
-    throw new Problem(`Cannot bundle "${given}": there is no such file`, USAGE);
+    throw new Problem(
+      `Cannot bundle "${given}": there is no such file; compile the program, and give its path`,
+      USAGE,
+    );
   }
   if (isExecutable()) return process.execPath;
   throw new Problem(

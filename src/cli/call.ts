@@ -133,7 +133,9 @@ function callRemote(
       return yield* server.call(tool, given, person);
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      throw new Problem(`Cannot finish "${name}": ${error.message}`);
+      throw new Problem(
+        `Cannot finish "${name}": the server refused: ${error.message}; its log may tell more`,
+      );
     }
   });
 }
@@ -163,7 +165,9 @@ function headersIn(lines: readonly string[]): HeaderLines {
   return Object.fromEntries(lines.map((line) => {
     const colon = line.indexOf(":");
     // What it says is not repeated: it may be a secret.
-    if (colon < 1) throw new Problem('Cannot use a header: write it as "Name: value"', USAGE);
+    if (colon < 1) {
+      throw new Problem('Cannot use a header: it has no name; write it as "Name: value"', USAGE);
+    }
     return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
   }));
 }

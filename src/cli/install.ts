@@ -62,7 +62,10 @@ function write(file: string, text: string): string | undefined {
 function fileFor(host: Host, { project = false }: InstallOptions, machine: Machine): string {
   if (!project) return host.userFile(machine);
   if (host.projectFile !== undefined) return resolve(host.projectFile);
-  throw new Problem(`Cannot install for one project: ${host.title} has no such thing`, USAGE);
+  throw new Problem(
+    `Cannot install for one project: ${host.title} has no such thing; leave --project out`,
+    USAGE,
+  );
 }
 
 function entryFor(

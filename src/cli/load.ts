@@ -38,11 +38,15 @@ export async function loadDefinitions(
 /** A file, or the modules in a folder. */
 function filesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
-  if (!stat) throw new Problem(`Cannot load "${path}": there is no such file or folder`);
+  if (!stat) {
+    throw new Problem(`Cannot load "${path}": there is no such file or folder; check the path`);
+  }
   if (!stat.isDirectory()) return [path];
   const files = readdirSync(path).filter((name) => SOURCE.test(name) && !ASIDE.test(name)).sort();
   if (files.length > 0) return files.map((name) => join(path, name));
-  throw new Problem(`Cannot load "${path}": the folder has no TypeScript or JavaScript in it`);
+  throw new Problem(
+    `Cannot load "${path}": the folder has no TypeScript or JavaScript in it; put a tool there`,
+  );
 }
 
 async function definitionsIn(file: string): Promise<Definition[]> {
@@ -50,7 +54,9 @@ async function definitionsIn(file: string): Promise<Definition[]> {
   try {
     exported = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
-    throw new Problem(`Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}`);
+    throw new Problem(
+      `Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}; mend it there`,
+    );
   }
   const values = Object.values(exported).flat();
   const definitions = new Set(values.filter(isDefinition));

@@ -18,13 +18,15 @@ export async function createProject(
 ): Promise<number> {
   if (!NAME.test(name)) {
     throw new Problem(
-      `Cannot create "${name}": use lower-case letters, digits, dots and dashes, as in my-tools`,
+      `Cannot create "${name}": it is no name for a package; use lower-case letters, digits, dots and dashes, as in my-tools`,
       USAGE,
     );
   }
   const folder = resolve(name);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
-    throw new Problem(`Cannot create "${name}": the folder is there and not empty`);
+    throw new Problem(
+      `Cannot create "${name}": the folder is there and not empty; choose another name`,
+    );
   }
   const own = await packages();
   const ours = own.type === "folders" ? own.folders[OURS]! : `./${VENDOR}/${OURS}`;

@@ -37,7 +37,9 @@ function explain(error: unknown, { terminal }: Surroundings): number {
     terminal.note(red(error.message));
     return error.exitCode;
   }
-  terminal.note(red(`Cannot go on: ${messageOf(error)}`));
+  terminal.note(
+    red(`Cannot go on: ${messageOf(error)}; this is a fault of Parley, and here is where:`),
+  );
   if (error instanceof Error && error.stack) terminal.note(error.stack);
   return FAILED;
 }

@@ -139,7 +139,7 @@ function whyNot(error: unknown, port: number): string {
   if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable" || code === "ENOTFOUND") {
     return "this machine has no such address; give one of its own with --host";
   }
-  return messageOf(error);
+  return `${messageOf(error)}; give another address with --host and --port`;
 }
 
 /** With every request in the log, where that is wanted. */

@@ -20,7 +20,11 @@ export function* test(files: readonly string[]): Operation<number> {
       stdio: "inherit",
       env: { ...process.env, ...runner.env },
     });
-    child.once("error", (error) => reject(new Problem(`Cannot run tests: ${messageOf(error)}`)));
+    child.once(
+      "error",
+      (error) =>
+        reject(new Problem(`Cannot run tests: ${messageOf(error)}; try deno test -A, or bun test`)),
+    );
     child.once("exit", (code) => resolve(code ?? FAILED));
     return () => void child.kill();
   });

@@ -80,13 +80,16 @@ export class Connection {
     if (this.#closed) return;
     if (nestsDeeperThan(line, DEEPEST)) {
       const problem = `it nests deeper than ${DEEPEST} levels`;
-      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}`);
+      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}; flatten it`);
     }
     let value: unknown;
     try {
       value = JSON.parse(line);
     } catch {
-      return this.refuse(PARSE_ERROR, "Cannot read the line: it is no JSON");
+      return this.refuse(
+        PARSE_ERROR,
+        "Cannot read the line: it is no JSON; send one JSON-RPC message on each line",
+      );
     }
     if (!Array.isArray(value)) return this.#takeSafely(value);
     // One revision had batches. Taking each message by itself is all that they mean here.
@@ -184,8 +187,8 @@ export class Connection {
   #notInitialized(message: RpcMessage): void {
     if (message.type === "notification") return;
     const problem = message.type === "invalid"
-      ? `Cannot read the message: ${message.problem}`
-      : "Cannot serve the request: send initialize first, or the metadata of 2026-07-28";
+      ? `Cannot read the message: ${message.problem}; send JSON-RPC 2.0`
+      : "Cannot serve the request: nothing says who calls; send initialize first, or the metadata of 2026-07-28";
     this.refuse(INVALID_REQUEST, problem, message.type === "answer" ? undefined : message.id);
   }
 
@@ -198,16 +201,25 @@ export class Connection {
     if (version !== undefined && version !== MODERN_VERSION) {
       return this.#outbox.post(errorText(id, {
         code: UNSUPPORTED_VERSION,
-        message: `Cannot serve protocol version "${version}": it is not supported here`,
+        message:
+          `Cannot serve protocol version "${version}": it is not supported here; take one of those in the data`,
         data: { supported: [MODERN_VERSION], requested: version },
       }));
     }
     const meta = readMeta(request.params);
     if ("problem" in meta) {
-      return this.refuse(INVALID_PARAMS, `Cannot take the request: ${meta.problem}`, id);
+      return this.refuse(
+        INVALID_PARAMS,
+        `Cannot take the request: ${meta.problem}; send it along`,
+        id,
+      );
     }
     if (this.#waiting.has(id)) {
-      return this.refuse(INVALID_REQUEST, "Cannot take the request: its id is in use", id);
+      return this.refuse(
+        INVALID_REQUEST,
+        "Cannot take the request: its id is in use; send it with another",
+        id,
+      );
     }
     const asking = { meta, principal: PRINCIPAL };
     const receive = () => this.#modern.receive(request, asking);

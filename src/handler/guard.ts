@@ -32,9 +32,11 @@ export class Guard {
   /** What is wrong with where the request comes from, if anything. */
   refuses(request: Request, origin = request.headers.get("origin")): string | undefined {
     const host = request.headers.get("host") ?? hostOf(request.url);
-    if (!this.#knowsHost(host)) return `this server does not answer to the name "${host}"`;
+    if (!this.#knowsHost(host)) {
+      return `this server does not answer to the name "${host}"; allow the name (--allow-host)`;
+    }
     if (origin !== null && !this.allowsOrigin(origin)) {
-      return `pages from "${origin}" may not call this server`;
+      return `pages from "${origin}" may not call this server; allow the origin (--allow-origin)`;
     }
     return undefined;
   }

@@ -31,6 +31,7 @@ export interface HandlerOptions extends CoreOptions, GuardOptions {
   readonly legacySse?: boolean;
 }
 
+/** How a server that is closed treats calls that are under way. */
 export interface CloseOptions {
   /**
    * Milliseconds that calls at work have to end by themselves; none unless told.
@@ -39,7 +40,9 @@ export interface CloseOptions {
   readonly grace?: number;
 }
 
+/** A server as the web platform knows it: a request comes in, a response goes out. */
 export interface McpHandler {
+  /** Answers every request, whatever it holds; it never throws. */
   fetch(request: Request): Promise<Response>;
   /** Ends every stream, halts every call, and waits until all have cleaned up. */
   close(options?: CloseOptions): Promise<void>;
@@ -129,11 +132,14 @@ export class Handler implements McpHandler {
       const pages = this.core.pages.at(path);
       if (pages.length > 0) return this.#visit(request, pages);
       if (path.startsWith("/pages/")) return gone();
-      return refuse(404, `Cannot find "${path}": MCP is at ${this.#path}`);
+      return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
     }
     this.core.pages.exposed = true;
     if (this.core.closing) {
-      return refuse(503, "Cannot serve the request: the server is shutting down");
+      return refuse(
+        503,
+        "Cannot serve the request: the server is shutting down; try again when it is back",
+      );
     }
     if (!this.#principal) return this.#serve(request, path, sse, ANONYMOUS);
     return Promise.resolve(this.#principal(request)).then((principal) =>
@@ -160,9 +166,14 @@ export class Handler implements McpHandler {
         }
         break;
     }
-    return refuse(405, `Cannot ${request.method} here`, undefined, {
-      allow: "POST, GET, DELETE, OPTIONS",
-    });
+    return refuse(
+      405,
+      `Cannot ${request.method} here: the method or its session id is missing; POST each message`,
+      undefined,
+      {
+        allow: "POST, GET, DELETE, OPTIONS",
+      },
+    );
   }
 
   /** Shows a page to whom it is for. */
@@ -199,7 +210,10 @@ export class Handler implements McpHandler {
   /** What is wrong with the headers of a body, if anything. */
   #unacceptable({ headers }: Request, anyAccept: boolean): Response | undefined {
     if (!isType(headers.get("content-type"), "application/json")) {
-      return refuse(415, "Cannot read the body: its content type must be application/json");
+      return refuse(
+        415,
+        "Cannot read the body: its content type is another one; send application/json",
+      );
     }
     if (anyAccept) return undefined;
     const accept = headers.get("accept");
@@ -208,13 +222,13 @@ export class Handler implements McpHandler {
     }
     return refuse(
       406,
-      "Cannot answer: the Accept header must list application/json and text/event-stream",
+      "Cannot answer: the Accept header takes too little; list application/json and text/event-stream",
     );
   }
 
   #health(request: Request): Response {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return refuse(405, "Cannot do that here");
+      return refuse(405, "Cannot do that here: this address only tells how the server is; GET it");
     }
     const closing = this.core.closing || this.core.draining;
     const status = closing ? 503 : 200;
@@ -230,22 +244,35 @@ export class Handler implements McpHandler {
 function unread(why: Exclude<BodyOutcome["type"], "text">, maxBody: number): Response {
   switch (why) {
     case "too_large":
-      return refuse(413, `Cannot read the body: it is larger than ${maxBody} bytes`, undefined, GO);
+      return refuse(
+        413,
+        `Cannot read the body: it is larger than ${maxBody} bytes; send less`,
+        undefined,
+        GO,
+      );
     case "too_slow":
-      return refuse(408, "Cannot read the body: it did not arrive in time", undefined, GO);
+      return refuse(
+        408,
+        "Cannot read the body: it did not arrive in time; send it again",
+        undefined,
+        GO,
+      );
     case "broken":
-      return refuse(400, "Cannot read the body: the connection broke");
+      return refuse(400, "Cannot read the body: the connection broke; send it again");
   }
 }
 
 function parsed(text: string): { readonly value: unknown } | Response {
   if (nestsDeeperThan(text, DEEPEST)) {
-    return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels`);
+    return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels; flatten it`);
   }
   try {
     return { value: JSON.parse(text) };
   } catch {
-    return refuse(400, { code: PARSE_ERROR, message: "Cannot read the body: it is no JSON" });
+    return refuse(400, {
+      code: PARSE_ERROR,
+      message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
+    });
   }
 }
 

@@ -87,7 +87,12 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
   if (
     !isObject(ref) || !isObject(argument) || typeof argument.name !== "string" ||
     typeof argument.value !== "string"
-  ) throw new ProtocolError(INVALID_PARAMS, "Cannot complete: ref or argument is missing");
+  ) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot complete: ref or argument is missing; send both",
+    );
+  }
   const completers = completersOf(core, ref);
   const values = yield* completers.get(argument.name)?.(argument.value, othersIn(context)) ??
     nothing();

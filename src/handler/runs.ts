@@ -36,7 +36,10 @@ export function targetOf(
       const found = resourceAt(core, uri);
       if (found) return { definition: found.resource, args: { ...found.variables, uri } };
       if (typeof uri !== "string") {
-        throw new ProtocolError(INVALID_PARAMS, "Cannot read a resource: its uri is missing");
+        throw new ProtocolError(
+          INVALID_PARAMS,
+          "Cannot read a resource: its uri is missing; send one",
+        );
       }
       throw new ProtocolError(
         resourceNotFound,
@@ -62,7 +65,7 @@ function named(
   { name, arguments: args = {} }: JsonObject,
 ): Target {
   if (typeof name !== "string") {
-    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing`);
+    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; send one`);
   }
   const definition = shelf.get(name);
   if (!definition) {

@@ -9,7 +9,20 @@ import type { Listen } from "./types.ts";
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** Makes of a fetch handler what `http.createServer()` and Express take. */
+/**
+ * Makes of a fetch handler what `http.createServer()` and Express take. Deno, Bun and
+ * Hono take the `fetch` itself.
+ *
+ * @example
+ * ```ts
+ * import { createServer } from "node:http";
+ * import { createParley, toNodeHandler } from "parley-mcp";
+ *
+ * const parley = createParley();
+ * const server = createServer(toNodeHandler(parley.fetch));
+ * server.listen(0, "127.0.0.1", () => server.close());
+ * ```
+ */
 export function toNodeHandler(
   fetch: Fetch,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {

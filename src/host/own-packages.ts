@@ -41,7 +41,9 @@ function rootOf(name: string, file: string): string {
       return folder;
     }
   }
-  throw new Error(`Cannot find the package "${name}": no folder above ${file} has it`);
+  throw new Error(
+    `Cannot find the package "${name}": no folder above ${file} has it; install the dependencies`,
+  );
 }
 
 /** Where a package is that another one uses. */
@@ -66,6 +68,10 @@ async function packedFile(): Promise<Uint8Array> {
     return readFileSync(new URL(`../../dist/${PACKED}`, import.meta.url));
   }
   const file = Bun.embeddedFiles.find(({ name }) => name.includes("own-packages"));
-  if (!file) throw new Error(`Cannot find ${PACKED} inside: the program was compiled without it`);
+  if (!file) {
+    throw new Error(
+      `Cannot find ${PACKED} inside: the program was compiled without it; compile it anew`,
+    );
+  }
   return new Uint8Array(await file.arrayBuffer());
 }

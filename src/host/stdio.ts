@@ -9,7 +9,7 @@ import type { Connection } from "../handler/connection.ts";
 import { PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { type Line, LineCutter } from "./lines.ts";
 
-/** The two ends of a channel. */
+/** The two ends of a channel on which messages travel as lines, such as stdin and stdout. */
 export interface Stdio {
   readonly input: ReadableStream<Uint8Array>;
   /** Resolves when there is room for more; rejects when nobody reads any longer. */
@@ -48,7 +48,8 @@ export async function serveStdio(
   };
   const take = (line: Line) => {
     if ("tooLong" in line) {
-      connection.refuse(PARSE_ERROR, `Cannot read the line: it is longer than ${limit} bytes`);
+      const problem = `Cannot read the line: it is longer than ${limit} bytes; send less`;
+      connection.refuse(PARSE_ERROR, problem);
     } else if (line.text.trim() !== "" && !signal?.aborted) connection.receive(line.text);
   };
   signal?.addEventListener("abort", stop);

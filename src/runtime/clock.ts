@@ -1,6 +1,10 @@
 /** The only place that asks what time it is, so that tests can move time by hand. */
 import { clearTimeout, setTimeout } from "node:timers";
 
+/**
+ * What tells the time to everything that waits. The system's own is used unless told;
+ * a test passes one that it moves by hand, so that no test ever sleeps.
+ */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;

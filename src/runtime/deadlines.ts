@@ -40,7 +40,9 @@ export class Deadlines {
   add(ms: number, fire: (about: unknown) => void, about?: unknown): Deadline {
     const entry = new Entry(this, this.#clock.now() + ms, fire, about);
     // It would stand anywhere in the heap, and nothing behind it would ever fire.
-    if (Number.isNaN(entry.at)) throw new TypeError(`Cannot wait ${ms} ms: it is no number`);
+    if (Number.isNaN(entry.at)) {
+      throw new TypeError(`Cannot wait ${ms} ms: it is no number; give one`);
+    }
     this.#heap.push(entry);
     this.#up(this.#heap.length - 1);
     if (entry.at < this.#armedFor) this.#arm();

@@ -23,7 +23,7 @@ export interface Fault {
   readonly error: unknown;
 }
 
-/** Who answers samples. */
+/** Who answers samples: a model of the server's own, and whether it comes first. */
 export interface SamplingSetup {
   /** The server's own model. */
   readonly provider?: SamplingProvider;

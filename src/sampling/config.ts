@@ -66,7 +66,19 @@ export interface ProviderSetup {
   readonly patience: Patience;
 }
 
-/** A model that answers samples. Nothing is loaded or sent before the first one. */
+/**
+ * A model of the server's own, which answers samples that the client cannot. Nothing is
+ * loaded or sent before the first one.
+ *
+ * @example
+ * ```ts
+ * import { createParley, createSamplingProvider } from "parley-mcp";
+ *
+ * const provider = createSamplingProvider({ model: "ollama:llama3.3" });
+ * const parley = createParley({ sampling: { provider } });
+ * await parley.close();
+ * ```
+ */
 export function createSamplingProvider(config: SamplingProviderConfig): SamplingProvider {
   return provider(config, "model", "apiKey", "baseUrl");
 }
@@ -74,7 +86,20 @@ export function createSamplingProvider(config: SamplingProviderConfig): Sampling
 /** The variables that say which model the server has. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** The model that the environment names, or nothing if it names none. */
+/**
+ * The model that `PARLEY_MODEL` names, or nothing if it names none: what the program
+ * itself uses, so that an operator sets up every server in the same way.
+ *
+ * @example
+ * ```ts
+ * import process from "node:process";
+ * import { createParley, samplingFromEnvironment } from "parley-mcp";
+ *
+ * const provider = samplingFromEnvironment(process.env);
+ * const parley = createParley(provider ? { sampling: { provider } } : {});
+ * await parley.close();
+ * ```
+ */
 export function samplingFromEnvironment(env: Environment): SamplingProvider | undefined {
   const model = env.PARLEY_MODEL?.trim();
   if (!model) return undefined;

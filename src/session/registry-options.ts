@@ -12,6 +12,10 @@ import type { LiveLimits } from "./live.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 
+/**
+ * How many calls may be alive, how long each is kept, and who hears of them. The
+ * limits are there so that no client can use up the server; each has a default.
+ */
 export interface RegistryOptions {
   /** How many calls may be alive at once; 10,000 unless told. */
   readonly maxSessions?: number;

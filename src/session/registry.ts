@@ -1,6 +1,4 @@
 /**
- * All live sessions, and the finished ones that somebody may still want to read.
- *
  * R1  A session that nobody holds goes away: a finished one after its grace time,
  *     one that waits for answers after its time to live.
  * R2  Nothing here walks all sessions, except closing.
@@ -31,6 +29,7 @@ import { inProcess } from "./site.ts";
 import { LiveToolSession } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
+/** All live sessions of this process, and the finished ones that somebody may still want to read. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;

@@ -20,6 +20,20 @@ interface Key {
   readonly secret: Buffer;
 }
 
+/**
+ * Seals what is handed out or stored, so that only servers with the same key can read
+ * it, and nobody can change it. Give one key, or several to change keys without
+ * losing calls that wait: the first seals, all of them open.
+ *
+ * @example
+ * ```ts
+ * import { createParley, Sealer } from "parley-mcp";
+ *
+ * const keys = ["the new key, at least 16 characters", "the old key, until it has expired"];
+ * const parley = createParley({ sealer: new Sealer(...keys) });
+ * await parley.close();
+ * ```
+ */
 export class Sealer {
   readonly #given: readonly (Uint8Array | string)[];
   #made: readonly [Key, ...Key[]] | undefined;

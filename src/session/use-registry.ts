@@ -5,7 +5,24 @@ import type { RegistryOptions } from "./registry-options.ts";
 
 /**
  * A registry for as long as the surrounding scope lives, and the one that
- * `ToolSessionRegistryContext` names there. Tools see the contexts of that scope.
+ * `ToolSessionRegistryContext` names there. Tools see the contexts of that scope. For
+ * programs that run tools themselves, without MCP around them.
+ *
+ * @example
+ * ```ts
+ * import { main } from "effection";
+ * import { createMcpTool, useToolSessionRegistry } from "parley-mcp";
+ *
+ * const hello = createMcpTool("hello").description("Says hello.").execute(function* () {
+ *   return "Hello!";
+ * });
+ *
+ * await main(function* () {
+ *   const registry = yield* useToolSessionRegistry();
+ *   const session = yield* registry.create(hello, {});
+ *   console.log(yield* session.status()); // completed
+ * });
+ * ```
  */
 export function* useToolSessionRegistry(
   options: RegistryOptions = {},

@@ -18,6 +18,10 @@ interface Shelf {
   readonly events: ToolSessionEvent[];
 }
 
+/**
+ * Keeps the records of durable calls in memory: the default. They outlast their run,
+ * for a client that comes back, but not the process.
+ */
 export class InMemoryToolSessionStore implements ToolSessionStore {
   readonly #shelves = new Map<string, Shelf>();
   /** Apart from the shelves: few sessions have a time to wake. */

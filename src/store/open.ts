@@ -8,15 +8,25 @@ import type { Durability } from "./sqlite-file.ts";
  * if it is not there.
  *
  * @example
- * ```ts ignore
+ * ```ts
+ * import { createParley, openStore, Sealer } from "parley-mcp";
+ *
  * const stores = await openStore("sqlite:./parley.db");
- * const parley = createParley({ serve, store: stores.sessions, sealer: new Sealer(key) });
+ * const parley = createParley({
+ *   store: stores.sessions,
+ *   clients: stores.clients,
+ *   sealer: new Sealer("a key that outlasts the program"),
+ * });
+ * await parley.close();
+ * stores.close();
  * ```
  */
 export async function openStore(address: string, durability?: Durability): Promise<SqliteStores> {
   const path = /^sqlite:(.+)$/.exec(address)?.[1];
   if (path === undefined) {
-    throw new StoreError(`Cannot open the store "${address}": give it as sqlite:PATH`);
+    throw new StoreError(
+      `Cannot open the store "${address}": its kind is unknown; give it as sqlite:PATH`,
+    );
   }
   const { openSqlite } = await import("./sqlite.ts");
   return openSqlite(path, durability);

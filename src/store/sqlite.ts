@@ -268,7 +268,7 @@ export class SqliteClientSessionStore implements ClientSessionStore {
   }
 }
 
-/** Both stores in one file. */
+/** Both stores in one SQLite file: that of calls, and that of clients of the legacy era. */
 export interface SqliteStores {
   readonly sessions: SqliteToolSessionStore;
   readonly clients: SqliteClientSessionStore;

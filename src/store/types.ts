@@ -53,6 +53,10 @@ export interface Wake {
   readonly wakeAt: number;
 }
 
+/**
+ * Where the records of durable calls live. Write one of your own to keep them in
+ * another database: everything above asks for no more than this.
+ */
 export interface ToolSessionStore {
   get(id: string): Operation<ToolSessionEntry | null>;
   /**

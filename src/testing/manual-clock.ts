@@ -1,6 +1,7 @@
 /** A clock that moves only when it is told to. */
 import type { Clock } from "../runtime/clock.ts";
 
+/** A clock that a test moves by hand: time passes when it says so, and at no other time. */
 export interface ManualClock extends Clock {
   /** Moves time forward and fires, in order, everything that falls due on the way. */
   advance(ms: number): void;
@@ -10,7 +11,19 @@ export interface ManualClock extends Clock {
   readonly timers: number;
 }
 
-/** Starts at `start`, which is some Sunday unless told. */
+/**
+ * Makes a clock that stands still until it is told to move. It starts at `start`,
+ * which is some Sunday unless told.
+ *
+ * @example
+ * ```ts
+ * import { createManualClock } from "parley-mcp";
+ *
+ * const clock = createManualClock();
+ * clock.after(60_000, () => console.log("a minute has passed"));
+ * clock.advance(60_000);
+ * ```
+ */
 export function createManualClock(start = Date.UTC(2026, 0, 4)): ManualClock {
   let now = start;
   const timers = new Set<{ at: number; fire: () => void }>();

@@ -36,7 +36,7 @@ export type Scripted<TAnswer, TRequest> =
   | readonly TAnswer[]
   | ((request: TRequest, nth: number) => TAnswer | Promise<TAnswer>);
 
-/** Who answers what. */
+/** The script of a test: what the person and the model answer, and what the client can do. */
 export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   /** The person's answers, by the key of the question. */
   elicit?: keyof E extends never ? Record<string, never> : {

@@ -11,7 +11,7 @@ import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "
 import { createManualClock } from "./manual-clock.ts";
 import { answered, isRequest, leftover, type ScriptedTurn, type ToolScript } from "./script.ts";
 
-/** What happened. */
+/** What happened in a test of a tool: what it returned, what it asked, and what was left over. */
 export interface ToolTestRun<TResult = unknown> {
   readonly outcome: ToolSessionOutcome;
   /**
@@ -32,7 +32,29 @@ export interface ToolTestRun<TResult = unknown> {
   readonly faults: readonly unknown[];
 }
 
-/** Runs a tool to its end, answering its questions from the script. */
+/**
+ * Runs a tool to its end, answering its questions from the script. No host, no model
+ * and no network are needed, and no time passes: deadlines fall due by themselves.
+ *
+ * @example
+ * ```ts
+ * import { createMcpTool, testTool } from "parley-mcp";
+ * import { z } from "zod";
+ *
+ * const tool = createMcpTool("pick")
+ *   .description("Lets the person pick a colour.")
+ *   .elicits({ colour: { response: z.object({ name: z.enum(["red", "blue"]) }) } })
+ *   .execute(function* (_params, ctx) {
+ *     const answer = yield* ctx.elicit("colour", { message: "Which colour?" });
+ *     return answer.action === "accept" ? answer.content.name : "none";
+ *   });
+ *
+ * const run = await testTool(tool, {}, {
+ *   elicit: { colour: { action: "accept", content: { name: "red" } } },
+ * });
+ * console.log(run.text); // red
+ * ```
+ */
 // deno-lint-ignore ban-types
 export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
   tool:

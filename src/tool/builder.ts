@@ -72,7 +72,7 @@ type Finalized<D extends Draft> = keyof D["elicits"] extends never
   ? FinalizedMcpTool<D["name"], D["input"], D["output"]>
   : FinalizedMcpToolWithElicits<D["name"], D["input"], D["output"], D["elicits"]>;
 
-/** A tool that is being built. */
+/** A tool that is being built. Each method gives a new builder, so that half a tool can be shared. */
 export interface McpToolBuilder<D extends Draft> {
   /** What the tool does. The model chooses tools by it. */
   description(
@@ -124,7 +124,25 @@ export interface McpToolBuilder<D extends Draft> {
   ): Finalized<D>;
 }
 
-/** Starts a tool. Its name must be unique on the server that serves it. */
+/**
+ * Starts a tool. Its name must be unique on the server that serves it. Say what it
+ * does, what it takes and what it may ask; `execute` or `handoff` finishes it.
+ *
+ * @example
+ * ```ts
+ * import { createMcpTool } from "parley-mcp";
+ * import { z } from "zod";
+ *
+ * export const rename = createMcpTool("rename")
+ *   .description("Renames something, after asking.")
+ *   .parameters(z.object({ from: z.string(), to: z.string() }))
+ *   .elicits({ sure: { response: z.object({ yes: z.boolean() }) } })
+ *   .execute(function* ({ from, to }, ctx) {
+ *     const answer = yield* ctx.elicit("sure", { message: `Rename ${from} to ${to}?` });
+ *     return answer.action === "accept" && answer.content.yes ? "Renamed." : "Left as it was.";
+ *   });
+ * ```
+ */
 export function createMcpTool<TName extends string>(
   name: TName,
 ): McpToolBuilder<FreshDraft<TName>> {

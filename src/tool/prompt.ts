@@ -18,7 +18,7 @@ import type {
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
 
-/** A prompt that is being built. */
+/** A prompt that is being built, as a tool is. */
 export interface McpPromptBuilder<A, E extends ElicitsMap> {
   /** What the prompt is for. */
   description(text: string): McpPromptBuilder<A, E>;
@@ -52,7 +52,23 @@ interface RawPrompt {
   readonly completers?: { readonly [argument: string]: Completer };
 }
 
-/** Starts a prompt. Its name must be unique on the server that serves it. */
+/**
+ * Starts a prompt: a text that people choose by name, and that can ask them for more.
+ * Its name must be unique on the server that serves it.
+ *
+ * @example
+ * ```ts
+ * import { createMcpPrompt } from "parley-mcp";
+ * import { z } from "zod";
+ *
+ * export const explain = createMcpPrompt("explain")
+ *   .description("Explains a word to a child.")
+ *   .arguments(z.object({ word: z.string() }))
+ *   .execute(function* ({ word }) {
+ *     return `Explain the word "${word}" to a child of eight.`;
+ *   });
+ * ```
+ */
 // deno-lint-ignore ban-types
 export function createMcpPrompt(name: string): McpPromptBuilder<Record<string, never>, {}> {
   // deno-lint-ignore ban-types

@@ -69,7 +69,22 @@ interface RawResource {
   readonly limits?: McpToolLimits;
 }
 
-/** Starts a resource. Its name is for people and programs; its address is what is read. */
+/**
+ * Starts a resource, or a family of them under one template of addresses. Its name is
+ * for people and programs; its address is what is read.
+ *
+ * @example
+ * ```ts
+ * import { createMcpResource } from "parley-mcp";
+ *
+ * export const note = createMcpResource("note")
+ *   .uri("notes://{name}")
+ *   .mimeType("text/plain")
+ *   .read(function* ({ name }) {
+ *     return `What there is to say about ${name}.`;
+ *   });
+ * ```
+ */
 // deno-lint-ignore ban-types
 export function createMcpResource(name: string): McpResourceBuilder<never, {}> {
   // deno-lint-ignore ban-types

@@ -169,7 +169,7 @@ export interface McpToolServerContext extends ToolSurroundings {
   resourceUpdated(uri: string): Operation<void>;
 }
 
-/** What a tool can do. */
+/** What a tool can do while it runs: ask the person, ask the model, open branches, tell. */
 export interface McpToolContext extends McpToolServerContext {
   /** The conversation of this branch. Samples with a `prompt` continue it. */
   readonly messages: readonly McpMessage[];
@@ -244,7 +244,7 @@ export interface McpToolContextWithElicits<E extends ElicitsMap> extends McpTool
   ): Operation<ElicitResult<ElicitContext<E[K]>, Infer<S>> | ElicitTimeout>;
 }
 
-/** A result written out in full. */
+/** A result written out in full, for a tool that returns pictures, links or its own errors. */
 export interface FullToolResult<TStructured = JsonObject> {
   content: ContentBlock[];
   structuredContent?: TStructured;

@@ -89,7 +89,7 @@ describe("parley", () => {
     [
       "a header that is none",
       ["call", "x", "--url", "http://127.0.0.1:9", "--header", "s3cret"],
-      'Cannot use a header: write it as "Name: value"',
+      'Cannot use a header: it has no name; write it as "Name: value"',
     ],
     [
       "a tool that is not there",
@@ -99,7 +99,7 @@ describe("parley", () => {
     [
       "a project without a name",
       ["new", "My Tools"],
-      'Cannot create "My Tools": use lower-case letters, digits, dots and dashes, as in my-tools',
+      'Cannot create "My Tools": it is no name for a package; use lower-case letters, digits, dots and dashes, as in my-tools',
     ],
   ];
   for (const [what, args, sentence] of mistakes) {
@@ -160,12 +160,17 @@ describe("parley tools", () => {
 
 describe("the modules", () => {
   const cases: [string, { [name: string]: string }, string[], RegExp][] = [
-    ["is not there", {}, ["none.ts"], /^Cannot load "none\.ts": there is no such file or folder$/],
+    [
+      "is not there",
+      {},
+      ["none.ts"],
+      /^Cannot load "none\.ts": there is no such file or folder; check the path$/,
+    ],
     [
       "is no program",
       { "a.ts": "const x = ;" },
       ["a.ts"],
-      /^Cannot load "a\.ts": .*line 1, column 11\)$/,
+      /^Cannot load "a\.ts": .*line 1, column 11\); mend it there$/,
     ],
     [
       "throws",
@@ -191,7 +196,7 @@ describe("the modules", () => {
       "is an empty folder",
       {},
       ["."],
-      /^Cannot load "\.": the folder has no TypeScript or JavaScript in it$/,
+      /^Cannot load "\.": the folder has no TypeScript or JavaScript in it; put a tool there$/,
     ],
     [
       "has a name twice",

@@ -39,7 +39,10 @@ export function projectCases(start: () => Start = fromSource): void {
     yield* runProgram(["new", "my-tools"], options);
     const { code, stderr } = yield* runProgram(["new", "my-tools"], options);
     assert.equal(code, 1);
-    assert.equal(stderr.trim(), 'Cannot create "my-tools": the folder is there and not empty');
+    assert.equal(
+      stderr.trim(),
+      'Cannot create "my-tools": the folder is there and not empty; choose another name',
+    );
   });
 }
 

@@ -75,7 +75,7 @@ describe("parley serve --store", () => {
         [
           ["--store", "calls.db"],
           {},
-          /^Cannot open the store "calls.db": give it as sqlite:PATH$/m,
+          /^Cannot open the store "calls.db": its kind is unknown; give it as sqlite:PATH$/m,
         ],
         [["--store", `sqlite:${folder}/no/calls.db`], {}, /it cannot be made there/],
         [

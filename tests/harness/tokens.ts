@@ -8,6 +8,8 @@ export interface Token {
   kind: "word" | "string" | "mark";
   /** A string without its quotes. */
   text: string;
+  /** What it is of a template: text before, between and after the expressions in it. */
+  template?: { readonly first: boolean; readonly last: boolean };
 }
 
 const pieces = {
@@ -36,11 +38,12 @@ export function tokens(source: string): Token[] {
     return match;
   };
   const add = (kind: Token["kind"], text: string) => found.push({ kind, text });
-  const template = () => {
+  const template = (first: boolean) => {
     const match = take(pieces.template);
     if (!match) throw unreadable(source, at);
-    add("string", match[1] ?? "");
-    if (match[2] === "${") braces.push(0);
+    const last = match[2] === "`";
+    found.push({ kind: "string", text: match[1] ?? "", template: { first, last } });
+    if (!last) braces.push(0);
   };
   const valueMayFollow = () => {
     const last = found.at(-1);
@@ -55,12 +58,12 @@ export function tokens(source: string): Token[] {
     if (open === 0 && source[at] === "}") {
       braces.pop();
       at++;
-      template();
+      template(false);
       continue;
     }
     if (source[at] === "`") {
       at++;
-      template();
+      template(true);
       continue;
     }
     const string = take(pieces.string);

@@ -89,7 +89,7 @@ describe("parley stdio", () => {
     assert.equal(program.stdout, "");
     assert.equal(
       program.stderr.trim(),
-      'Cannot load "no-such-module.ts": there is no such file or folder',
+      'Cannot load "no-such-module.ts": there is no such file or folder; check the path',
     );
   });
 

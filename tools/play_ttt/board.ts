@@ -70,8 +70,10 @@ export function isOver(game: Game): boolean {
 
 /** The move, played. Nobody plays where somebody has played, or after the end. */
 export function play(game: Game, cell: Cell): Game {
-  if (isOver(game)) throw new Error("Cannot play: the game is over");
-  if (markAt(game, cell)) throw new Error(`Cannot play cell ${cell}: it is taken`);
+  if (isOver(game)) throw new Error("Cannot play: the game is over; start another");
+  if (markAt(game, cell)) {
+    throw new Error(`Cannot play cell ${cell}: it is taken; choose a free one`);
+  }
   return [...game, { mark: turnOf(game), cell }];
 }
 

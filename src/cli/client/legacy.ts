@@ -146,7 +146,7 @@ export class LegacyServer implements RemoteServer {
     let response: Response | JsonObject;
     if (method === "ping") response = {};
     else if (question && person) response = yield* person.answer(question);
-    else response = impossible(`Cannot ${method}: it is unknown here`);
+    else response = impossible(`Cannot ${method}: it is unknown here; do without`);
     yield* this.#post("error" in response ? { id, ...response } : { id, result: response });
   }
 }

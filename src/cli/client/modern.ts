@@ -65,7 +65,9 @@ export class ModernServer implements RemoteServer {
         inputResponses: yield* answers(isObject(inputRequests) ? inputRequests : {}, person),
       };
     }
-    throw new Problem(`Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times`);
+    throw new Problem(
+      `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; look at the tool, which may never be content`,
+    );
   }
 
   *close(): Operation<void> {}
@@ -134,7 +136,9 @@ function* answered(
   const question = questionIn(method, params);
   return [
     name,
-    question ? yield* person.answer(question) : impossible(`Cannot ${method}: it is unknown here`),
+    question
+      ? yield* person.answer(question)
+      : impossible(`Cannot ${method}: it is unknown here; do without`),
   ];
 }
 

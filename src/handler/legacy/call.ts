@@ -51,7 +51,9 @@ export class Call implements LegacyCall, SessionOwner {
   /** The session that serves it, which must be in memory: see `takeUp`. */
   get session(): LiveToolSession {
     if (!this.#session) {
-      throw new TypeError(`Cannot use session ${this.sessionId}: take it up first`);
+      throw new TypeError(
+        `Cannot use session ${this.sessionId}: it is not in memory; take it up first`,
+      );
     }
     return this.#session;
   }

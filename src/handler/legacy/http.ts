@@ -55,7 +55,10 @@ export class LegacyHttp {
 
   async get(request: Request, principal: string): Promise<Response> {
     if (!accepts(request.headers.get("accept"), "text/event-stream")) {
-      return refuse(406, "Cannot open a stream: the Accept header must list text/event-stream");
+      return refuse(
+        406,
+        "Cannot open a stream: the Accept header takes none; list text/event-stream",
+      );
     }
     const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
@@ -64,16 +67,24 @@ export class LegacyHttp {
     if (lastEventId === null) return this.#open(client, client.standing) ?? busy(503, NO_ROOM);
     const position = parsePosition(lastEventId);
     if (!position) {
-      return refuse(400, `Cannot resume after "${lastEventId}": it is no event id of this server`);
+      return refuse(
+        400,
+        `Cannot resume after "${lastEventId}": it is no event id of this server; leave the header out`,
+      );
     }
     const { stream, cursors } = position;
     const feed = stream === STANDING ? client.standing : client.streams.get(stream);
     if (feed instanceof CallStream) await Promise.all(feed.calls.map((call) => call.takeUp()));
     // 405 is what stops every client in use from asking again and again.
     if (!feed?.canResumeAt(cursors)) {
-      return refuse(405, `Cannot resume after "${lastEventId}": nothing follows it`, undefined, {
-        allow: "POST, GET, DELETE",
-      });
+      return refuse(
+        405,
+        `Cannot resume after "${lastEventId}": nothing follows it; all of it has been sent`,
+        undefined,
+        {
+          allow: "POST, GET, DELETE",
+        },
+      );
     }
     return this.#open(client, feed, { cursors }) ?? busy(503, NO_ROOM);
   }
@@ -114,7 +125,10 @@ export class LegacyHttp {
   ): ClientSession | Response | Promise<ClientSession | Response> {
     const version = request.headers.get("mcp-protocol-version");
     if (version !== null && !isLegacyVersion(version)) {
-      return refuse(400, `Cannot serve protocol version "${version}": it is unknown here`);
+      return refuse(
+        400,
+        `Cannot serve protocol version "${version}": it is unknown here; send the one that initialize agreed on`,
+      );
     }
     const id = request.headers.get(SESSION_HEADER);
     if (id === null) {
@@ -267,9 +281,14 @@ export class LegacyHttp {
     const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
     if (client.version !== "2025-03-26") {
-      return refuse(400, `Cannot take a batch: protocol version ${client.version} has none`);
+      return refuse(
+        400,
+        `Cannot take a batch: protocol version ${client.version} has none; send each message by itself`,
+      );
     }
-    if (body.length === 0) return refuse(400, "Cannot take a batch: it is empty");
+    if (body.length === 0) {
+      return refuse(400, "Cannot take a batch: it is empty; send one message or more");
+    }
     const replies: (string | Promise<string>)[] = [];
     const calls: Call[] = [];
     const records: Promise<boolean>[] = [];
@@ -300,7 +319,11 @@ export class LegacyHttp {
 
 function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
   if (message.type === "request" && message.method === "initialize") {
-    return { type: "refused", id: message.id, problem: "Cannot initialize in a batch" };
+    return {
+      type: "refused",
+      id: message.id,
+      problem: "Cannot initialize: it came in a batch; send it by itself",
+    };
   }
   return receive(client, message);
 }

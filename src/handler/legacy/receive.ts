@@ -76,7 +76,11 @@ export function receive(client: ClientSession, message: RpcMessage): Received {
       return answer(client, message);
     case "invalid": {
       const { id, problem } = message;
-      return { type: "refused", id, problem: `Cannot read the message: ${problem}` };
+      return {
+        type: "refused",
+        id,
+        problem: `Cannot read the message: ${problem}; send JSON-RPC 2.0`,
+      };
     }
   }
 }
@@ -84,7 +88,10 @@ export function receive(client: ClientSession, message: RpcMessage): Received {
 function request(client: ClientSession, { id, method, params }: RpcRequest): Received {
   try {
     if (!client.initialized && method !== "initialize" && method !== "ping") {
-      throw new ProtocolError(INVALID_REQUEST, `Cannot ${method} yet: send initialize first`);
+      throw new ProtocolError(
+        INVALID_REQUEST,
+        `Cannot ${method}: the session has not begun; send initialize first`,
+      );
     }
     const target = targetOf(client.core, method, params, RESOURCE_NOT_FOUND);
     if (target) return refusedNow(client, id) ?? call(client, id, target, params);
@@ -107,7 +114,10 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
       return initialize(client, params);
     case "logging/setLevel":
       if (!isLogLevel(params.level)) {
-        throw new ProtocolError(INVALID_PARAMS, "Cannot set the log level: that is none");
+        throw new ProtocolError(
+          INVALID_PARAMS,
+          "Cannot set the log level: that is none; send one from debug to emergency",
+        );
       }
       client.logLevel = params.level;
       client.changed = true;
@@ -121,7 +131,10 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
       client.changed = true;
       return {};
     default:
-      throw new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
+      throw new ProtocolError(
+        METHOD_NOT_FOUND,
+        `Cannot ${method}: this server has no such method; see its capabilities`,
+      );
   }
 }
 
@@ -130,14 +143,14 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
   if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      "Cannot initialize: protocolVersion, capabilities or clientInfo is missing",
+      "Cannot initialize: protocolVersion, capabilities or clientInfo is missing; send all three",
     );
   }
   // It is kept for as long as the session is, and anybody may open one.
   if (JSON.stringify(capabilities).length > LONGEST_CAPABILITIES) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} characters`,
+      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} characters; declare fewer`,
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
@@ -154,7 +167,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
 
 function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (typeof uri !== "string") {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing");
+    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; send one");
   }
   if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
     throw new ProtocolError(
@@ -165,7 +178,7 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (resourceAt(client.core, uri)) return uri;
   throw new ProtocolError(
     RESOURCE_NOT_FOUND,
-    `Cannot subscribe to "${uri}": there is no such resource`,
+    `Cannot subscribe to "${uri}": there is no such resource; list the resources to see which there are`,
     { uri },
   );
 }
@@ -245,7 +258,10 @@ function textOf(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObj
     case "threw":
       return errorOf(client, id, outcome.error);
     case "halted":
-      return errorText(id, { code: INTERNAL_ERROR, message: "Cannot answer: it was cancelled" });
+      return errorText(id, {
+        code: INTERNAL_ERROR,
+        message: "Cannot answer: the request was cancelled; send it again if it is still wanted",
+      });
   }
 }
 
@@ -283,7 +299,8 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
   return {
     type: "refused",
     id: undefined,
-    problem: `Cannot take the answer: no request "${id}" is waiting for one`,
+    problem:
+      `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
   };
 }
 

@@ -31,12 +31,18 @@ export class LegacySse {
   }
 
   get(path: string, principal: string): Response {
-    if (path !== STREAM) return refuse(405, "Cannot GET here", undefined, { allow: "POST" });
+    if (path !== STREAM) {
+      return refuse(405, "Cannot GET here: this address takes messages; POST them", undefined, {
+        allow: "POST",
+      });
+    }
     const core = this.#core;
     const client = core.streams < core.limits.maxStreams
       ? this.sessions.create(principal)
       : undefined;
-    if (!client) return busy(503, "Cannot open a stream: the server has as many as it can");
+    if (!client) {
+      return busy(503, "Cannot open a stream: the server has as many as it can; try again later");
+    }
     const outbox = new Outbox((message) => frame(message));
     this.#outboxes.set(client, outbox);
     core.streams++;
@@ -60,7 +66,9 @@ export class LegacySse {
     const id = new URL(request.url).searchParams.get("sessionId");
     const client = id ? this.sessions.find(id, principal) : undefined;
     const outbox = client && this.#outboxes.get(client);
-    if (!client || !outbox) return refuse(404, "Cannot find the session: open the stream again");
+    if (!client || !outbox) {
+      return refuse(404, "Cannot find the session: it has ended; open the stream again");
+    }
     const received = receive(client, readMessage(body));
     return this.#respond(outbox, received);
   }

@@ -11,7 +11,10 @@ export type Answers = readonly (readonly [name: string, response: Response])[];
 
 export function readAnswers(inputResponses: unknown): Answers {
   if (!isObject(inputResponses)) {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot take the answers: inputResponses is no object");
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot take the answers: inputResponses is no object; send one answer under each key",
+    );
   }
   return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
 }

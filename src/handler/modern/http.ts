@@ -43,9 +43,16 @@ export class ModernHttp {
       case "notification":
         return accepted();
       case "answer":
-        return refuse(400, "Cannot read the message: this era has no answers");
+        return refuse(
+          400,
+          "Cannot read the message: it answers a request, and there are none here; send the answer in inputResponses",
+        );
       case "invalid":
-        return refuse(400, `Cannot read the message: ${message.problem}`, message.id);
+        return refuse(
+          400,
+          `Cannot read the message: ${message.problem}; send JSON-RPC 2.0`,
+          message.id,
+        );
     }
     const { headers } = request;
     const meta = checkedMeta(headers, message);
@@ -172,7 +179,10 @@ function checkedMeta(
   if (wrong) return wrong;
   const meta = readMeta(params);
   if ("problem" in meta) {
-    return { code: INVALID_PARAMS, message: `Cannot take the request: ${meta.problem}` };
+    return {
+      code: INVALID_PARAMS,
+      message: `Cannot take the request: ${meta.problem}; send it along`,
+    };
   }
   return wrongHeaders(headers, method, params) ?? meta;
 }
@@ -183,12 +193,14 @@ function wrongVersion(headers: Headers, version: string): RpcError | undefined {
     const what = said === null ? "is missing" : `says "${said}", the body "${version}"`;
     return {
       code: HEADER_MISMATCH,
-      message: `Cannot take the request: the MCP-Protocol-Version header ${what}`,
+      message:
+        `Cannot take the request: the MCP-Protocol-Version header ${what}; let both say the same`,
     };
   }
   return version === MODERN_VERSION ? undefined : {
     code: UNSUPPORTED_VERSION,
-    message: `Cannot serve protocol version "${version}": it is not supported here`,
+    message:
+      `Cannot serve protocol version "${version}": it is not supported here; take one of those in the data`,
     data: { supported: [MODERN_VERSION], requested: version },
   };
 }
@@ -196,7 +208,10 @@ function wrongVersion(headers: Headers, version: string): RpcError | undefined {
 function wrongHeaders(headers: Headers, method: string, params: JsonObject): RpcError | undefined {
   const problem = mismatch(headers, method, params);
   return problem
-    ? { code: HEADER_MISMATCH, message: `Cannot take the request: ${problem}` }
+    ? {
+      code: HEADER_MISMATCH,
+      message: `Cannot take the request: ${problem}; let header and body say the same`,
+    }
     : undefined;
 }
 
@@ -220,7 +235,7 @@ function busy(message: string, id: RpcId): Response {
 
 /** Nobody reads it; some status there must be. */
 function clientGone(id: RpcId): Response {
-  return refuse(499, "Cannot answer: the client has gone", id);
+  return refuse(499, "Cannot answer: the client has gone; send the request again", id);
 }
 
 function statusOf({ code }: RpcError): number {

@@ -33,7 +33,7 @@ import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
-import { HEADER_MISMATCH, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
+import { headersDiffer, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
 import { carriedState, sealState, type StateBinding, StateReader } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./absent-calls.ts";
@@ -152,7 +152,7 @@ export class ModernReceiver {
     const tool = definition as FinalizedMcpTool;
     if (headers && definition.kind === "tool") {
       const problem = parameterMismatch(headers, tool.headerParameters, args);
-      if (problem) throw new ProtocolError(HEADER_MISMATCH, `Cannot take the request: ${problem}`);
+      if (problem) throw headersDiffer(problem);
     }
     const missing = missingCapabilities(definition, meta.client);
     if (missing) throw missingCapability(missing);
@@ -198,7 +198,7 @@ export class ModernReceiver {
     if (!state) {
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot continue the call: its requestState is not valid",
+        "Cannot continue the call: its requestState is not valid; send it back as it came, with the same arguments, or call again",
       );
     }
     const session = this.#core.registry.find(state.sessionId);
@@ -224,7 +224,7 @@ export class ModernReceiver {
       session.trace = trace;
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot take the answer: the question has been answered before, and differently",
+        "Cannot take the answer: the question has been answered before, and differently; go on without it",
       );
     }
     return { session, after: state.lsn };
@@ -323,7 +323,10 @@ export class ModernReceiver {
   #listen(id: RpcId, params: JsonObject, { meta, principal }: Asking): ModernReceived {
     const { notifications } = params;
     if (!isObject(notifications)) {
-      throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object");
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot listen: notifications is no object; send one",
+      );
     }
     const core = this.#core;
     const taskIds = wantedTasks(notifications);

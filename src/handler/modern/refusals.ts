@@ -11,7 +11,10 @@ export const UNSUPPORTED_VERSION = -32022;
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 
 export function unknownMethod(method: string): ProtocolError {
-  return new ProtocolError(METHOD_NOT_FOUND, `Cannot ${method}: this server has no such method`);
+  return new ProtocolError(
+    METHOD_NOT_FOUND,
+    `Cannot ${method}: this server has no such method; see its capabilities`,
+  );
 }
 
 export function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
@@ -21,4 +24,9 @@ export function missingCapability(requiredCapabilities: JsonObject): ProtocolErr
     `Cannot do this: the client does not declare ${names}; use a client that does`,
     { requiredCapabilities },
   );
+}
+
+export function headersDiffer(problem: string): ProtocolError {
+  const message = `Cannot take the request: ${problem}; let header and body say the same`;
+  return new ProtocolError(HEADER_MISMATCH, message);
 }

@@ -44,7 +44,8 @@ async function refused(
   const error = await client.error(method, params);
   assert.deepEqual(error, {
     code: -32602,
-    message: "Cannot continue the call: its requestState is not valid",
+    message:
+      "Cannot continue the call: its requestState is not valid; send it back as it came, with the same arguments, or call again",
   });
 }
 

@@ -1,0 +1,149 @@
+/**
+ * Writes the API reference out of the source: of every public symbol its comment,
+ * its examples, and how it is declared. `deno doc` finds them; nothing is fetched.
+ */
+import { spawnSync } from "node:child_process";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readText, root } from "../tests/harness/files.ts";
+import { useRuntime } from "../tests/harness/toolchain.ts";
+import { cutDeclaration, type Member } from "./cut-declaration.ts";
+
+interface Located {
+  readonly location: { readonly filename: string; readonly line: number };
+  readonly jsDoc?: { readonly doc?: string; readonly tags?: readonly Tag[] };
+}
+interface Tag {
+  readonly kind: string;
+  readonly doc?: string;
+}
+interface Declaration extends Located {
+  readonly kind: string;
+  readonly def: {
+    readonly extends?: unknown;
+    readonly constructors?: readonly Located[];
+    readonly properties?: readonly (Located & { accessibility?: string; name: string })[];
+    readonly methods?: readonly (Located & { accessibility?: string; name: string })[];
+  };
+}
+
+/** A name that the package exports, and what is written about it. */
+export interface PublicSymbol {
+  readonly name: string;
+  readonly kind: string;
+  /** Where it is declared, from the root of the project. */
+  readonly file: string;
+  readonly doc: string;
+  readonly examples: readonly string[];
+  readonly declaration: string;
+}
+
+/** Everything that the package exports, in the order of its one door, src/mod.ts. */
+export function publicSymbols(): PublicSymbol[] {
+  const { path } = useRuntime("deno");
+  const { status, stdout, stderr } = spawnSync(path, ["doc", "--json", "src/mod.ts"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`Cannot read src/mod.ts: deno doc failed:\n${stderr}`);
+  const { nodes } = JSON.parse(stdout) as {
+    nodes: { [url: string]: { symbols: { name: string; declarations: Declaration[] }[] } };
+  };
+  return Object.values(nodes).flatMap(({ symbols }) =>
+    symbols.map(({ name, declarations: [declaration] }) => toSymbol(name, declaration!))
+  );
+}
+
+function toSymbol(name: string, declaration: Declaration): PublicSymbol {
+  const { location, jsDoc = {}, kind } = declaration;
+  const file = relative(root, fileURLToPath(location.filename)).replaceAll("\\", "/");
+  return {
+    name,
+    kind,
+    file,
+    doc: jsDoc.doc?.trim() ?? "",
+    examples: (jsDoc.tags ?? []).flatMap((tag) => tag.kind === "example" ? [tag.doc ?? ""] : []),
+    declaration: cutDeclaration(readText(file), kind, location.line, membersOf(declaration)),
+  };
+}
+
+/** What of a class is public. */
+function membersOf({ def }: Declaration): Member[] {
+  const { constructors = [], properties = [], methods = [] } = def;
+  return [...constructors, ...properties, ...methods]
+    .filter((member) => !("accessibility" in member && member.accessibility === "private"))
+    .map(({ location, jsDoc }) => ({ line: location.line, doc: jsDoc?.doc }))
+    .sort((a, b) => a.line - b.line);
+}
+
+/** What belongs together, by where it lives. */
+const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
+  ["Writing tools, prompts and resources", /^src\/tool\//],
+  ["Asking the person and the model", /^src\/backchannel\//],
+  ["Serving", /^src\/(?:parley\.ts|host\/|handler\/)/],
+  ["Testing", /^src\/testing\//],
+  ["Errors", /^src\/errors\.ts/],
+  ["Models of the server's own", /^src\/sampling\//],
+  ["Sessions", /^src\/(?:session|runtime)\//],
+  ["Stores", /^src\/store\//],
+  ["Schemas, contents and events", /^src\/(?:schema\/|content\.ts|events\.ts)/],
+];
+
+/** The whole page, as Markdown that is still to be formatted. */
+export function apiPage(symbols: readonly PublicSymbol[]): string {
+  const chapters = CHAPTERS.map(([title, files]) => {
+    const own = symbols.filter(({ file }) => files.test(file));
+    return { title, own: [...own.filter(isValue), ...own.filter((one) => !isValue(one))] };
+  });
+  const placed = chapters.flatMap(({ own }) => own);
+  const lost = symbols.filter((symbol) => !placed.includes(symbol)).map(({ file }) => file);
+  if (lost.length > 0) throw new Error(`Cannot place ${lost}: no chapter takes it; add one`);
+  return [
+    "# API reference",
+    "",
+    "Everything that `parley-mcp` exports, made from the source by `deno task api`; whatever is not",
+    "here may change without notice. `Operation` is Effection's: what `yield*` waits for.",
+    "",
+    ...chapters.map(({ title, own }) =>
+      `- [${title}](#${anchor(title)}): ${
+        own.filter(isValue).map(({ name }) => `\`${name}\``).join(", ") || "types"
+      }`
+    ),
+    ...chapters.flatMap(({ title, own }) => ["", `## ${title}`, ...own.flatMap(entry)]),
+    "",
+  ].join("\n");
+}
+
+function entry({ name, doc, examples, declaration }: PublicSymbol): string[] {
+  return [
+    "",
+    `### ${name}`,
+    "",
+    doc,
+    ...examples.flatMap((example) => ["", example.trim()]),
+    "",
+    "```ts ignore",
+    declaration,
+    "```",
+  ];
+}
+
+function isValue({ kind }: PublicSymbol): boolean {
+  return kind === "function" || kind === "class" || kind === "variable";
+}
+
+function anchor(title: string): string {
+  return title.toLowerCase().replaceAll(/[^\w\s-]/g, "").replaceAll(" ", "-");
+}
+
+/** As `deno fmt` would have it. */
+export function formatted(markdown: string): string {
+  const { status, stdout, stderr } = spawnSync(
+    useRuntime("deno").path,
+    ["fmt", "--ext", "md", "-"],
+    { cwd: root, input: markdown, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 },
+  );
+  if (status !== 0) throw new Error(`Cannot format the page: deno fmt failed:\n${stderr}`);
+  return stdout;
+}

@@ -1,0 +1,17 @@
+/**
+ * Writes what is made from the source: the API reference (docs/api.md), the table of
+ * flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
+ *
+ *     deno task api
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "../tests/harness/files.ts";
+import { installDependencies } from "../tests/harness/toolchain.ts";
+import { madePages } from "./made-pages.ts";
+
+installDependencies();
+for (const [path, text] of madePages()) {
+  writeFileSync(join(root, path), text);
+  console.log(`${path} is made`);
+}

@@ -1,0 +1,94 @@
+/** Cuts a declaration out of its source, without what only the program itself needs to read. */
+
+/** Something in a class: where it stands, and what is said about it. Lines count from 0. */
+export interface Member {
+  readonly line: number;
+  readonly doc: string | undefined;
+}
+
+export function cutDeclaration(
+  source: string,
+  kind: string,
+  line: number,
+  members: readonly Member[],
+): string {
+  const lines = source.split("\n");
+  const text = lines.slice(line).join("\n");
+  switch (kind) {
+    case "interface":
+      return withoutLint(upTo(text, "}", true)).replace(/^export /, "");
+    case "typeAlias":
+    case "variable":
+      return withoutLint(upTo(text, ";", true)).replace(/^export /, "");
+    case "function":
+      return `${signature(text).replace(/^export function\*? ?/, "function ")};`;
+    case "class": {
+      const head = signature(text).replace(/^export (?:abstract )?/, "");
+      const inside = members.flatMap(({ line, doc }) => [
+        ...(doc ? [`  ${comment(doc)}`] : []),
+        `  ${member(lines.slice(line).join("\n"))}`,
+      ]);
+      return `declare ${head} {\n${inside.join("\n")}\n}`;
+    }
+    default:
+      throw new Error(`Cannot show a ${kind}: nobody says how; add it here`);
+  }
+}
+
+/** Up to the bracket or mark that ends it, on the level where it began. */
+function upTo(text: string, end: string, inclusive: boolean): string {
+  const at = endOf(text, (char, depth) => char === end && depth === 0);
+  return text.slice(0, inclusive ? at + 1 : at);
+}
+
+/** Up to the brace that opens the body: the first on its level that ends a line. */
+function signature(text: string): string {
+  const at = endOf(
+    text,
+    (char, depth, index) => char === "{" && depth === 1 && /^\{\}?(?:\n|$)/.test(text.slice(index)),
+  );
+  return text.slice(0, at).trimEnd();
+}
+
+/** A member of a class, without its body, and without its value unless that is a text. */
+function member(text: string): string {
+  const at = endOf(text, (char, depth, index) => {
+    const rest = text.slice(index);
+    if (char === "=") return depth === 0 && /^= (?!")/.test(rest);
+    if (char === "{") return depth === 1 && /^\{(?:\}?\n|$| return | super)/.test(rest);
+    return char === ";" && depth === 0;
+  });
+  const said = text.slice(0, at).trim().replace(/^(?:override |async )+/, "").replace(/^\*/, "");
+  return `${said.replaceAll(/\n\s*/g, " ")};`;
+}
+
+/** Where the test holds first; `depth` counts open brackets, that of the character included. */
+function endOf(
+  text: string,
+  ends: (char: string, depth: number, index: number) => boolean,
+): number {
+  const skipped =
+    /\/\*[\s\S]*?\*\/|\/\/.*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/y;
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    skipped.lastIndex = index;
+    const skip = skipped.exec(text);
+    if (skip) {
+      index += skip[0].length - 1;
+      continue;
+    }
+    const char = text[index]!;
+    if ("([{".includes(char)) depth++;
+    if (")]}".includes(char)) depth--;
+    if (ends(char, depth, index)) return index;
+  }
+  throw new Error(`Cannot find the end of "${text.slice(0, 60)}": it is not written as expected`);
+}
+
+function comment(doc: string): string {
+  return `/** ${doc.trim().replaceAll(/\s*\n\s*/g, " ")} */`;
+}
+
+function withoutLint(text: string): string {
+  return text.replaceAll(/^\s*\/\/ deno-lint-ignore.*\n/gm, "");
+}

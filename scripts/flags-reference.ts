@@ -1,0 +1,35 @@
+/** The table of all flags, made from the program's own definitions. */
+import { Command, type Option } from "commander";
+import { COMMANDS, type Workbench } from "../src/cli/commands.ts";
+
+/** Never used: commands are described here, and not run. */
+const NOTHING = {} as Workbench;
+
+/** The program's commands with their flags, as they describe themselves. */
+export function describedCommands(): readonly Command[] {
+  const program = new Command("parley");
+  for (const add of Object.values(COMMANDS)) add(program, NOTHING);
+  return program.commands;
+}
+
+/** A row for each flag of each command. */
+export function flagsTable(): string {
+  const rows = describedCommands().flatMap((command) => command.options.map(rowOf(command.name())));
+  return ["| command | flag | unless told | what it does |", "| --- | --- | --- | --- |", ...rows]
+    .join("\n");
+}
+
+function rowOf(command: string): (option: Option) => string {
+  return ({ flags, defaultValue, envVar, argChoices, description }) => {
+    const usual = defaultValue === undefined ? "" : `\`${defaultValue}\``;
+    const variable = envVar ? `\`${envVar}\`` : "";
+    const choices = argChoices ? ` (${argChoices.map((one) => `\`${one}\``).join(", ")})` : "";
+    const cells = [
+      `\`${command}\``,
+      `\`${flags}\``,
+      [variable, usual].filter(Boolean).join(", or "),
+      `${description}${choices}`.replaceAll("|", "\\|").replaceAll("*", "\\*"),
+    ];
+    return `| ${cells.join(" | ")} |`;
+  };
+}

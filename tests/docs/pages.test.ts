@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { publicSymbols } from "../../scripts/api-reference.ts";
+import { madePages } from "../../scripts/made-pages.ts";
+import { listFiles, readText, root } from "../harness/files.ts";
+import { listPages } from "../harness/pages.ts";
+import { tokens } from "../harness/tokens.ts";
+import { describe, it } from "../suite.ts";
+
+const pages = listPages();
+
+/** The names of sections, as links write them. */
+function anchorsOf(page: string): Set<string> {
+  const titles = Array.from(readText(page).matchAll(/^#+ (.+)$/gm), ([, title = ""]) => title);
+  return new Set(
+    titles.map((title) => title.toLowerCase().replaceAll(/[^\w\s-]/g, "").replaceAll(" ", "-")),
+  );
+}
+
+describe("the pages", () => {
+  it("link to what is there", () => {
+    for (const page of [...pages, "llms.txt"]) {
+      for (const [, target = ""] of readText(page).matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^https?:/.test(target)) continue;
+        const [path = "", anchor] = target.split("#");
+        const file = path === "" ? page : posix.join(dirname(page), path);
+        assert.ok(existsSync(join(root, file)), `${page} links to ${target}`);
+        if (anchor) assert.ok(anchorsOf(file).has(anchor), `${page} links to ${target}`);
+      }
+    }
+  });
+
+  it("are all in llms.txt, and can all be reached from the README", () => {
+    const list = readText("llms.txt");
+    assert.deepEqual(pages.filter((page) => !list.includes(`](${page})`)), []);
+    const readme = readText("README.md");
+    assert.deepEqual(pages.filter((page) => page !== "README.md" && !readme.includes(page)), []);
+  });
+
+  it("are as the source makes them, where it does", () => {
+    for (const [path, text] of madePages()) {
+      assert.ok(readText(path) === text, `${path} is out of date: run deno task api`);
+    }
+  });
+
+  it("name every variable of the environment that the program reads, and no other", () => {
+    const section = readText("docs/operation.md").split("## Environment")[1]!.split("\n## ")[0]!;
+    const told = new Set(
+      Array.from(section.matchAll(/^\| ([^|]+) \|/gm), ([, cell = ""]) => cell)
+        .flatMap((cell) => Array.from(cell.matchAll(/`([A-Z_]+)`/g), ([, name = ""]) => name)),
+    );
+    assert.deepEqual([...told].sort(), [...variablesRead()].sort());
+  });
+});
+
+/** What the source takes from the environment, however it is written. */
+function variablesRead(): Set<string> {
+  const names = new Set(["PORT", "HOST"]); // by Commander, and in the table of flags
+  for (const file of ["src", "tools"].flatMap((folder) => listFiles(folder, ".ts"))) {
+    const all = tokens(readText(file));
+    for (const [index, { kind, text }] of all.entries()) {
+      if (!/^[A-Z][A-Z_]+$/.test(text)) continue;
+      const [before, last] = [all[index - 2], all[index - 1]];
+      const read = before?.text === "env" && (last?.text === "." || last?.text === "[");
+      const named = kind === "string" && /_(?:API_KEY|BASE_URL|HOST)$/.test(text);
+      // Codes of errors begin in the same way, and are kept apart in src/errors.ts.
+      const ours = /^PARLEY_/.test(text) && file !== "src/errors.ts" &&
+        !(last?.text === "=" && before?.text === "code");
+      if (read || named || ours) names.add(text);
+    }
+  }
+  return names;
+}
+
+describe("every public symbol", () => {
+  const symbols = publicSymbols();
+
+  it("is explained", () => {
+    assert.ok(symbols.length > 100);
+    assert.deepEqual(symbols.filter(({ doc }) => doc.length < 10).map(({ name }) => name), []);
+  });
+
+  it("that can be called without reading on has an example", () => {
+    const functions = symbols.filter(({ kind }) => kind === "function");
+    const without = functions.filter(({ examples }) => examples.length === 0);
+    // The same as createParley, and said so.
+    assert.deepEqual(without.map(({ name }) => name), ["createMcpHandler"]);
+  });
+});

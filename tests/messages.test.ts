@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { listFiles, readText } from "./harness/files.ts";
+import { messagesIn, thrownIn } from "./harness/messages.ts";
+import { describe, it } from "./suite.ts";
+
+const files = ["src", "tools"].flatMap((folder) => listFiles(folder, ".ts"));
+
+/** What happened, to what, and what to do next. */
+const GRAMMAR = /^Cannot .+: .+; .+/s;
+
+/** Those that say it otherwise, and why. */
+const ELSEWHERE: { readonly [message: string]: string } = {
+  "Cannot specify both schema and tools in sample config - they are mutually exclusive":
+    "a sentence that authors know from elsewhere, word for word",
+  'Cannot finish "…": …': "why it ended is a message of its own, with its next step",
+  "Cannot serve at …:…: …": "whyNot() has a next step for each reason",
+  "Cannot serve the request: …": "the guard says what to allow",
+  'Cannot open the store "…": it could not be brought from format … to …, and is as it was: …':
+    "the reason is that of another message, with its next step",
+  "Cannot ask the model: …": "src/sampling/failure.ts has a next step for each failure",
+  "Cannot show this: …": "stands in a log in place of what cannot be shown; nothing is to be done",
+};
+
+/** These are made of parts, and their constructors put in what to do next. */
+const MADE_OF_PARTS =
+  /^(?:Definition|Capability|Elicitation|McpToolTimeout|Schema)(?:Error|Problem)$/;
+
+/** Thrown, and not in our grammar: each for a reason. */
+const OTHERS: { readonly [text: string]: string } = {
+  "halted": "caught by whoever halted it",
+  "initialize is always answered at once": "a rule of the program itself, which nobody can break",
+  "it holds no key": "becomes part of the sentence about the key's file",
+  'there is no package "…" here; on Deno, import it as "npm:…"':
+    "becomes part of the sentence about the module that cannot be loaded",
+  "Stopped.": "the person stopped it, and knows",
+  "It is a number from 0 to 65535.": "ends the command line's own sentence about the flag",
+  "It is a number of seconds, up to 3600.": "ends the command line's own sentence about the flag",
+  "It is a number of days, up to 3650.": "ends the command line's own sentence about the flag",
+};
+
+describe("every message", () => {
+  it("says what happened, to what, and what to do next", () => {
+    const all = files.flatMap((file) =>
+      messagesIn(readText(file)).map((message) => ({ file, message }))
+    );
+    assert.ok(all.length > 150, `only ${all.length} were found`);
+    const wrong = all.filter(({ message }) => !GRAMMAR.test(message) && !(message in ELSEWHERE));
+    assert.deepEqual(wrong, []);
+    const said = new Set(all.map(({ message }) => message));
+    assert.deepEqual(Object.keys(ELSEWHERE).filter((message) => !said.has(message)), []);
+  });
+
+  it("of an error that is thrown begins with what cannot be done", () => {
+    const all = files.flatMap((file) =>
+      thrownIn(readText(file)).map((thrown) => ({ file, ...thrown }))
+    );
+    const wrong = all.filter(({ file, made, text }) =>
+      !/^Cannot\b/.test(text) && !MADE_OF_PARTS.test(made) && !(text in OTHERS) &&
+      // A tool speaks to the model, in words of its own.
+      !(file.startsWith("tools/") && made === "ToolError")
+    );
+    assert.deepEqual(wrong, []);
+    const said = new Set(all.map(({ text }) => text));
+    assert.deepEqual(Object.keys(OTHERS).filter((text) => !said.has(text)), []);
+  });
+
+  it("ends without a full stop, is one line, and shows no code", () => {
+    for (const file of files) {
+      for (const message of messagesIn(readText(file))) {
+        assert.doesNotMatch(message, /[^…]\.$|\n|\[object|undefined/, `${file}: ${message}`);
+      }
+    }
+  });
+});
+
+describe("messagesIn() and thrownIn()", () => {
+  it("leave expressions blank, whatever stands in them, and join what is added", () => {
+    const source = [
+      "throw new Problem(`Cannot ${a ? `b ${c}` : 'Cannot d'} it: ${e}; f`);",
+      "const g = 'Cannot h: ' +\n  `i ${j}; ` + 'k';",
+      "// Cannot be read",
+      "const l = 'cannot';",
+    ].join("\n");
+    assert.deepEqual(messagesIn(source), ["Cannot … it: …; f", "Cannot d", "Cannot h: i …; k"]);
+    assert.deepEqual(thrownIn(source), [{ made: "Problem", text: "Cannot … it: …; f" }]);
+    assert.deepEqual(thrownIn("new Map(); new TypeError('a' + b); new Error(c)"), [
+      { made: "TypeError", text: "a" },
+    ]);
+  });
+});

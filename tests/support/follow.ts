@@ -1,0 +1,80 @@
+/**
+ * Types in the commands of a page, one after the other, as somebody would who reads it.
+ *
+ *  - `cd` and `export` count for what follows.
+ *  - A server stays until the next one is started, or until the page ends; what speaks to
+ *    the address that the page names reaches it wherever it listens.
+ *  - A tool that asks in the terminal is left at its first question.
+ *  - Everything else must end with 0.
+ */
+import assert from "node:assert/strict";
+import { type Operation, until } from "effection";
+import { exitCode, hasTerminal, KEYS, useTerminal } from "./pty.ts";
+import { type Program, type ProgramOptions, runProgram, useProgram } from "./program.ts";
+
+export interface Way extends ProgramOptions {
+  /** What is typed instead of a line, where the line itself would fetch or make too much. */
+  readonly instead?: (line: string) => string | undefined;
+  /** Hears of every line that has been followed. */
+  readonly told?: (line: string) => void;
+}
+
+const SERVES = /^(?:\w+=.+ )?parley serve\b|^npx -y deno task start\b/;
+const USUAL_ADDRESS = "http://127.0.0.1:7411";
+
+export function* followCommands(lines: readonly string[], way: Way): Operation<void> {
+  let before = "";
+  let server: { program: Program; address: string } | undefined;
+  for (const line of lines) {
+    if (/^(?:cd|export) /.test(line)) {
+      before += `${line} && `;
+      continue;
+    }
+    const typed = way.instead?.(line) ?? line;
+    if (SERVES.test(line)) {
+      if (server) yield* stopped(server.program);
+      server = yield* started(before, typed, way);
+    } else if (/^parley call /.test(line)) yield* asked(before + typed, way);
+    else {
+      const said = server ? typed.replaceAll(USUAL_ADDRESS, server.address) : typed;
+      const { code, stdout, stderr } = yield* runProgram([], { ...way, ...shell(before + said) });
+      assert.equal(code, 0, `${line}\n${stdout}${stderr}`);
+    }
+    way.told?.(line);
+  }
+  if (server) yield* stopped(server.program);
+}
+
+/** The command as it stands, in a shell. */
+export function shell(line: string) {
+  return { start: ["sh", "-c", line] as const };
+}
+
+function* started(before: string, line: string, way: Way) {
+  // A signal is for the server, so no shell may stay in between: exec, which sets no variables.
+  const set = /^\w+=.*?(?= parley )/.exec(line)?.[0] ?? "";
+  const exported = set && `export ${set}; `;
+  const start = shell(`${before}${exported}exec ${line.slice(set.length).trim()}`);
+  const program = yield* useProgram([], { ...way, ...start });
+  const [, address] = yield* until(program.says(/(http:\/\/127\.0\.0\.1:\d+)\/mcp/));
+  return { program, address: address! };
+}
+
+function* stopped(program: Program): Operation<void> {
+  program.signal("SIGINT");
+  assert.deepEqual(yield* until(program.exit), { code: 0, signal: null }, program.stderr);
+}
+
+function* asked(line: string, way: Way): Operation<void> {
+  if (!hasTerminal) {
+    throw new Error(`Cannot follow "${line}": there is no pseudo-terminal; install bsdutils`);
+  }
+  const terminal = yield* useTerminal([], { ...way, ...shell(line) });
+  // Whoever it asks, the person is the one who answers, and may have enough.
+  yield* until(terminal.shows(/The tool asks/));
+  yield* until(terminal.shows(/◆/));
+  terminal.type(KEYS.interrupt);
+  const next = yield* until(terminal.shows(/Leave the question\?|Stopped\./));
+  if (next !== "Stopped.") terminal.type(KEYS.interrupt);
+  assert.equal(yield* exitCode(terminal), 130, terminal.shown);
+}
