@@ -49,12 +49,15 @@ describe("on the network", () => {
         /Bluesky knows nobody by the name of &#34;nobody\.test&#34;.*Try again/s,
       );
 
+      // The service says so to whoever knows the main password, and to nobody else.
       yield* until(network.takeDown(person));
-      const down = yield* call("login", { handle, password });
+      const down = yield* call("login", { handle, password: person.password });
       assert.match(
         down.text,
         /the account has been taken down by localhost:\d+; its support can tell/,
       );
+      yield* until(network.restore(person));
+      assert.equal((yield* call("login", { handle, password })).isError, false);
     },
     LONG,
   );
