@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { until } from "effection";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDefinition } from "../../src/cli/definitions.ts";
 import { listFiles, readText, root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -70,6 +72,11 @@ describe("parley", () => {
       "too many words",
       ["new", "my", "tools"],
       'Cannot run "new": it takes 1 argument, and not my, tools; --help tells what there is',
+    ],
+    [
+      "a public address that is none",
+      ["serve", "--public-url", "example.com"],
+      "Option '--public-url <address>' argument 'example.com' is invalid. It is an address such as https://example.com; --help tells what there is",
     ],
     [
       "a missing argument",
@@ -152,8 +159,10 @@ describe("parley tools", () => {
     const { code, stdout } = yield* runProgram(["tools"], { cwd: folder });
     assert.equal(code, 0);
     for (const file of listFiles("tools", ".ts").filter((file) => file.split("/").length === 2)) {
-      const name = file.slice("tools/".length, -".ts".length);
-      assert.match(stdout, new RegExp(`^${name}\\b`, "m"), `src/main.ts does not ship ${file}`);
+      const module: object = yield* until(import(join(root, file)));
+      for (const { name } of Object.values(module).filter(isDefinition)) {
+        assert.match(stdout, new RegExp(`^${name}\\b`, "m"), `src/main.ts does not ship ${file}`);
+      }
     }
   });
 });

@@ -1,12 +1,12 @@
 /** Whole stories on a real network, in a real browser, over each transport. */
 import assert from "node:assert/strict";
-import { until } from "effection";
+import { type Operation, until } from "effection";
 import type { Post } from "../../../tools/bluesky/schemas.ts";
 import { APP_PASSWORD_NAME } from "../../bluesky-net/network.ts";
 import { absence } from "../../harness/system.ts";
 import { describe, it } from "../../suite.ts";
 import { useBrowser } from "../../support/browser.ts";
-import type { Result } from "./assistant.ts";
+import type { Assistant, Result } from "./assistant.ts";
 import { WAYS } from "./servers.ts";
 import { answerAtService, expireAccess, revokeSilently, useWorld, visit } from "./world.ts";
 
@@ -17,6 +17,28 @@ const LONG = { within: 180_000 };
 function ok(result: Result): Result {
   assert.equal(result.isError, false, result.text);
   return result;
+}
+
+/**
+ * Lets the person do something in the browser when the client is asked to open a page. The
+ * tool may be done before the browser is; whoever goes on waits for both.
+ */
+function browsing(
+  assistant: Assistant,
+  visit: (url: string) => Promise<void>,
+  answers: "at once" | "afterwards" = "afterwards",
+): (args: object) => Operation<Result> {
+  return function* (args) {
+    let visited = Promise.resolve();
+    assistant.answer = async ({ url }) => {
+      visited = visit(url!);
+      if (answers === "afterwards") await visited;
+      return { action: "accept" };
+    };
+    const result = yield* until(assistant.call("login", args));
+    yield* until(visited);
+    return result;
+  };
 }
 
 for (const way of WAYS) {
@@ -127,14 +149,14 @@ for (const way of WAYS) {
       const page = yield* until(browser.newPage());
 
       // OAuth, to its end.
-      assistant.answer = async ({ url }) => {
-        await visit(page, url!);
-        await page.getByRole("link", { name: /recommended/ }).click();
+      const withOAuth = browsing(assistant, async (url) => {
+        await visit(page, url);
+        const choice = page.getByRole("link", { name: /recommended/ });
+        if (!url.endsWith("/oauth")) await choice.click();
         await answerAtService(page, person, "yes");
         await page.getByText(`You are signed in as @${person.handle}`).waitFor();
-        return { action: "accept" };
-      };
-      const signedIn = ok(yield* until(assistant.call("login", { handle: person.handle })));
+      });
+      const signedIn = ok(yield* withOAuth({ handle: person.handle }));
       assert.equal(signedIn.data.signedIn, person.did);
       assert.equal(signedIn.data.accounts[0].method, "oauth");
       assert.equal(ok(yield* until(assistant.call("profile"))).data.handle, person.handle);
@@ -153,24 +175,19 @@ for (const way of WAYS) {
 
       // The page: first a wrong password, which it explains, then the right one. Here the
       // client says at once that it has opened the page, and the tool waits.
-      let typed = Promise.resolve();
-      assistant.answer = ({ url }) => {
-        typed = (async () => {
-          await visit(page, url!);
-          for (const password of ["wrong-wrong", person.appPassword]) {
-            await page.getByLabel("Handle").fill(person.handle);
-            await page.getByLabel("App password").fill(password);
-            await page.getByRole("button", { name: "Sign in" }).click();
-            if (password === person.appPassword) break;
-            await page.getByRole("alert").getByText(/password is wrong/).waitFor();
-            assert.equal(await page.getByLabel("App password").inputValue(), "");
-          }
-          await page.getByText(`You are signed in as @${person.handle}`).waitFor();
-        })();
-        return { action: "accept" };
-      };
-      const typedIn = ok(yield* until(assistant.call("login", { method: "page" })));
-      yield* until(typed);
+      const withPage = browsing(assistant, async (url) => {
+        await visit(page, url);
+        for (const password of ["wrong-wrong", person.appPassword]) {
+          await page.getByLabel("Handle").fill(person.handle);
+          await page.getByLabel("App password").fill(password);
+          await page.getByRole("button", { name: "Sign in" }).click();
+          if (password === person.appPassword) break;
+          await page.getByRole("alert").getByText(/password is wrong/).waitFor();
+          assert.equal(await page.getByLabel("App password").inputValue(), "");
+        }
+        await page.getByText(`You are signed in as @${person.handle}`).waitFor();
+      }, "at once");
+      const typedIn = ok(yield* withPage({ method: "page" }));
       assert.equal(typedIn.data.accounts[0].method, "app-password");
       assert.equal(typedIn.data.accounts[0].signedIn, true);
       if (way.era === "legacy") {
@@ -178,24 +195,17 @@ for (const way of WAYS) {
       }
 
       // Somebody who says no at the service.
-      assistant.answer = async ({ url }) => {
-        await visit(page, url!);
+      const refusing = browsing(assistant, async (url) => {
+        await visit(page, url);
         await answerAtService(page, network.accounts.carol, "no");
         await page.getByText("You are not signed in").waitFor();
-        return { action: "accept" };
-      };
-      const denied = yield* until(assistant.call("login", { method: "oauth" }));
+      });
+      const denied = yield* refusing({ method: "oauth" });
       assert.equal(denied.isError, true);
       assert.match(denied.text, /you declined it there, and nothing was stored/);
 
       // Deleting an account that came by OAuth.
-      assistant.answer = async ({ url }) => {
-        await visit(page, url!);
-        await answerAtService(page, person, "yes");
-        await page.getByText(`You are signed in as @${person.handle}`).waitFor();
-        return { action: "accept" };
-      };
-      ok(yield* until(assistant.call("login", { method: "oauth", handle: person.handle })));
+      ok(yield* withOAuth({ method: "oauth", handle: person.handle }));
       const deleted = ok(
         yield* until(assistant.call("login", { command: "delete", handle: person.handle })),
       );

@@ -54,7 +54,7 @@ export function useHttp(
     });
     const faults: Fault[] = [];
     const log: string[] = [];
-    let origin: string | undefined;
+    let origin: string | undefined = undefined;
     const parley = createParley({
       serve: Object.values(tools),
       publicUrl: () => origin,

@@ -39,9 +39,9 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
     allowHttp: isHere(new URL(service)),
     requestLock: requestLocalLock,
     stateStore: {
-      set: async (key, state) => void states.set(key, state),
-      get: async (key) => states.get(key),
-      del: async (key) => void states.delete(key),
+      set: (key, state) => void states.set(key, state),
+      get: (key) => states.get(key),
+      del: (key) => void states.delete(key),
     },
     sessionStore: {
       set: (did, secret) => accounts.keep(did, { method: "oauth", service, clientId, secret }),
@@ -52,7 +52,7 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
       },
       // Whether a sign-in is really gone is decided by whoever used it: another process may
       // have refreshed it meanwhile.
-      del: async () => {},
+      del: () => {},
     },
   });
 }
