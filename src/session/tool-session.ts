@@ -30,7 +30,7 @@ import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { type Ending, endingOf, faulted, outcomeIn } from "./ending.ts";
+import { divergedEnding, type Ending, endingOf, lostEnding, outcomeIn } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -201,13 +201,21 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.log.restore(events);
     const last = events.at(-1);
     this.#outcome = last && outcomeIn(last);
-    if (!this.#outcome) this.replay = new Replay(events);
-    this.#ended = this.#outcome !== undefined;
+    if (this.#outcome) return void (this.#ended = true);
+    this.replay = new Replay(events);
+    // What waited on record waits again at once, whenever the tool comes to it.
+    this.#questions = new Questions(this);
   }
 
   /** Runs the tool up to its first wait. */
   start(args: unknown): void {
     if (this.#ended) return;
+    const cancelling = this.replay?.cancelling;
+    if (cancelling) {
+      this.#reason = cancelling.reason;
+      this.#haltedBy = cancelling.by;
+      return this.runEnded({ type: "halted" });
+    }
     this.#started = true;
     const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#ended) return;
@@ -331,9 +339,13 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Begins to halt the tool; the log closes when it has cleaned up. */
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
-    this.halting = true;
     this.#reason = reason;
     this.#haltedBy = by;
+    // Before anything is taken back: after a crash it must not go on.
+    if (this.durable && this.lost === undefined && this.#diverged === undefined) {
+      this.log.append({ type: "cancelling", reason, by });
+    }
+    this.halting = true;
     this.#run?.halt();
   }
 
@@ -382,12 +394,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #ending(outcome: RunOutcome): Ending {
     const leftOut = outcome.type === "halted" ? undefined : this.replay?.leftOut();
     if (leftOut) this.#diverged = describeDivergence(leftOut);
-    if (this.#diverged !== undefined) {
-      return faulted(
-        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`,
-      );
-    }
-    if (this.lost) return faulted(`Cannot go on: ${this.lost}; send the same request again`);
+    if (this.#diverged !== undefined) return divergedEnding(this.tool, this.#diverged);
+    if (this.lost !== undefined) return lostEnding(this.lost);
     return endingOf(outcome, { reason: this.#reason, by: this.#haltedBy });
   }
 }

@@ -538,6 +538,37 @@ describe("a durable tool that was at work when its server died", () => {
   );
 });
 
+describe("a durable tool whose server died while it was being cancelled", () => {
+  it(
+    "is not run again, and comes to its end",
+    withServers(async (servers) => {
+      let runs = 0;
+      let clean!: () => void;
+      const cleaned = new Promise<void>((resolve) => clean = resolve);
+      const tool = durable(function* (ctx) {
+        runs++;
+        try {
+          return (yield* ctx.elicit("a", { message: "?" })).content.n;
+        } finally {
+          yield* wait(cleaned);
+        }
+      });
+      const session = servers.start(tool).open(tool, {});
+      session.halt("no longer wanted", "caller");
+      await idle();
+      const second = servers.start(tool);
+      second.wake();
+      await until(() => second.find(session.id)?.outcome !== undefined);
+      assert.deepEqual(second.find(session.id)!.outcome, {
+        status: "cancelled",
+        reason: "no longer wanted",
+      });
+      assert.equal(runs, 1);
+      clean();
+    }),
+  );
+});
+
 describe("a durable tool that leaves memory", () => {
   it(
     "does so when it waits and nobody is there, and comes back when it is looked for",
