@@ -51,6 +51,8 @@ export interface Step {
 export interface Divergence {
   readonly recorded: Place | undefined;
   readonly asked: Place | undefined;
+  /** It has not ended, but does not come to it either. */
+  readonly stalled?: boolean;
 }
 
 interface Course {
@@ -171,6 +173,16 @@ export class Replay {
     if (!step) return;
     this.#unasked.delete(requestId);
     this.#settle(step, this.#nextLSN++, { type: "answered", response });
+  }
+
+  /** Grows with everything that is come to again, or handed out. */
+  get progress(): number {
+    return this.#again + this.#delivered + this.#waiting.size;
+  }
+
+  /** What others wait for, because it came before them. */
+  get missing(): Place | undefined {
+    return this.#steps[this.#again]?.place;
   }
 
   /** True once everything on record has been handed out. */
@@ -305,7 +317,12 @@ function keyOf({ branch, kind, key, count }: Place): string {
 }
 
 /** A divergence in words: where, what was recorded, what was asked. */
-export function describeDivergence({ recorded, asked }: Divergence): string {
+export function describeDivergence({ recorded, asked, stalled }: Divergence): string {
+  if (stalled) {
+    return `${
+      recorded ? inWords(recorded) : "something"
+    } was recorded, but the tool does not come to it`;
+  }
   if (!asked) return `${inWords(recorded!)} was recorded, but the tool ended without it`;
   if (!recorded) return `${inWords(asked)} was never recorded`;
   return `${inWords(recorded)} was recorded, but ${inWords(asked)} was asked`;

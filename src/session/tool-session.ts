@@ -36,6 +36,7 @@ import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
+import { watchReplay } from "./replay-watch.ts";
 import type { Sealer } from "./sealer.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
 import type { ToolSession } from "./types.ts";
@@ -86,6 +87,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #questions: Questions | undefined;
   readonly #home: SessionHome;
   #run: Run | undefined;
+  #unwatch: (() => void) | undefined;
   #started = false;
   #progress = 0;
   /** True once the run is over, although its end may not be recorded yet. */
@@ -222,6 +224,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     // Before it starts: somebody who sees its first event may cancel it.
     this.#run = run;
     run.start();
+    if (this.replay && !this.#ended) {
+      this.#unwatch = watchReplay(this.replay, this.deadlines, (stuck) => this.diverged(stuck));
+    }
   }
 
   currentStatus(): ToolSessionStatus {
@@ -376,6 +381,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** For the runtime: the run is over. */
   runEnded(outcome: RunOutcome): void {
     this.#ended = true;
+    this.#unwatch?.();
     this.#run = undefined;
     this.#questions?.withdrawAll();
     if (this.suspending && this.lost === undefined) {

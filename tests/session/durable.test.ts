@@ -327,6 +327,36 @@ describe("a durable tool that does something else than it did", () => {
   );
 
   it(
+    "fails if it leaves out what others wait for, instead of standing for ever",
+    withServers(async (servers) => {
+      const asks = (keys: readonly string[]) =>
+        durable(function* (ctx) {
+          yield* all(
+            keys.map((key) =>
+              ctx.branch((inner: typeof ctx) => inner.elicit(key, { message: key }))
+            ),
+          );
+          return "done";
+        });
+      const first = asks(["a", "b"]);
+      const one = servers.start(first).open(first, {});
+      await until(() => one.openRequests().length === 2);
+      respond(one, "a", 1);
+      await idle();
+      const second = asks(["a"]);
+      const two = await taken(servers.start(second), one.id);
+      await idle();
+      assert.equal(two.outcome, undefined);
+      servers.clock.advance(5 * 60_000);
+      const outcome = await ended(two);
+      assert.match(
+        JSON.stringify(outcome),
+        /elicit \\"b\\" in branch \/1 was recorded, but the tool does not come to it/,
+      );
+    }),
+  );
+
+  it(
     "is not taken up by another version of itself",
     withServers(async (servers) => {
       let runs = 0;
