@@ -14,7 +14,9 @@ export interface HaltReason {
   readonly by: "caller" | "server";
 }
 
-export function endingOf(outcome: RunOutcome, { reason, by }: HaltReason): Ending {
+const NOBODY: HaltReason = { reason: "", by: "server" };
+
+export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Ending {
   switch (outcome.type) {
     case "result": {
       const { result } = outcome;
@@ -24,8 +26,8 @@ export function endingOf(outcome: RunOutcome, { reason, by }: HaltReason): Endin
       return failedWith(outcome.error);
     case "halted":
       return {
-        event: { type: "cancelled", reason, by },
-        outcome: { status: "cancelled", reason },
+        event: { type: "cancelled", ...halted },
+        outcome: { status: "cancelled", reason: halted.reason },
       };
   }
 }

@@ -30,7 +30,14 @@ import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { divergedEnding, type Ending, endingOf, lostEnding, outcomeIn } from "./ending.ts";
+import {
+  divergedEnding,
+  type Ending,
+  endingOf,
+  type HaltReason,
+  lostEnding,
+  outcomeIn,
+} from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -95,8 +102,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason = "";
-  #haltedBy: "caller" | "server" = "server";
+  #why: HaltReason | undefined;
 
   constructor(
     home: SessionHome,
@@ -212,12 +218,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Runs the tool up to its first wait. */
   start(args: unknown): void {
     if (this.#ended) return;
-    const cancelling = this.replay?.cancelling;
-    if (cancelling) {
-      this.#reason = cancelling.reason;
-      this.#haltedBy = cancelling.by;
-      return this.runEnded({ type: "halted" });
-    }
+    this.#why = this.replay?.cancelling;
+    if (this.#why) return this.runEnded({ type: "halted" });
     this.#started = true;
     const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#ended) return;
@@ -344,8 +346,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Begins to halt the tool; the log closes when it has cleaned up. */
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
-    this.#reason = reason;
-    this.#haltedBy = by;
+    this.#why = { reason, by };
     // Before anything is taken back: after a crash it must not go on.
     if (this.durable && this.lost === undefined && this.#diverged === undefined) {
       this.log.append({ type: "cancelling", reason, by });
@@ -402,7 +403,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     if (leftOut) this.#diverged = describeDivergence(leftOut);
     if (this.#diverged !== undefined) return divergedEnding(this.tool, this.#diverged);
     if (this.lost !== undefined) return lostEnding(this.lost);
-    return endingOf(outcome, { reason: this.#reason, by: this.#haltedBy });
+    return endingOf(outcome, this.#why);
   }
 }
 
