@@ -337,9 +337,11 @@ export class Durability {
     session.log.keepIn(journal);
   }
 
-  #expiresAt({ keepUntil }: LiveToolSession): number {
+  /** One that is to wake later is left alone only from then on. */
+  #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
     const { deadlines, timeToLive } = this.#home;
-    return Math.max(keepUntil, deadlines.now() + timeToLive() + SLACK);
+    const alone = Math.max(deadlines.now(), wakeAt ?? 0);
+    return Math.max(keepUntil, alone + timeToLive() + SLACK);
   }
 
   #run<T>(operation: () => Operation<T>): Promise<T> {

@@ -1,34 +1,17 @@
 import assert from "node:assert/strict";
-import { action } from "effection";
 import { RegistryClosed, SessionLimitError } from "../../src/errors.ts";
 import type { CarriedCall } from "../../src/session/durability.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
-import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
 import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
-import { ended, idle, textOf, until } from "./kit.ts";
-
-/** A store that takes its time to hand a session over. */
-class SlowStore extends InMemoryToolSessionStore {
-  slow = false;
-  readonly takes: (() => void)[] = [];
-
-  override *take(id: string) {
-    if (this.slow) {
-      yield* action<void>((resolve) => {
-        this.takes.push(resolve);
-        return () => {};
-      });
-    }
-    return yield* super.take(id);
-  }
-}
+import { ended, HandStore, idle, textOf, until } from "./kit.ts";
 
 describe("a registry that is closed while it takes a session up", () => {
   it("closes, starts nothing, and loses nothing", async () => {
     await Promise.resolve();
-    const store = new SlowStore();
+    const store = new HandStore();
+    store.release();
     const first = serverOf(askA, { store });
     const { id } = first.registry.open(askA, {});
     await idle();
@@ -39,7 +22,7 @@ describe("a registry that is closed while it takes a session up", () => {
       return (yield* ctx.elicit("a", { message: "?" })).content.n;
     });
     const { registry, clock, faults } = serverOf(tool, { store });
-    store.slow = true;
+    store.slowTake = true;
     const looking = Promise.resolve(registry.lookup(id)).catch((error) => error);
     await until(() => store.takes.length === 1);
     let closed = false;
@@ -54,7 +37,7 @@ describe("a registry that is closed while it takes a session up", () => {
     assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
     assert.equal(clock.timers, 0);
     assert.deepEqual(faults, []);
-    store.slow = false;
+    store.slowTake = false;
     const next = serverOf(tool, { store });
     const again = (await next.registry.lookup(id))!;
     await until(() => again.openRequests().length === 1);
