@@ -166,9 +166,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     return this.durable && !this.pinned;
   }
 
-  /** True while it waits for at least one answer or, where it can leave memory, for time to pass. */
+  /** True while it waits for an answer or, where it can leave memory, for time to pass, and does no step beside. */
   get waiting(): boolean {
-    return this.#outcome === undefined &&
+    return this.#outcome === undefined && !this.#facts?.working &&
       (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
@@ -180,8 +180,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
   get wakeAt(): number | null {
     if (this.attended || this.log.closed) return null;
-    const { questions: { nextExpiry }, facts: { nextWake } } = this;
-    if (nextExpiry === undefined && nextWake === undefined) return 0;
+    const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
+    if (working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
     return next === Infinity ? null : next;
   }
