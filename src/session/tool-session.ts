@@ -8,7 +8,7 @@
  * T2  When the session has ended, no question is open and no deadline is set.
  * T3  A run that is suspended leaves nothing in the log: it has not ended.
  */
-import { action, type Operation, type Stream } from "effection";
+import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import { StoreConflict } from "../errors.ts";
 import type {
@@ -85,6 +85,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   carried = false;
   /** Its record has grown too large to travel: only this server can go on with it. */
   pinned = false;
+  parallel = 0;
   /** How it ended has been told to whoever waited for that. */
   told = false;
   /** True if it can be run again from its log. */
@@ -188,7 +189,11 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
   get concurrent(): boolean {
-    return this.#run !== undefined && !this.#run.light;
+    return this.parallel > 0 || this.#run !== undefined && !this.#run.light;
+  }
+
+  get scope(): Scope {
+    return this.#home.scope;
   }
 
   /** The question that went out under a name, open or not. */
