@@ -4,16 +4,20 @@
  *
  *     deno task bench parked
  */
-import process from "node:process";
 import { all } from "effection";
 import { z } from "zod";
 import { LiveToolSessionRegistry } from "../src/session/registry.ts";
 import { createMcpTool } from "../src/tool/builder.ts";
 import type { FinalizedMcpTool } from "../src/tool/types.ts";
+import { find, spreadOf } from "./kit/findings.ts";
+import { heapMeter } from "./kit/heap.ts";
 
 const SESSIONS = 10_000;
 const WARM_UPS = 3;
 const ROUNDS = 5;
+
+/** Kilobytes of live heap that a parked session may take. */
+const MOST: Record<string, number> = { "one question": 6, "two branches": 16 };
 
 const form = { response: z.object({ n: z.number() }) };
 
@@ -44,18 +48,17 @@ for (const [name, tool] of Object.entries(tools)) {
   for (let round = 0; round < WARM_UPS; round++) await measure(tool);
   const rounds: Measured[] = [];
   for (let round = 0; round < ROUNDS; round++) rounds.push(await measure(tool));
-  const middle = (pick: (one: Measured) => number) =>
-    rounds.map(pick).sort((a, b) => a - b)[ROUNDS >> 1]!;
-  const parked = name === "returns at once" ? "" : [
-    `${count(middle(({ parked }) => parked))} bytes parked`,
-    `${count(middle(({ left }) => left))} left after the end`,
-    "",
-  ].join(", ");
-  const resumed = middle(({ resumed }) => resumed);
-  console.log(
-    `${name}: ${parked}${count(middle(({ started }) => started))} started a second` +
-      (parked ? `, ${count(resumed)} answered and ended a second` : ""),
-  );
+  const spread = (pick: (one: Measured) => number) => spreadOf(rounds.map(pick));
+  console.log(`  ${name}: ${count(spread(({ started }) => started).value)} started a second`);
+  const most = MOST[name];
+  if (most === undefined) continue;
+  const resumed = spread(({ resumed }) => resumed).value;
+  console.log(`  ${name}: ${count(resumed)} answered and ended a second`);
+  const key = name.replace(" ", "-");
+  const parked = spread(({ parked }) => parked / 1_024);
+  find(`parked-${key}`, `parked with ${name}, live heap`, parked, "KB", { most });
+  const left = spread(({ left }) => left);
+  find(`left-${key}`, `parked with ${name}, left after the end`, left, "bytes", { most: 100 });
 }
 
 interface Measured {
@@ -98,28 +101,4 @@ async function measure(tool: FinalizedMcpTool): Promise<Measured> {
 
 function count(value: number): string {
   return Math.round(value).toLocaleString("en").replaceAll(",", " ");
-}
-
-/** Bytes of live heap, after everything dead is gone. */
-async function heapMeter(): Promise<() => number> {
-  const { gc } = globalThis as { gc?: () => void };
-  if (!gc) throw new Error("Cannot measure the heap: there is no gc(); run it with --expose-gc");
-  if (!("bun" in process.versions)) {
-    return () => {
-      gc();
-      gc();
-      return process.memoryUsage().heapUsed;
-    };
-  }
-  // Not a literal, or Deno would look for it.
-  const module = "bun:jsc";
-  const { heapStats, fullGC } = await import(module) as {
-    heapStats(): { heapSize: number };
-    fullGC(): void;
-  };
-  return () => {
-    fullGC();
-    fullGC();
-    return heapStats().heapSize;
-  };
 }

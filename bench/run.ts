@@ -1,29 +1,69 @@
 /**
  * Runs every bench/*.bench.ts on Deno and on Bun, one after another so that they
- * do not disturb each other. Each may call `gc()`, and prints its own findings.
+ * do not disturb each other, and says of each aim whether it is met.
  *
- *     deno task bench [part of a file's name …]
+ *     deno task bench [part of a file's name …] [--json]
+ *
+ * Without a name all are run, and the table in README.md is made anew. `--json`
+ * prints what was found as JSON at the end, one finding to a line.
  */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import process from "node:process";
 import { runChild } from "../tests/harness/child.ts";
-import { listFiles } from "../tests/harness/files.ts";
+import { listFiles, readText, root } from "../tests/harness/files.ts";
 import { installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { type Finding, lineOf } from "./kit/findings.ts";
+import { withTable } from "./kit/table.ts";
 
-const parts = process.argv.slice(2);
+const parts = process.argv.slice(2).filter((part) => !part.startsWith("--"));
+const asJson = process.argv.includes("--json");
 const files = listFiles("bench", ".bench.ts")
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
+
 if (files.length === 0) {
   console.log("There is nothing to measure: no such file as bench/*.bench.ts.");
   process.exitCode = 1;
-} else installDependencies();
+} else {
+  installDependencies();
+  const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
+  try {
+    await runAll(join(folder, "findings"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
 
-for (const file of files) {
-  for (const name of ["deno", "bun"] as const) {
-    const { version, path } = useRuntime(name);
-    console.log(`\n== ${file} on ${name} ${version}`);
-    const flags = name === "deno"
-      ? ["run", "-A", "--no-check", "--v8-flags=--expose-gc"]
-      : ["--expose-gc"];
-    if (await runChild(path, [...flags, file]) !== 0) process.exitCode = 1;
+async function runAll(out: string): Promise<void> {
+  writeFileSync(out, "");
+  process.env.PARLEY_BENCH_OUT = out;
+  for (const file of files) {
+    for (const name of ["deno", "bun"] as const) {
+      const { version, path } = useRuntime(name);
+      console.log(`\n== ${file} on ${name} ${version}`);
+      // Some need to collect garbage when they say so, one needs room for a million calls.
+      const flags = name === "deno"
+        ? ["run", "-A", "--no-check", "--v8-flags=--expose-gc,--max-old-space-size=12288"]
+        : ["--expose-gc"];
+      if (await runChild(path, [...flags, file]) !== 0) process.exitCode = 1;
+    }
+  }
+  const findings = readFileSync(out, "utf8").trim().split("\n").filter(Boolean)
+    .map((line): Finding => JSON.parse(line));
+  summarize(findings);
+  if (asJson) { for (const finding of findings) console.log(JSON.stringify(finding)); }
+  if (parts.length > 0) return;
+  const readme = join(root, "README.md");
+  writeFileSync(readme, withTable(readText("README.md"), findings));
+  console.log("The table in README.md is made anew.");
+}
+
+function summarize(findings: readonly Finding[]): void {
+  const aimed = findings.filter(({ aim }) => aim);
+  const met = aimed.filter((finding) => finding.met);
+  console.log(`\n${met.length} of ${aimed.length} aims are met`);
+  for (const finding of aimed) {
+    if (!finding.met) console.log(`  ${finding.runtime}: ${lineOf(finding)}`);
   }
 }

@@ -1,17 +1,21 @@
 /**
  * How long the compiled program takes from its start to its first answer, beside a
  * bare compiled server, and how large it is. Both are started in turn, so that
- * whatever else the machine does befalls both.
+ * whatever else the machine does befalls both. It still befalls the longer one more
+ * often, so that what counts is the faster quarter of the starts; the time on the
+ * processor, which others take nothing from, stands beside it where the system tells.
+ *
+ * Ends with an error where the program takes more than four times as long.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 
-const ROUNDS = 40;
+const ROUNDS = 60;
 /** More than this many times a bare server is too slow. */
 const MOST = 4;
 
@@ -38,6 +42,9 @@ const initialize = JSON.stringify({
   },
 });
 
+const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+
 const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
 try {
   const parley = join(folder, "parley");
@@ -49,11 +56,17 @@ try {
     () => overHttp(parley, ["serve", "--port", "0"]),
   );
   const stdio = await compare(
-    () => overStdio(bareStdio, []),
-    () => overStdio(parley, ["stdio"]),
+    () => overStdio(bareStdio, [], [initialize]),
+    () => overStdio(parley, ["stdio"], [initialize]),
   );
-  report("HTTP", http);
-  report("stdio", stdio);
+  // What is put off until after the first answer is paid for here.
+  const listed = await compare(
+    () => overStdio(bareStdio, [], [initialize]),
+    () => overStdio(parley, ["stdio"], [initialize, initialized, list]),
+  );
+  report("to the first answer over HTTP", http, MOST);
+  report("to the first answer over stdio", stdio, MOST);
+  report("to the list of tools over stdio", listed);
   const [size, bareSize] = [parley, bare].map((file) => statSync(file).size / 1e6);
   console.log(`the file: ${size!.toFixed(1)} MB, a bare one: ${bareSize!.toFixed(1)} MB`);
 } finally {
@@ -74,36 +87,62 @@ function succeed(args: readonly string[]): void {
   if (status !== 0) throw new Error(`${stdout}${stderr}`);
 }
 
-/** Milliseconds: of a start that little has disturbed (a quarter is faster), and of a usual one. */
+/** Milliseconds. */
+interface Start {
+  readonly wall: number;
+  /** Of all its threads; NaN where the system does not tell. */
+  readonly processor: number;
+}
+
 interface Time {
+  /** Of a start that little has disturbed: one in four is faster. */
   readonly quiet: number;
   readonly median: number;
+  readonly processor: number;
 }
 
 type Times = readonly [bare: Time, parley: Time];
 
 /** Starts both in turn. */
 async function compare(
-  bare: () => Promise<number>,
-  parley: () => Promise<number>,
+  bare: () => Promise<Start>,
+  parley: () => Promise<Start>,
 ): Promise<Times> {
-  const times: [number[], number[]] = [[], []];
+  const starts: [Start[], Start[]] = [[], []];
   for (let round = -2; round < ROUNDS; round++) {
     const [one, other] = [await bare(), await parley()];
     // The first ones bring the files into memory.
     if (round < 0) continue;
-    times[0].push(one);
-    times[1].push(other);
+    starts[0].push(one);
+    starts[1].push(other);
   }
-  return [timeOf(times[0]), timeOf(times[1])];
+  return [timeOf(starts[0]), timeOf(starts[1])];
 }
 
-function timeOf(times: number[]): Time {
-  times.sort((a, b) => a - b);
-  return { quiet: times[times.length >> 2]!, median: times[times.length >> 1]! };
+function timeOf(starts: readonly Start[]): Time {
+  const walls = starts.map(({ wall }) => wall).sort((a, b) => a - b);
+  const processors = starts.map(({ processor }) => processor).sort((a, b) => a - b);
+  return {
+    quiet: walls[walls.length >> 2]!,
+    median: walls[walls.length >> 1]!,
+    processor: processors[processors.length >> 1]!,
+  };
 }
 
-async function overHttp(file: string, args: readonly string[]): Promise<number> {
+/** What a process has used so far. */
+function processorTime(pid: number | undefined): number {
+  try {
+    const tasks = `/proc/${pid}/task`;
+    const times = readdirSync(tasks).map((task) =>
+      Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0])
+    );
+    return times.reduce((all, one) => all + one, 0) / 1e6;
+  } catch {
+    return NaN;
+  }
+}
+
+async function overHttp(file: string, args: readonly string[]): Promise<Start> {
   const start = performance.now();
   const child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe"] });
   try {
@@ -125,31 +164,60 @@ async function overHttp(file: string, args: readonly string[]): Promise<number> 
       body: initialize,
     });
     await response.text();
-    return performance.now() - start;
+    return { wall: performance.now() - start, processor: processorTime(child.pid) };
   } finally {
     child.kill("SIGKILL");
   }
 }
 
-async function overStdio(file: string, args: readonly string[]): Promise<number> {
+/** Says all of it at once, and waits for the answer to what is said last. */
+async function overStdio(
+  file: string,
+  args: readonly string[],
+  messages: readonly string[],
+): Promise<Start> {
   const start = performance.now();
   const child = spawn(file, args, { stdio: ["pipe", "pipe", "ignore"] });
+  const { id } = JSON.parse(messages.at(-1)!);
   try {
-    child.stdin.write(`${initialize}\n`);
-    await new Promise<void>((resolve) => child.stdout.once("data", () => resolve()));
-    return performance.now() - start;
+    child.stdin.write(`${messages.join("\n")}\n`);
+    await new Promise<void>((resolve, reject) => {
+      let said = "";
+      child.stdout.setEncoding("utf8").on("data", (text) => {
+        said += text;
+        const whole = said.split("\n").slice(0, -1);
+        if (whole.some((line) => JSON.parse(line).id === id)) resolve();
+      });
+      child.once("exit", () => reject(new Error(said)));
+    });
+    return { wall: performance.now() - start, processor: processorTime(child.pid) };
   } finally {
     child.kill("SIGKILL");
   }
 }
 
-function report(transport: string, [bare, parley]: Times): void {
-  const ratio = parley.quiet / bare.quiet;
-  const shown = ({ quiet, median }: Time) => `${quiet.toFixed(1)} ms (median ${median.toFixed(1)})`;
+function report(what: string, [bare, parley]: Times, most?: number): void {
+  const byClock = parley.quiet / bare.quiet;
+  const byProcessor = parley.processor / bare.processor;
+  console.log(`start ${what}: ${shown(parley)}`);
+  console.log(`  a bare server: ${shown(bare)}`);
   console.log(
-    `start to first answer over ${transport}: ${shown(parley)}, a bare server: ${
-      shown(bare)
-    }, ratio ${ratio.toFixed(2)} (at most ${MOST}): ${ratio <= MOST ? "ok" : "TOO SLOW"}`,
+    `  ratio ${byClock.toFixed(2)}, on the processor ${byProcessor.toFixed(2)}${
+      most === undefined ? "" : ` (at most ${most}): ${verdict(byClock, byProcessor, most)}`
+    }`,
   );
-  if (ratio > MOST) process.exitCode = 1;
+  if (most !== undefined && byClock > most) process.exitCode = 1;
+}
+
+function shown({ quiet, median, processor }: Time): string {
+  const known = Number.isNaN(processor) ? "" : `, on the processor ${processor.toFixed(1)}`;
+  return `${quiet.toFixed(1)} ms (median ${median.toFixed(1)}${known})`;
+}
+
+/** Others on the same machine stretch the longer start more than the shorter one. */
+function verdict(byClock: number, byProcessor: number, most: number): string {
+  if (byClock <= most) return "ok";
+  return byProcessor <= most
+    ? "TOO SLOW by the clock, not by the processor: if the machine is busy, measure again"
+    : "TOO SLOW";
 }

@@ -24,10 +24,12 @@ import { dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
+import type { Announced } from "../src/cli/surroundings.ts";
 import { PACKED } from "../src/host/own-packages.ts";
 import { PATIENCE } from "../src/host/warm-up.ts";
 import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
+import { installAddonsFor } from "./addons.ts";
 import { buildPackage } from "./package.ts";
 import { folderOf } from "./third-party.ts";
 
@@ -49,12 +51,13 @@ buildPackage(built);
 // Where Deno finds it again is fixed; Bun takes it from anywhere.
 const packed = join(currentRuntime() === "bun" ? folder : join(root, "dist"), PACKED);
 writeFileSync(packed, packPackages());
-if (currentRuntime() === "bun") compileWithBun();
+if (currentRuntime() === "bun") await compileWithBun();
 else compileWithDeno();
 copyFileSync(join(built, "THIRD-PARTY.txt"), join(folder, "THIRD-PARTY.txt"));
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
-function compileWithBun(): void {
+async function compileWithBun(): Promise<void> {
+  if (values.target !== undefined) installAddonsFor(values.target);
   // Bytecode need not be parsed at each start, but the format must be stated; split, only what
   // a command uses is loaded.
   const { status, output } = build(useRuntime("bun").path, [
@@ -69,12 +72,24 @@ function compileWithBun(): void {
     "--no-compile-autoload-bunfig",
     `--compile-jit-policy=${PATIENCE}`,
     "--loader=.bin:file",
+    `--define=PARLEY_ANNOUNCED=${JSON.stringify(await announced())}`,
     ...target,
     `--outfile=${out}`,
     "src/main.ts",
     packed,
   ]);
   if (status !== 0) fail(output);
+}
+
+/** What is said of the tools at the start, so that they can be loaded after it. */
+async function announced(): Promise<Announced[]> {
+  // Only now are there the packages that they import.
+  const { shipped } = await import("../src/shipped.ts");
+  return (await shipped()).map(({ kind, name, description }: Announced) => ({
+    kind,
+    name,
+    ...(description !== undefined && { description }),
+  }));
 }
 
 function compileWithDeno(): void {

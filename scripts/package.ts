@@ -1,7 +1,7 @@
 /**
  * Builds the package as npm gets it, into a folder: ES modules for Node and for
  * everybody else, types, and the program. Everything is inside but `effection` and
- * `zod`, which a tool and we must have in common.
+ * `zod`, which a tool and we must have in common, and what npm must choose for each machine.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,6 +12,9 @@ import { thirdPartyText } from "./third-party.ts";
 
 /** What a tool and we must have in common. */
 const SHARED = ["effection", "zod"];
+
+/** What is different on each kind of machine, so that npm has to choose; we can do without. */
+const NATIVE = ["@napi-rs/keyring"];
 
 const manifest = JSON.parse(readText("package.json"));
 
@@ -28,7 +31,7 @@ export function buildPackage(out: string): void {
     "--sourcemap=none",
     `--outdir=${out}`,
     "--chunk-naming=chunks/[name]-[hash].[ext]",
-    ...SHARED.flatMap((name) => ["--external", name, "--external", `${name}/*`]),
+    ...[...SHARED, ...NATIVE].flatMap((name) => ["--external", name, "--external", `${name}/*`]),
   ]);
   writeProgram(out);
   writeTypes(out);
@@ -89,9 +92,8 @@ function writeTypes(out: string): void {
 
 function writeManifest(out: string): void {
   const { name, version, description, license, type, keywords, repository } = manifest;
-  const dependencies = Object.fromEntries(
-    SHARED.map((shared) => [shared, `^${manifest.dependencies[shared]}`]),
-  );
+  const versionsOf = (names: string[]) =>
+    Object.fromEntries(names.map((name) => [name, `^${manifest.dependencies[name]}`]));
   writeFileSync(
     join(out, "package.json"),
     `${
@@ -107,7 +109,8 @@ function writeManifest(out: string): void {
           exports: { ".": { types: "./types/mod.d.ts", default: "./mod.js" } },
           bin: { parley: "./main.js" },
           engines: { node: ">=22.19" },
-          dependencies,
+          dependencies: versionsOf(SHARED),
+          optionalDependencies: versionsOf(NATIVE),
         },
         null,
         2,

@@ -17,9 +17,12 @@ export function thirdParties(leftOut: readonly string[]): Package[] {
     const folder = folderOf(name, from);
     if (!folder || leftOut.includes(name) || found.has(folder)) return;
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    const { version, license = "see its text", dependencies = {} } = manifest;
+    const { version, license = "see its text", dependencies, optionalDependencies } = manifest;
     found.set(folder, { name, version, license, text: licenseIn(folder) });
-    for (const other of Object.keys(dependencies)) visit(other, folder);
+    // Of the optional ones, those for other machines are not here.
+    for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) {
+      visit(other, folder);
+    }
   };
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   for (const name of Object.keys(dependencies)) visit(name, root);

@@ -15,6 +15,7 @@ export type ParleyErrorCode =
   | "PARLEY_TOKENS"
   | "PARLEY_TIMEOUT"
   | "PARLEY_ELICITATION"
+  | "PARLEY_PAGE"
   | "PARLEY_SAMPLE"
   | "PARLEY_SAMPLE_VALIDATION"
   | "PARLEY_SESSION_GONE"
@@ -113,6 +114,15 @@ const WHAT_FAILS: Record<string, string> = {
   "sampling.tools": "offer tools to the model",
   "roots": "list the client's roots",
 };
+
+/** No page can be opened here. Catch it to do without. */
+export class PageError extends ToolError {
+  override readonly name = "PageError";
+  override readonly code = "PARLEY_PAGE";
+  constructor(problem: string, wayOut: string) {
+    super(`Cannot open a page: ${problem}; ${wayOut}`);
+  }
+}
 
 /** A branch was opened deeper than the tool's `maxDepth`. */
 export class McpToolDepthError extends ToolError {

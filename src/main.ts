@@ -1,21 +1,14 @@
 /** The executable. */
 import process from "node:process";
 import manifest from "../package.json" with { type: "json" };
-import { isDefinition } from "./cli/definitions.ts";
 import { runCommandLine } from "./cli/program.ts";
+import type { Announced } from "./cli/surroundings.ts";
 import { Terminal } from "./cli/terminal.ts";
 import type { OwnModules } from "./host/own-modules.ts";
-import type { Definition } from "./tool/types.ts";
+import { shipped } from "./shipped.ts";
 
-/** What is served where no module is named. */
-async function shipped(): Promise<Definition[]> {
-  const modules = await Promise.all([
-    import("../tools/book_flight.ts"),
-    import("../tools/plan_dinner.ts"),
-    import("../tools/play_ttt.ts"),
-  ]);
-  return modules.flatMap((module) => Object.values(module).filter(isDefinition));
-}
+/** Filled in when an executable is built; see `scripts/compile.ts`. */
+declare const PARLEY_ANNOUNCED: readonly Announced[];
 
 /** Named one by one: a compiled program has these and no others. */
 const own: OwnModules = {
@@ -46,6 +39,7 @@ process.exit(
     version: manifest.version,
     terminal: new Terminal(),
     shipped,
+    announced: typeof PARLEY_ANNOUNCED === "undefined" ? undefined : PARLEY_ANNOUNCED,
     own,
     packages: async () => {
       const { ownPackages } = await import("./host/own-packages.ts");

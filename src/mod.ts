@@ -31,6 +31,7 @@ export type {
   ToolAnnotations,
   ToolReturn,
 } from "./tool/types.ts";
+export type { Page, PageOptions, ServerSite, ToolSurroundings } from "./tool/surroundings.ts";
 export type {
   ElicitExchange,
   ElicitOptions,
@@ -115,6 +116,7 @@ export {
   McpToolDepthError,
   McpToolTimeoutError,
   McpToolTokenError,
+  PageError,
   ParleyError,
   ProtocolError,
   RegistryClosed,

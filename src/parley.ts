@@ -1,6 +1,7 @@
 /** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
 import { Connection } from "./handler/connection.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./handler/handler.ts";
+import { listen } from "./host/listen.ts";
 import { processStdio } from "./host/process-stdio.ts";
 import { serveStdio, type Stdio } from "./host/stdio.ts";
 import type { Definition } from "./tool/types.ts";
@@ -49,7 +50,7 @@ export interface Parley extends McpHandler {
  * ```
  */
 export function createParley(options: ParleyOptions = {}): Parley {
-  const handler = new Handler(options);
+  const handler = new Handler({ openPort: listen, ...options });
   const { core, modern } = handler;
   const { catalog, changes, registry } = core;
   const changed = (kind: Definition["kind"]) =>
@@ -57,12 +58,11 @@ export function createParley(options: ParleyOptions = {}): Parley {
   return {
     fetch: handler.fetch,
     close: (options) => handler.close(options),
-    stdio: ({ channel = processStdio(), signal } = {}) =>
-      serveStdio(
-        (wake) => new Connection(core, modern, wake),
-        channel,
-        { limit: core.limits.maxBody, signal },
-      ),
+    stdio({ channel = processStdio(), signal } = {}) {
+      core.pages.privately = true;
+      const connect = (wake: () => void) => new Connection(core, modern, wake);
+      return serveStdio(connect, channel, { limit: core.limits.maxBody, signal });
+    },
     add(definition) {
       catalog.add(definition);
       changed(definition.kind);

@@ -20,8 +20,15 @@ const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDepende
     const [, real = name, exact = version] = /^npm:(.+)@([^@]+)$/.exec(version) ?? [];
     return { name, real, version: exact };
   });
-const peers: Manifest = JSON.parse(readText("tests/peers/package.json"));
-const locks = ["deno.lock", "bun.lock", "tests/peers/bun.lock"];
+const besides: Manifest[] = ["tests/peers", "tests/bluesky-net", "bench/peers"]
+  .map((folder) => JSON.parse(readText(`${folder}/package.json`)));
+const locks = [
+  "deno.lock",
+  "bun.lock",
+  "tests/peers/bun.lock",
+  "tests/bluesky-net/package-lock.json",
+  "bench/peers/bun.lock",
+];
 
 describe("the tasks", () => {
   it("have the same names for Deno and for Bun", () => {
@@ -34,6 +41,7 @@ describe("the tasks", () => {
       "dev",
       "docs",
       "parley",
+      "soak",
       "start",
       "test",
       "test:live",
@@ -64,7 +72,7 @@ describe("the versions", () => {
 
   it("of packages are exact, and stated in package.json alone", () => {
     for (const { name, version } of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
-    for (const version of Object.values(peers.dependencies)) {
+    for (const version of besides.flatMap(({ dependencies }) => Object.values(dependencies))) {
       assert.match(version, /^\d+\.\d+\.\d+/);
     }
     assert.equal(config.imports, undefined);

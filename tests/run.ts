@@ -8,10 +8,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
+import { startBlueskyNetwork } from "./bluesky-net/host.ts";
 import { runChild } from "./harness/child.ts";
 import { listFiles } from "./harness/files.ts";
 import { installPeers } from "./harness/peers.ts";
+import { reaches } from "./harness/reach.ts";
 import { closingLine, sight, type Sightings, type Tally, tally } from "./harness/report.ts";
+import { absence } from "./harness/system.ts";
 import { installDependencies, type RuntimeName, useRuntime } from "./harness/toolchain.ts";
 
 const runtimes: readonly RuntimeName[] = ["deno", "bun"];
@@ -35,7 +38,12 @@ if (files.length === 0) {
   // Before the first test, so that no download falls into the time of one.
   runtimes.forEach(useRuntime);
   installPeers();
-  for (const name of chosen.length > 0 ? chosen : runtimes) tallies.push(await runSuite(name));
+  const network = needsNetwork() ? await startBlueskyNetwork() : undefined;
+  try {
+    for (const name of chosen.length > 0 ? chosen : runtimes) tallies.push(await runSuite(name));
+  } finally {
+    await network?.stop();
+  }
 }
 
 const good = tallies.length > 0 && tallies.every((one) => one.failed === 0 && ran(one));
@@ -58,6 +66,11 @@ async function runSuite(name: RuntimeName): Promise<Tally> {
   console.log(`\n== ${name} ${version}: ${closingLine([result])}`);
   if (!ran(result)) console.log(`FAILED on ${name}: not a single test passed`);
   return result;
+}
+
+/** It takes a while to start, so only those who use it pay for it. */
+function needsNetwork(): boolean {
+  return absence("bluesky") === undefined && reaches(files, "tests/bluesky-net/network.ts");
 }
 
 /** A suite that runs nothing must not look green; one file, asked for by name, may skip a runtime. */

@@ -11,6 +11,7 @@
  *  3. if a scope or task that it made elsewhere (`run()`, `createScope()`) is still alive.
  */
 import { createContext, createScope, global, type Operation, type Scope, until } from "effection";
+import process from "node:process";
 import { it as nodeIt } from "node:test";
 
 export { describe } from "node:test";
@@ -34,6 +35,21 @@ it.skip = (name: string, _body?: TestBody, _options?: TestOptions): void => {
 
 /** A test for one runtime only: skipped, and counted so, unless `condition` holds. */
 it.when = (condition: boolean): typeof it.skip | typeof it => condition ? it : it.skip;
+
+/**
+ * A test that needs what this machine may lack: skipped aloud for that reason, or failed
+ * where PARLEY_REQUIRE_ALL=1 says that nothing may be missing. See harness/system.ts.
+ */
+it.unless = (reason: string | undefined): typeof it.skip | typeof it => {
+  if (reason === undefined) return it;
+  if (process.env["PARLEY_REQUIRE_ALL"] !== "1") {
+    return (name: string) => it.skip(`${name} (SKIPPED: ${reason})`);
+  }
+  return (name: string) =>
+    it(name, () => {
+      throw new Error(`Cannot be tested: ${reason}`);
+    });
+};
 
 /** What `it` does, for the tests of this file. */
 export async function runTest(

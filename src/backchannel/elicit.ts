@@ -3,7 +3,7 @@ import type { Operation } from "effection";
 import type { JsonObject } from "../content.ts";
 import { CapabilityError, ElicitationError } from "../errors.ts";
 import type { ClientInfo, Response } from "../events.ts";
-import { toElicitationSchema } from "../schema/elicitation.ts";
+import { givenForm } from "../schema/given.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
@@ -57,6 +57,9 @@ export function* elicit(
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
+  if (sensitive.length > 0 && !asker.formPasswords) {
+    throw new ElicitationError(key, "this server asks for no passwords in forms", "use a page");
+  }
   const response = narrower === undefined ? form.response : narrowed(form, narrower);
   const requestedSchema = response.json;
   const end = timeout === undefined ? undefined : asker.time() + timeout;
@@ -155,7 +158,7 @@ function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unk
   let form = known.get(input);
   if (!form) {
     try {
-      form = toElicitationSchema(input);
+      form = givenForm(input);
     } catch (error) {
       if (!(error instanceof SchemaProblem)) throw error;
       throw refuse(`cannot be asked: "${error.field}" ${error.problem}`, error.wayOut);

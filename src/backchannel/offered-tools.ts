@@ -1,6 +1,6 @@
 /** The tools that a sample offers to the model, checked before anything is sent. */
+import { givenSchema } from "../schema/given.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { schemaOf } from "../schema/schema.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import type { SampleToolsConfig } from "./sample-types.ts";
 import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
@@ -16,7 +16,7 @@ export function schemaTool(input: SchemaInput): OfferedTool {
 /** The schema, or an error that says whose it is. */
 function usable(whose: string, input: SchemaInput): Schema<unknown> {
   try {
-    return schemaOf(input);
+    return givenSchema(input);
   } catch (error) {
     if (!(error instanceof SchemaProblem)) throw error;
     const field = error.field === "" ? "it" : `"${error.field}"`;

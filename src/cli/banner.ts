@@ -1,26 +1,26 @@
 /** What `parley serve` says when it is up. */
 import type { SamplingProvider } from "../sampling/provider.ts";
-import type { Definition } from "../tool/types.ts";
 import { summaryLines } from "./summary.ts";
+import type { Announced } from "./surroundings.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface BannerFacts {
   readonly address: string;
   readonly version: string;
-  readonly serve: readonly Definition[];
+  readonly announced: readonly Announced[];
   readonly provider: SamplingProvider | undefined;
   readonly terminal: Terminal;
 }
 
-export function banner({ address, version, serve, provider, terminal }: BannerFacts): string {
+export function banner({ address, version, announced, provider, terminal }: BannerFacts): string {
   const { bold, cyan, dim } = terminal.err;
   const name = "parley";
   const model = provider ? `${provider.name} answers samples that the client cannot` : undefined;
   return [
-    `${bold(`Parley ${version}`)} serves ${counted(serve)} at ${cyan(address)}`,
+    `${bold(`Parley ${version}`)} serves ${counted(announced)} at ${cyan(address)}`,
     ...(model ? [dim(model)] : []),
     "",
-    ...summaryLines(serve, terminal.err, terminal.columns("stderr")),
+    ...summaryLines(announced, terminal.err, terminal.columns("stderr")),
     "",
     "Connect a client:",
     `  ${name} call TOOL --url ${address}`,
@@ -32,7 +32,7 @@ export function banner({ address, version, serve, provider, terminal }: BannerFa
 }
 
 /** `2 tools and 1 prompt` */
-export function counted(definitions: readonly Definition[]): string {
+export function counted(definitions: readonly Pick<Announced, "kind">[]): string {
   const counts = (["tool", "prompt", "resource"] as const).flatMap((kind) => {
     const count = definitions.filter((definition) => definition.kind === kind).length;
     return count > 0 ? [`${count} ${kind}${count === 1 ? "" : "s"}`] : [];

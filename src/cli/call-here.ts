@@ -1,6 +1,8 @@
 /** Calls a tool in this process. */
-import { each, type Operation, scoped, spawn, type Task } from "effection";
+import { each, type Operation, resource, scoped, spawn, type Task, until } from "effection";
 import type { RequestFailure, ToolResult, ToolSessionRequest } from "../events.ts";
+import { Pages } from "../handler/pages.ts";
+import { listen } from "../host/listen.ts";
 import { useToolSessionRegistry } from "../session/use-registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../tool/types.ts";
@@ -14,9 +16,12 @@ export function callHere(
   person: Person,
 ): Operation<ToolResult> {
   return scoped(function* () {
+    const pages = yield* usePages();
     const registry = yield* useToolSessionRegistry({
+      site: pages,
       report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
     });
+    pages.settle(registry);
     const session = registry.open(tool, args);
     registry.hold(session);
     yield* attend(session, person);
@@ -24,6 +29,19 @@ export function callHere(
     if (outcome.status === "completed") return outcome.result as ToolResult;
     const why = outcome.status === "failed" ? outcome.error.message : outcome.reason;
     throw new Problem(`Cannot finish "${tool.name}": ${why}`);
+  });
+}
+
+/** What tools show in a browser is for whoever sits here. */
+function usePages(): Operation<Pages> {
+  return resource(function* (provide) {
+    const pages = new Pages({ openPort: listen });
+    pages.privately = true;
+    try {
+      yield* provide(pages);
+    } finally {
+      yield* until(pages.close());
+    }
   });
 }
 

@@ -41,6 +41,7 @@ export function* call(
   const { args, modules } = readTarget(target);
   const { terminal } = surroundings;
   const person = new AtTerminal(terminal, options.model === "me" ? undefined : ownModel());
+  yield* ensure(() => person.done());
   const signals = yield* useSignals();
   const ended = yield* race([
     options.url === undefined

@@ -59,6 +59,11 @@ export const COMMANDS: {
         new Option("--keep <days>", "how long a call is kept that nobody comes back to")
           .argParser(toDays).default(7),
       )
+      .addOption(
+        new Option("--public-url <address>", "where browsers reach it, if not on this machine")
+          .argParser(toAddress),
+      )
+      .addOption(noFormPasswords())
       .option("--legacy-sse", "also serve the HTTP+SSE transport of 2024-11-05, at /sse")
       .addOption(
         new Option("--grace <seconds>", "how long calls may go on after Ctrl-C")
@@ -79,6 +84,7 @@ export const COMMANDS: {
         "Serves tools to one client on stdin and stdout. Claude Desktop, VS Code, Cursor and others start it by themselves; `parley install` tells them how.",
       )
       .argument("[module...]", MODULES)
+      .addOption(noFormPasswords())
       .addOption(logLevel("warning"))
       .addOption(logFormat())
       .action(async (modules, options) => {
@@ -186,6 +192,10 @@ function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
     .choices(LOG_LEVELS).default(otherwise);
 }
 
+function noFormPasswords(): Option {
+  return new Option("--no-form-passwords", "ask for passwords on web pages only, never in forms");
+}
+
 function logFormat(): Option {
   return new Option("--log-format <format>", "how to write it").choices(LOG_FORMATS)
     .default("text");
@@ -195,6 +205,12 @@ function toPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new InvalidArgumentError("It is a number from 0 to 65535.");
+}
+
+function toAddress(text: string): string {
+  const { protocol, href } = URL.parse(text) ?? {};
+  if (href !== undefined && (protocol === "http:" || protocol === "https:")) return href;
+  throw new InvalidArgumentError("It is an address such as https://example.com.");
 }
 
 function toSeconds(text: string): number {

@@ -4,6 +4,7 @@ import { type Operation, run } from "effection";
 import { COMMANDS } from "./commands.ts";
 import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { usageProblem } from "./usage.ts";
 
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(
@@ -73,7 +74,7 @@ function createProgram(
       writeErr: (text) => terminal.note(text.replace(/\n$/, "")),
       getOutHelpWidth: () => Math.min(100, terminal.columns("stdout")),
       getErrHelpWidth: () => Math.min(100, terminal.columns("stderr")),
-      outputError: (text, write) => write(terminal.err.red(oneSentence(text))),
+      outputError: (text, write) => write(terminal.err.red(usageProblem(text))),
       getOutHasColors: () => true,
       getErrHasColors: () => true,
     })
@@ -101,12 +102,4 @@ const COMPLETING = ["completions", "complete"];
 function argumentTerm(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? "…" : ""}`;
   return argument.required ? `<${name}>` : `[${name}]`;
-}
-
-/** What Commander says, in our grammar. */
-function oneSentence(text: string): string {
-  const [problem = "", guess] = text.trim().split("\n");
-  const wayOut = guess?.match(/Did you mean (.+)\?/)?.[1];
-  const said = problem.replace(/^error: (.)/, (_, first) => first.toUpperCase()).replace(/\.$/, "");
-  return `${said}; ${wayOut ? `did you mean ${wayOut}?` : "--help tells what there is"}\n`;
 }

@@ -3,16 +3,14 @@ import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
-import { startIsOver } from "../host/warm-up.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { sealerFrom } from "./key.ts";
-import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
+import { offer } from "./offer.ts";
 import { messageOf, Problem, USAGE } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
-import { useStore } from "./store.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
@@ -28,6 +26,8 @@ export interface ServeOptions {
   readonly state: "here" | "sealed";
   /** Days. */
   readonly keep: number;
+  readonly publicUrl?: string;
+  readonly formPasswords: boolean;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** Seconds. */
@@ -55,17 +55,22 @@ export function* serve(
   yield* ensure(() => early.end());
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const serve = yield* until(loadDefinitions(modules, surroundings));
+  const { announced, serve } = yield* until(offer(modules, surroundings));
   const sampling = samplingSetup();
   // A key of its own would seal what no other server can open.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
-  const store = options.store === undefined ? undefined : yield* useStore(options.store);
+  const store = options.store === undefined
+    ? undefined
+    : yield* (yield* until(import("./store.ts"))).useStore(options.store);
+  let server: Listening | undefined = undefined;
   const parley = yield* useParley({
     serve,
     version: surroundings.version,
     allowHosts: options.allowHost ?? [],
     allowOrigins: options.allowOrigin ?? [],
     legacySse: options.legacySse ?? false,
+    publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
+    formPasswords: options.formPasswords,
     sampling,
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
@@ -74,17 +79,16 @@ export function* serve(
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });
-  const server = yield* until(listening(logged(parley, log), options));
+  server = yield* until(listening(logged(parley, log), options));
   const address = addressOf(server);
   const { terminal, version } = surroundings;
   const { provider } = sampling;
   if (options.logFormat === "json") {
     log.say("info", "serving", { address, version, model: provider?.name });
   } else if (options.logLevel !== "silent") {
-    terminal.note(banner({ address, version, serve, provider, terminal }));
+    terminal.note(banner({ address, version, announced, provider, terminal }));
   }
   early.end();
-  startIsOver();
   const { value: signal } = yield* signals.next();
   log.say("info", `stopping after ${signal}; once more ends it at once`);
   yield* spawn(function* () {
@@ -145,10 +149,19 @@ function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
     const start = performance.now();
     const response = await parley.fetch(request);
     const ms = Math.round(performance.now() - start);
-    const { pathname } = new URL(request.url);
+    // Whoever knows the address of a page can use it.
+    const pathname = new URL(request.url).pathname.replace(/(?<=^\/pages\/).*/, "…");
     log.say("debug", `${request.method} ${pathname} ${response.status}`, { ms });
     return response;
   };
+}
+
+/** Where browsers reach it, as far as that can be told: not through somebody else's name. */
+function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): string | undefined {
+  const { origin, hostname } = new URL(addressOf(server));
+  const own = host !== "0.0.0.0" && host !== "::" && allowHost.length === 0 &&
+    /^(localhost|127\..+|\[::1\])$/.test(hostname);
+  return own ? origin : undefined;
 }
 
 /** An address that a client on this machine can use. */

@@ -2,23 +2,23 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../host/stdout.ts";
-import { startIsOver } from "../host/warm-up.ts";
-import { loadDefinitions } from "./load.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
+import { offer } from "./offer.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
 
 export interface StdioOptions {
+  readonly formPasswords: boolean;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
 
 export function* stdio(
   modules: readonly string[],
-  { logLevel, logFormat }: StdioOptions,
+  { logLevel, logFormat, formPasswords }: StdioOptions,
   surroundings: Surroundings,
 ): Operation<number> {
   // Before the first module is loaded: it may print on its way in.
@@ -26,10 +26,12 @@ export function* stdio(
   const log = new OperatorLog({ level: logLevel, format: logFormat });
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
+  const { serve } = yield* until(offer(modules, surroundings));
   const parley = yield* useParley({
-    serve: yield* until(loadDefinitions(modules, surroundings)),
+    serve,
     version: surroundings.version,
     sampling: samplingSetup(),
+    formPasswords,
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });
@@ -39,7 +41,6 @@ export function* stdio(
     end.abort();
     process.exit(exitCodeOf((yield* signals.next()).value));
   });
-  startIsOver();
   yield* until(parley.stdio({ signal: end.signal }));
   return 0;
 }

@@ -1,25 +1,25 @@
 /** A line for each thing that is served. */
-import type { Definition } from "../tool/types.ts";
 import type { Style } from "./style.ts";
+import type { Announced } from "./surroundings.ts";
 
 const LONGEST_NAME = 24;
 
 export function summaryLines(
-  definitions: readonly Definition[],
+  announced: readonly Announced[],
   style: Style,
   columns: number,
 ): string[] {
-  const names = definitions.map(nameOf);
+  const names = announced.map(nameOf);
   const width = Math.min(LONGEST_NAME, Math.max(0, ...names.map((name) => name.length)));
-  return definitions.map((definition, index) => {
+  return announced.map(({ description = "" }, index) => {
     const name = names[index]!;
-    const text = firstLine((definition as { description?: string }).description ?? "");
+    const text = firstLine(description);
     const room = Math.max(10, columns - Math.max(width, name.length) - 4);
     return `  ${style.bold(name.padEnd(width))}  ${shortened(text, room)}`.trimEnd();
   });
 }
 
-function nameOf({ kind, name }: Definition): string {
+function nameOf({ kind, name }: Announced): string {
   return kind === "tool" ? name : `${name} (${kind})`;
 }
 

@@ -4,11 +4,16 @@ import type { OwnPackages } from "../host/own-packages.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Terminal } from "./terminal.ts";
 
+/** As much of a tool, prompt or resource as a server says of it when it starts. */
+export type Announced = Pick<Definition, "kind" | "name"> & { readonly description?: string };
+
 export interface Surroundings {
   readonly version: string;
   readonly terminal: Terminal;
   /** What is served where no module is named. */
   readonly shipped: () => Promise<readonly Definition[]>;
+  /** What is known of that without loading it; nothing unless this is an executable. */
+  readonly announced?: readonly Announced[] | undefined;
   /** What modules may import by name. */
   readonly own: OwnModules;
   /** What a project needs that stands on its own. */

@@ -70,6 +70,11 @@ export class Connection {
     return this.#outbox.read();
   }
 
+  /** What has to be there before a line is taken, if it is not there yet. */
+  before(line: string): Promise<void> | undefined {
+    return this.#core.arrival?.beforeText(line);
+  }
+
   /** Takes one line. */
   receive(line: string): void {
     if (this.#closed) return;

@@ -8,7 +8,9 @@ import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "../tool/catalog.ts";
 import type { Definition } from "../tool/types.ts";
 import { Changes } from "./changes.ts";
+import { Arrival, type Coming, isComing } from "./coming.ts";
 import { tend } from "./modern/tasks.ts";
+import { Pages, type PagesOptions } from "./pages.ts";
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -66,9 +68,10 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   retry: 1_000,
 };
 
-export interface CoreOptions extends Omit<RegistryOptions, "announce" | "woken" | "sweep"> {
-  /** Tools, prompts and resources. */
-  readonly serve?: Iterable<Definition>;
+export interface CoreOptions
+  extends Omit<RegistryOptions, "announce" | "woken" | "sweep" | "site">, PagesOptions {
+  /** Tools, prompts and resources, or where they come from once somebody asks for them. */
+  readonly serve?: Iterable<Definition> | Coming;
   readonly name?: string;
   readonly version?: string;
   readonly info?: Omit<ServerInfo, "name" | "version">;
@@ -88,8 +91,11 @@ export interface CoreOptions extends Omit<RegistryOptions, "announce" | "woken" 
 
 export class ServerCore {
   readonly catalog: Catalog;
+  /** What is served and not there yet, if there is any. */
+  readonly arrival: Arrival | undefined;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
+  readonly pages: Pages;
   readonly deadlines: Deadlines;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
@@ -110,15 +116,20 @@ export class ServerCore {
   }
 
   constructor(options: CoreOptions) {
-    this.catalog = new Catalog(options.serve);
+    const { serve } = options;
+    this.catalog = new Catalog(isComing(serve) ? [] : serve);
+    this.pages = new Pages(options);
     this.registry = new LiveToolSessionRegistry({
       ...options,
+      site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
       sweep: options.clients ? [options.clients] : [],
     });
+    this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
+    if (isComing(serve)) this.arrival = new Arrival(serve, this.catalog, this.registry.report);
     this.info = {
       name: options.name ?? "parley",
       version: options.version ?? "0.1.0",
@@ -129,6 +140,15 @@ export class ServerCore {
     this.carriesRecords = options.state === "sealed";
     this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     // Over a store that is new with us, nobody has left anything.
-    if (options.store) this.registry.wake();
+    if (options.store) this.#goOn();
+  }
+
+  /** Takes up what was left in the store, which needs what it is a run of. */
+  #goOn(): void {
+    const coming = this.arrival?.now();
+    if (!coming) return this.registry.wake();
+    coming.then(() => {
+      if (!this.closing) this.registry.wake();
+    });
   }
 }

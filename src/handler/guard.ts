@@ -16,6 +16,10 @@ export interface GuardOptions {
 
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host);
+}
+
 export class Guard {
   readonly #hosts: ReadonlySet<string>;
   readonly #origins: ReadonlySet<string>;

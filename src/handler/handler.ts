@@ -13,6 +13,7 @@ import { LegacyHttp } from "./legacy/http.ts";
 import { LegacySse } from "./legacy/sse-2024.ts";
 import { ModernHttp } from "./modern/http.ts";
 import { ModernReceiver } from "./modern/receive.ts";
+import { gone, type HeldPage } from "./pages.ts";
 import { refuse } from "./responses.ts";
 
 /**
@@ -65,7 +66,7 @@ export class Handler implements McpHandler {
 
   constructor(options: HandlerOptions = {}) {
     this.core = new ServerCore(options);
-    this.#guard = new Guard(options);
+    this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
     this.#legacy = new LegacyHttp(this.core);
@@ -116,8 +117,10 @@ export class Handler implements McpHandler {
     this.core.closing = true;
     this.#modern.endSubscriptions();
     this.modern.close();
-    // Calls first: what became of them still goes out on the streams that are open.
+    // Calls before streams: what became of them still goes out on the streams that are open.
+    const pages = this.core.pages.close();
     await this.core.registry.close();
+    await pages;
     this.#legacy.sessions.endAll("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
   }
@@ -126,8 +129,12 @@ export class Handler implements McpHandler {
   #route(request: Request, path: string): Response | Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
+      const pages = this.core.pages.at(path);
+      if (pages.length > 0) return this.#visit(request, pages);
+      if (path.startsWith("/pages/")) return gone();
       return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
     }
+    this.core.pages.exposed = true;
     if (this.core.closing) {
       return refuse(
         503,
@@ -169,6 +176,18 @@ export class Handler implements McpHandler {
     );
   }
 
+  /** Shows a page to whom it is for. */
+  async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
+    const open = pages.find((page) => page.open);
+    if (open) return await this.core.pages.visit(open, request);
+    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    if (typeof principal !== "string") return principal;
+    const page = pages.find((page) => page.principal === principal);
+    return page
+      ? await this.core.pages.visit(page, request)
+      : refuse(403, "Cannot show the page: it is for somebody else");
+  }
+
   async #post(
     request: Request,
     sse: LegacySse | undefined,
@@ -180,6 +199,8 @@ export class Handler implements McpHandler {
     const read = await readBody(request, maxBody, bodyTime, this.core.deadlines);
     const body = read.type === "text" ? parsed(read.text) : unread(read.type, maxBody);
     if (body instanceof Response) return body;
+    const coming = this.core.arrival?.before(body.value);
+    if (coming) await coming;
     if (sse) return sse.post(request, body.value, principal);
     return isModern(request.headers, body.value)
       ? await this.#modern.post(request, body.value, principal)
@@ -253,6 +274,14 @@ function parsed(text: string): { readonly value: unknown } | Response {
       message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
     });
   }
+}
+
+/** A server answers to the name under which it says it is reached. */
+function withOwnAddress(options: HandlerOptions): GuardOptions {
+  const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
+  if (typeof publicUrl !== "string") return options;
+  const { host, origin } = new URL(publicUrl);
+  return { allowHosts: [...allowHosts, host], allowOrigins: [...allowOrigins, origin] };
 }
 
 const ALLOWED_HEADERS =

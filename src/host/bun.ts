@@ -8,6 +8,7 @@ declare const Bun: {
     hostname: string;
     development: false;
     idleTimeout: number;
+    reusePort: false;
     fetch(request: Request): Promise<Response>;
   }): { port: number; hostname: string; stop(closeActiveConnections?: boolean): Promise<void> };
 };
@@ -22,6 +23,8 @@ export const listen: Listen = async (fetch, { port, hostname }) => {
     // Otherwise an error shows a page with source code.
     development: false,
     idleTimeout: IDLE_TIMEOUT,
+    // In an executable, a second one would otherwise take half of what is meant for the first.
+    reusePort: false,
     fetch,
   });
   return await Promise.resolve({

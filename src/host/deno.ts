@@ -7,7 +7,7 @@ export const listen: Listen = (fetch, { port, hostname }) =>
       const server = Deno.serve({
         port,
         hostname,
-        onListen: (address) =>
+        onListen: (address: { port: number; hostname: string }) =>
           resolve({
             port: address.port,
             hostname: address.hostname,

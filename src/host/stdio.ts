@@ -33,19 +33,24 @@ export async function serveStdio(
   { limit, signal }: StdioOptions,
 ): Promise<void> {
   const reader = input.getReader();
-  const stop = () => void reader.cancel().catch(() => {});
+  const stopped = Promise.withResolvers<void>();
+  const stop = () => {
+    stopped.resolve();
+    reader.cancel().catch(() => {});
+  };
   const writer = new Writer(write, stop);
   const connection = connect(() => writer.flush(connection));
   const cutter = new LineCutter(limit);
-  const take = (lines: Iterable<Line>) => {
-    for (const line of lines) {
-      if ("tooLong" in line) {
-        connection.refuse(
-          PARSE_ERROR,
-          `Cannot read the line: it is longer than ${limit} bytes; send less`,
-        );
-      } else if (line.text.trim() !== "") connection.receive(line.text);
-    }
+  /** What a line has to wait for, if it has to. */
+  const before = (line: Line) => {
+    const coming = "text" in line ? connection.before(line.text) : undefined;
+    return coming && Promise.race([coming, stopped.promise]);
+  };
+  const take = (line: Line) => {
+    if ("tooLong" in line) {
+      const problem = `Cannot read the line: it is longer than ${limit} bytes; send less`;
+      connection.refuse(PARSE_ERROR, problem);
+    } else if (line.text.trim() !== "" && !signal?.aborted) connection.receive(line.text);
   };
   signal?.addEventListener("abort", stop);
   if (signal?.aborted) stop();
@@ -53,12 +58,19 @@ export async function serveStdio(
     for (;;) {
       const { done, value } = await reader.read();
       if (done || signal?.aborted) break;
-      take(cutter.cut(value));
+      for (const line of cutter.cut(value)) {
+        const coming = before(line);
+        if (coming) await coming;
+        take(line);
+      }
       // Whoever does not listen is not heard either.
       while (connection.crowded && writer.writing) await writer.writing;
       if (connection.abandoned) break;
     }
-    if (!signal?.aborted) take(cutter.end());
+    for (const line of cutter.end()) {
+      await before(line);
+      take(line);
+    }
   } catch {
     // The input broke, which ends it as well as its end would have.
   } finally {

@@ -4,7 +4,7 @@
  * It is a class with methods on its prototype rather than a record of closures,
  * because every parked call keeps one alive.
  */
-import { type Operation, race } from "effection";
+import { type Operation, race, resource } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
 import { elicit, type ElicitForm, elicitUrl } from "../backchannel/elicit.ts";
 import { checkLimit } from "../backchannel/limit.ts";
@@ -28,6 +28,7 @@ import type { JsonObject, McpMessage } from "../content.ts";
 import { McpToolTimeoutError } from "../errors.ts";
 import type { ClientInfo, LogLevel, Root, TraceContext } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { Page, PageOptions, ServerSite } from "../tool/surroundings.ts";
 import type {
   Definition,
   ElicitsMap,
@@ -55,6 +56,26 @@ export class ServerContext implements McpToolServerContext {
 
   get trace(): TraceContext {
     return this.host.trace;
+  }
+
+  get principal(): string {
+    return this.host.principal;
+  }
+
+  get server(): ServerSite {
+    return this.host.site;
+  }
+
+  usePage(options: PageOptions): Operation<Page> {
+    const { site, principal } = this.host;
+    return resource(function* (provide) {
+      const page = yield* site.open(options, principal);
+      try {
+        yield* provide(page);
+      } finally {
+        if (!options.stays) page.close();
+      }
+    });
   }
 
   log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
@@ -219,7 +240,7 @@ export class ToolContext extends ServerContext
     return outcome.value;
   }
 
-  // The two below make the context the one that `elicit` and `sample` ask.
+  // Those below make the context the one that `elicit` and `sample` ask.
 
   get provider(): SamplingProvider | undefined {
     return this.host.sampling.provider;
@@ -227,6 +248,10 @@ export class ToolContext extends ServerContext
 
   get answerer(): SampleAnswerer {
     return this.host.sampling.answerer ?? "auto";
+  }
+
+  get formPasswords(): boolean {
+    return this.host.site.formPasswords;
   }
 
   newId(kind: string): string {

@@ -5,6 +5,9 @@
  * none gets a timer of its own: they stand in a binary heap, and the clock is
  * asked to wake us for the earliest. Adding and cancelling cost O(log n), and
  * nothing ever walks the whole list.
+ *
+ * There are two heaps, one for what is due soon: every request has a deadline for a
+ * moment, and would otherwise pass all those that are parked on its way in and out.
  */
 import type { Clock } from "./clock.ts";
 
@@ -13,9 +16,13 @@ export interface Deadline {
   cancel(): void;
 }
 
+/** Milliseconds up to which a deadline is soon. */
+const SOON = 120_000;
+
 export class Deadlines {
   readonly #clock: Clock;
-  readonly #heap: Entry[] = [];
+  readonly #near = new Heap();
+  readonly #far = new Heap();
   #disarm: (() => void) | undefined;
   #armedFor = Infinity;
 
@@ -24,7 +31,7 @@ export class Deadlines {
   }
 
   get size(): number {
-    return this.#heap.length;
+    return this.#near.size + this.#far.size;
   }
 
   now(): number {
@@ -38,48 +45,49 @@ export class Deadlines {
   add(ms: number, fire: () => void): Deadline;
   add<T>(ms: number, fire: (about: T) => void, about: T): Deadline;
   add(ms: number, fire: (about: unknown) => void, about?: unknown): Deadline {
-    const entry = new Entry(this, this.#clock.now() + ms, fire, about);
+    const heap = ms <= SOON ? this.#near : this.#far;
+    const entry = new Entry(this, heap, this.#clock.now() + ms, fire, about);
     // It would stand anywhere in the heap, and nothing behind it would ever fire.
     if (Number.isNaN(entry.at)) {
       throw new TypeError(`Cannot wait ${ms} ms: it is no number; give one`);
     }
-    this.#heap.push(entry);
-    this.#up(this.#heap.length - 1);
+    heap.add(entry);
     if (entry.at < this.#armedFor) this.#arm();
     return entry;
   }
 
   /** Forgets everything that is still to come. */
   clear(): void {
-    for (const entry of this.#heap) entry.index = -1;
-    this.#heap.length = 0;
+    this.#near.clear();
+    this.#far.clear();
     this.#arm();
   }
 
   /** For `Entry` alone. */
   remove(entry: Entry): void {
-    const { index } = entry;
-    if (index < 0) return;
-    entry.index = -1;
-    const last = this.#heap.pop()!;
-    if (last !== entry) {
-      this.#place(last, index);
-      this.#up(index);
-      this.#down(last.index);
-    }
+    if (!entry.heap.remove(entry)) return;
     // The timer stays armed for an earlier time than needed: waking once for
     // nothing is cheaper than re-arming at every answer.
-    if (this.#heap.length === 0) this.#arm();
+    if (this.size === 0) this.#arm();
+  }
+
+  get #first(): Entry | undefined {
+    const near = this.#near.first;
+    const far = this.#far.first;
+    return near && far ? near.at <= far.at ? near : far : near ?? far;
   }
 
   #arm(): void {
-    const next = this.#heap[0]?.at ?? Infinity;
+    const next = this.#first?.at ?? Infinity;
     if (next === this.#armedFor) return;
     this.#disarm?.();
     this.#disarm = undefined;
     this.#armedFor = next;
     if (next !== Infinity) {
-      this.#disarm = this.#clock.after(Math.max(0, next - this.#clock.now()), () => this.#wake());
+      this.#disarm = this.#clock.after(
+        Math.max(0, next - this.#clock.now()),
+        () => this.#wake(),
+      );
     }
   }
 
@@ -88,7 +96,11 @@ export class Deadlines {
     this.#disarm = undefined;
     const now = this.#clock.now();
     try {
-      for (let first = this.#heap[0]; first && first.at <= now; first = this.#heap[0]) {
+      for (
+        let first = this.#first;
+        first && first.at <= now;
+        first = this.#first
+      ) {
         this.remove(first);
         first.fire(first.about);
       }
@@ -96,17 +108,53 @@ export class Deadlines {
       this.#arm();
     }
   }
+}
+
+class Heap {
+  readonly #entries: Entry[] = [];
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  get first(): Entry | undefined {
+    return this.#entries[0];
+  }
+
+  add(entry: Entry): void {
+    this.#entries.push(entry);
+    this.#up(this.#entries.length - 1);
+  }
+
+  /** Whether it was there. */
+  remove(entry: Entry): boolean {
+    const { index } = entry;
+    if (index < 0) return false;
+    entry.index = -1;
+    const last = this.#entries.pop()!;
+    if (last !== entry) {
+      this.#place(last, index);
+      this.#up(index);
+      this.#down(last.index);
+    }
+    return true;
+  }
+
+  clear(): void {
+    for (const entry of this.#entries) entry.index = -1;
+    this.#entries.length = 0;
+  }
 
   #place(entry: Entry, index: number): void {
-    this.#heap[index] = entry;
+    this.#entries[index] = entry;
     entry.index = index;
   }
 
   #up(index: number): void {
-    const entry = this.#heap[index]!;
+    const entry = this.#entries[index]!;
     while (index > 0) {
       const parentIndex = (index - 1) >> 1;
-      const parent = this.#heap[parentIndex]!;
+      const parent = this.#entries[parentIndex]!;
       if (parent.at <= entry.at) break;
       this.#place(parent, index);
       index = parentIndex;
@@ -115,15 +163,16 @@ export class Deadlines {
   }
 
   #down(index: number): void {
-    const entry = this.#heap[index]!;
-    const { length } = this.#heap;
+    const entry = this.#entries[index]!;
+    const { length } = this.#entries;
     for (;;) {
       let childIndex = 2 * index + 1;
       if (childIndex >= length) break;
       if (
-        childIndex + 1 < length && this.#heap[childIndex + 1]!.at < this.#heap[childIndex]!.at
+        childIndex + 1 < length &&
+        this.#entries[childIndex + 1]!.at < this.#entries[childIndex]!.at
       ) childIndex++;
-      const child = this.#heap[childIndex]!;
+      const child = this.#entries[childIndex]!;
       if (child.at >= entry.at) break;
       this.#place(child, index);
       index = childIndex;
@@ -136,6 +185,7 @@ class Entry implements Deadline {
   index = -1;
   constructor(
     readonly owner: Deadlines,
+    readonly heap: Heap,
     readonly at: number,
     readonly fire: (about: unknown) => void,
     readonly about: unknown,

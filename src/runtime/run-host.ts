@@ -12,6 +12,7 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { Page, PageOptions, ServerSite } from "../tool/surroundings.ts";
 import type { Deadlines } from "./deadlines.ts";
 
 /** Something went wrong that the operator should hear of, and nobody else. */
@@ -36,8 +37,17 @@ export type RunOutcome =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
+/** The server as a run sees it. */
+export interface Site extends ServerSite {
+  /** Opens a page that belongs to somebody, until it is closed or its time has come. */
+  open(page: PageOptions, principal: string): Operation<Page>;
+}
+
 export interface RunHost {
   readonly id: string;
+  /** On whose behalf it runs. */
+  readonly principal: string;
+  readonly site: Site;
   readonly client: ClientInfo;
   readonly trace: TraceContext;
   readonly deadlines: Deadlines;

@@ -1,5 +1,5 @@
 /**
- * Zod 4. The JSON Schema is made once, here; parsing is `safeParse` with an
+ * Zod 4. The JSON Schema is made here; parsing is `safeParse` with an
  * error map, which Zod asks only after the author's own messages.
  */
 import {
@@ -47,19 +47,21 @@ export function fromZod4<T>(schema: $ZodType<T>, side: SchemaSide): Schema<T> {
   const { json, asynchronous } = describe(schema, side);
   // Not even tried: Zod lets go of the promise, whose rejection would end the process.
   if (asynchronous) return { json, parse: () => unchecked(undefined, ASYNC) };
-  return {
-    json,
-    parse(value) {
-      try {
-        const result = safeParse(schema, value, CONTEXT);
-        if (result.success) return { ok: true, value: result.data };
-        return refused(
-          result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, [])),
-        );
-      } catch (error) {
-        return unchecked(error, error instanceof $ZodAsyncError ? ASYNC : undefined);
-      }
-    },
+  return { json, parse: zod4Parser(schema) };
+}
+
+/** How values are parsed by a Zod 4 type that is known to do it at once. */
+export function zod4Parser<T>(schema: $ZodType<T>): Schema<T>["parse"] {
+  return (value) => {
+    try {
+      const result = safeParse(schema, value, CONTEXT);
+      if (result.success) return { ok: true, value: result.data };
+      return refused(
+        result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, [])),
+      );
+    } catch (error) {
+      return unchecked(error, error instanceof $ZodAsyncError ? ASYNC : undefined);
+    }
   };
 }
 

@@ -10,9 +10,15 @@ export interface FinishedLimits {
   readonly maxBytes: number;
 }
 
+/** How many that must stay are looked at, at most, to find one that may go. */
+const MOST_LOOKS = 16;
+
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
-  readonly #sessions = new Map<string, LiveToolSession>();
+  /** Those that nobody was told to come back for. */
+  readonly #free = new Map<string, LiveToolSession>();
+  /** Those that somebody was; they go when that time is over, and before it only if they must. */
+  readonly #promised = new Map<string, LiveToolSession>();
   #bytes = 0;
 
   constructor(limits: FinishedLimits) {
@@ -20,54 +26,63 @@ export class FinishedSessions {
   }
 
   get size(): number {
-    return this.#sessions.size;
+    return this.#free.size + this.#promised.size;
   }
 
   get(id: string): LiveToolSession | undefined {
-    return this.#sessions.get(id);
+    return this.#free.get(id) ?? this.#promised.get(id);
   }
 
   has({ id }: LiveToolSession): boolean {
-    return this.#sessions.has(id);
+    return this.#free.has(id) || this.#promised.has(id);
   }
 
   /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
-  add(session: LiveToolSession, now: number): LiveToolSession[] {
-    this.#sessions.set(session.id, session);
+  add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
+    (session.keepUntil > now ? this.#promised : this.#free).set(session.id, session);
     this.#bytes += session.log.bytes;
     const { max, maxBytes } = this.#limits;
-    if (this.#sessions.size <= max && this.#bytes <= maxBytes) return NONE;
-    const going = new Set<LiveToolSession>();
-    this.#choose(going, ({ keepUntil }) => keepUntil <= now);
-    this.#choose(going, () => true);
-    return [...going];
+    if (this.size <= max && this.#bytes <= maxBytes) return NONE;
+    const going: LiveToolSession[] = [];
+    this.#choose(this.#free, going, now);
+    this.#choose(this.#promised, going, now);
+    return going;
   }
 
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
-    const there = this.#sessions.delete(session.id);
+    const there = this.#free.delete(session.id) || this.#promised.delete(session.id);
     if (there) this.#bytes -= session.log.bytes;
     return there;
   }
 
   clear(): void {
-    this.#sessions.clear();
+    this.#free.clear();
+    this.#promised.clear();
     this.#bytes = 0;
   }
 
-  #choose(going: Set<LiveToolSession>, may: (session: LiveToolSession) => boolean): void {
+  /** The oldest first. Those that must stay are put behind, so that nobody looks at them each time. */
+  #choose(from: Map<string, LiveToolSession>, going: LiveToolSession[], now: number): void {
     const { max, maxBytes } = this.#limits;
-    let size = this.#sessions.size - going.size;
+    let size = this.size - going.length;
     let bytes = this.#bytes;
     for (const session of going) bytes -= session.log.bytes;
-    for (const session of this.#sessions.values()) {
+    let looks = 0;
+    for (const session of from.values()) {
       if (size <= max && bytes <= maxBytes) return;
-      if (session.holders > 0 || going.has(session) || !may(session)) continue;
-      going.add(session);
+      const promisedSince = from === this.#free && session.keepUntil > now;
+      if (session.holders > 0 || promisedSince) {
+        if (++looks > MOST_LOOKS) return;
+        from.delete(session.id);
+        (promisedSince ? this.#promised : from).set(session.id, session);
+        continue;
+      }
+      going.push(session);
       size--;
       bytes -= session.log.bytes;
     }
   }
 }
 
-const NONE: LiveToolSession[] = [];
+const NONE: readonly LiveToolSession[] = [];

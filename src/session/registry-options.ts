@@ -1,7 +1,7 @@
 /** How a registry is set up, and what it does where it is not told. Times are milliseconds. */
 import type { ServerChange } from "../events.ts";
 import type { Clock } from "../runtime/clock.ts";
-import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 import type { FindDefinition } from "./durability.ts";
 import type { Sealer } from "./sealer.ts";
@@ -50,6 +50,8 @@ export interface RegistryOptions {
   readonly clock?: Clock;
   /** Who answers samples besides the client. */
   readonly sampling?: SamplingSetup;
+  /** The server as tools see it; one inside of this program, without pages, unless told. */
+  readonly site?: Site;
   /** Hears of tools that break; prints to the error output unless told. */
   readonly report?: (fault: Fault) => void;
   /** Hears of what tools announce to every client. */

@@ -9,7 +9,7 @@ import { RegistryClosed, SessionGone } from "../errors.ts";
 import type { ClientInfo, ServerChange } from "../events.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
@@ -25,6 +25,7 @@ import { limitsOf, type RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { tellEnded } from "./ended-call.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
+import { inProcess } from "./site.ts";
 import { LiveToolSession } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
 
@@ -35,6 +36,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
+  readonly site: Site;
   readonly report: (fault: Fault) => void;
   readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
@@ -64,6 +66,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#live = new LiveSessions(live);
     this.#finished = new FinishedSessions(finished);
     this.sealer = options.sealer ?? new Sealer();
+    this.site = options.site ?? inProcess;
     this.#durability = new Durability({
       scope,
       deadlines: this.deadlines,

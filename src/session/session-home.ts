@@ -2,7 +2,7 @@
 import type { Operation, Scope } from "effection";
 import type { ServerChange } from "../events.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import type { LogLimits } from "./event-log.ts";
 import type { Sealer } from "./sealer.ts";
 import type { LiveToolSession } from "./tool-session.ts";
@@ -14,6 +14,7 @@ export interface SessionHome {
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
+  readonly site: Site;
   announce(change: ServerChange): void;
   report(fault: Fault): void;
   /** It began or ceased to wait for answers, or ended. */

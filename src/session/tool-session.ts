@@ -27,7 +27,7 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost, RunOutcome, SamplingSetup } from "../runtime/run-host.ts";
+import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import { type Ending, endingOf, faulted, outcomeIn } from "./ending.ts";
@@ -138,6 +138,10 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   get sampling(): SamplingSetup {
     return this.#home.sampling;
+  }
+
+  get site(): Site {
+    return this.#home.site;
   }
 
   get outcome(): ToolSessionOutcome | undefined {
@@ -331,14 +335,6 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.#reason = reason;
     this.#haltedBy = by;
     this.#run?.halt();
-  }
-
-  /** Its record cannot travel any more: it stays here, and goes with this server. */
-  pin(why: string): void {
-    this.pinned = true;
-    const { toolName, id: sessionId } = this;
-    const error = new Error(`Cannot let the client carry it: ${why}; only this server can go on`);
-    this.report({ what: "its record stays here", toolName, sessionId, error });
   }
 
   /** Puts it out of memory. It will be run again from its log. */

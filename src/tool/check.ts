@@ -2,11 +2,11 @@
 import type { ElicitForm } from "../backchannel/elicit.ts";
 import type { Icon } from "../content.ts";
 import { DefinitionError } from "../errors.ts";
-import { toElicitationSchema } from "../schema/elicitation.ts";
-import { checkedHeaders } from "./header-parameters.ts";
+import { fieldsOf, formSchema, objectSchema } from "../schema/later.ts";
+import { isPlainObject } from "../schema/plain.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { toObjectSchema } from "../schema/schema.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
+import { checkedHeaders } from "./header-parameters.ts";
 import type {
   Completer,
   Definition,
@@ -50,14 +50,17 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   const core = checkedCore("tool", raw, body);
   return {
     ...core,
-    headerParameters: checkedHeaders(subject, core.parameters.json),
+    // A plain one has no marks, and need not be looked at.
+    headerParameters: raw.parameters && isPlainObject(raw.parameters)
+      ? []
+      : checkedHeaders(subject, core.parameters.json),
     ...(raw.task && { task: checkedTask(subject, raw.task) }),
     description: refuseUndescribed(subject, raw.description),
     ...(raw.title !== undefined && { title: raw.title }),
     ...(raw.annotations && { annotations: raw.annotations }),
     ...(raw.icons && { icons: raw.icons }),
     ...("output" in raw && {
-      output: named(subject, "output", () => toObjectSchema(raw.output!, "output")),
+      output: named(subject, "output", () => objectSchema(raw.output!, "output")),
     }),
   };
 }
@@ -90,7 +93,7 @@ export function checkedCore<K extends Definition["kind"]>(
     parameters: named(
       subject,
       "parameters",
-      () => toObjectSchema("parameters" in raw ? raw.parameters! : NO_PARAMETERS, "input"),
+      () => objectSchema("parameters" in raw ? raw.parameters! : NO_PARAMETERS, "input"),
     ),
     elicits: new Map(
       Object.entries(raw.elicits ?? {}).map(([key, question]) => [
@@ -146,10 +149,11 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
   const response = named(
     subject,
     `${where}.response`,
-    () => toElicitationSchema(question.response),
+    () => formSchema(question.response),
   );
-  const fields = Object.keys(response.json.properties as object);
-  for (const field of question.sensitive ?? []) {
+  const sensitive = question.sensitive ?? [];
+  const fields = sensitive.length > 0 ? fieldsOf(question.response, response) : [];
+  for (const field of sensitive) {
     if (fields.includes(field)) continue;
     throw new DefinitionError(
       subject,
@@ -164,16 +168,13 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
     context: "context" in question
       ? checkedContext(subject, `${where}.context`, question.context!)
       : undefined,
-    sensitive: question.sensitive ?? [],
+    sensitive,
   };
 }
 
 function checkedContext(subject: string, where: string, input: SchemaInput): Schema {
-  const context = named(subject, where, () => toObjectSchema(input, "input"));
-  const { properties } = context.json;
-  if (typeof properties !== "object" || properties === null || !("message" in properties)) {
-    return context;
-  }
+  const context = named(subject, where, () => objectSchema(input, "input"));
+  if (!fieldsOf(input, context).includes("message")) return context;
   throw new DefinitionError(
     subject,
     `${where}.message`,

@@ -45,6 +45,7 @@ import type {
   TraceContext,
 } from "../events.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
+import type { ToolSurroundings } from "./surroundings.ts";
 import type { UriPattern } from "./uri-pattern.ts";
 
 /** Hints about what a tool does; a client may use them to decide what to confirm. */
@@ -133,7 +134,7 @@ export type ElicitContext<E extends ElicitDefinition> = E extends
   : Record<never, never>;
 
 /** What the phases `before` and `after` can do: everything but ask. */
-export interface McpToolServerContext {
+export interface McpToolServerContext extends ToolSurroundings {
   readonly sessionId: string;
   readonly client: ClientInfo;
   /** The caller's place in a distributed trace; empty if it gave none. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { until } from "effection";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { isDefinition } from "../../src/cli/definitions.ts";
 import { listFiles, readText, root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -36,17 +38,50 @@ describe("parley", () => {
   });
 
   const mistakes: [string, string[], string][] = [
-    ["an unknown command", ["sevre"], "Unknown command 'sevre'; did you mean serve?"],
-    ["an unknown flag", ["serve", "--prot", "1"], "Unknown option '--prot'; did you mean --port?"],
+    [
+      "an unknown command",
+      ["sevre"],
+      'Cannot run "sevre": there is no such command; did you mean serve?',
+    ],
+    [
+      "an unknown flag",
+      ["serve", "--prot", "1"],
+      'Cannot use option "--prot": there is none of that name; did you mean --port?',
+    ],
     [
       "a port that is none",
       ["serve", "--port", "99999"],
-      "Option '-p, --port <number>' argument '99999' is invalid. It is a number from 0 to 65535; --help tells what there is",
+      'Cannot use "99999" for --port: it is a number from 0 to 65535; --help tells what there is',
+    ],
+    [
+      "a flag without its value",
+      ["serve", "--port"],
+      "Cannot use --port: its value is missing; --help tells what there is",
+    ],
+    [
+      "a choice that is none",
+      ["stdio", "--log-format", "xml"],
+      'Cannot use "xml" for --log-format: it is one of text, json; --help tells what there is',
+    ],
+    [
+      "an app that is not known",
+      ["install", "emacs"],
+      'Cannot use "emacs" as the app: it is one of claude-desktop, claude-code, vscode, cursor; --help tells what there is',
+    ],
+    [
+      "too many words",
+      ["new", "my", "tools"],
+      'Cannot run "new": it takes 1 argument, and not my, tools; --help tells what there is',
+    ],
+    [
+      "a public address that is none",
+      ["serve", "--public-url", "example.com"],
+      "Option '--public-url <address>' argument 'example.com' is invalid. It is an address such as https://example.com; --help tells what there is",
     ],
     [
       "a missing argument",
       ["call"],
-      "Missing required argument 'tool'; --help tells what there is",
+      "Cannot go on: the tool is missing; --help tells what there is",
     ],
     [
       "arguments that are no object",
@@ -77,7 +112,7 @@ describe("parley", () => {
   for (const [what, args, sentence] of mistakes) {
     it(`says what is wrong with ${what}, in one sentence`, function* () {
       const { code, stdout, stderr } = yield* runProgram(args);
-      assert.deepEqual([code, stdout, stderr.trim()], [2, "", sentence]);
+      assert.deepEqual([code, stdout, stderr], [2, "", `${sentence}\n`]);
     });
   }
 
@@ -124,8 +159,10 @@ describe("parley tools", () => {
     const { code, stdout } = yield* runProgram(["tools"], { cwd: folder });
     assert.equal(code, 0);
     for (const file of listFiles("tools", ".ts").filter((file) => file.split("/").length === 2)) {
-      const name = file.slice("tools/".length, -".ts".length);
-      assert.match(stdout, new RegExp(`^${name}\\b`, "m"), `src/main.ts does not ship ${file}`);
+      const module: object = yield* until(import(join(root, file)));
+      for (const { name } of Object.values(module).filter(isDefinition)) {
+        assert.match(stdout, new RegExp(`^${name}\\b`, "m"), `src/main.ts does not ship ${file}`);
+      }
     }
   });
 });

@@ -15,8 +15,10 @@ import { servesBothEras } from "../library/mounted-cases.ts";
 import { describe, it } from "../suite.ts";
 import { inspectorCases, officialCases } from "../stdio/client-cases.ts";
 import { builtExecutable } from "../support/built.ts";
+import { TestClient } from "../support/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
+import { isDefinition } from "../../src/cli/definitions.ts";
 import { projectCases, typeCases } from "./project-cases.ts";
 import { terminalCases } from "./terminal-cases.ts";
 
@@ -25,6 +27,14 @@ const isHere = currentRuntime() === "bun";
 
 /** With nothing in its reach that it could borrow. */
 const bare = { PATH: "/nonexistent", HOME: "/nonexistent", NODE_PATH: "" };
+
+async function toolsAt(
+  address: string,
+): Promise<{ tools: { name: string; description: string }[] }> {
+  const client = await TestClient.connect(fetch, { url: address });
+  const list = { jsonrpc: "2.0", id: client.nextId(), method: "tools/list" };
+  return (await (await client.post(list)).json()).result;
+}
 
 if (!isHere) {
   it.skip("the executable (SKIPPED on Deno: the suite on Bun tests the same file)");
@@ -42,8 +52,10 @@ if (!isHere) {
       });
       assert.equal(code, 0);
       const names = JSON.parse(stdout).map(({ name }: { name: string }) => name);
-      const shipped = listFiles("tools", ".ts").map((path) => path.slice(6, -3));
-      assert.deepEqual(names, shipped.filter((name) => !name.includes("/")));
+      const files = listFiles("tools", ".ts").filter((path) => !path.slice(6).includes("/"));
+      const modules = yield* until(Promise.all(files.map((path) => import(join(root, path)))));
+      const shipped = modules.flatMap((module) => Object.values(module).filter(isDefinition));
+      assert.deepEqual(names, shipped.map(({ name }) => name));
     }, { within: 60_000 });
 
     it("serves over HTTP, with modules from its command line, and ends well", function* () {
@@ -60,6 +72,39 @@ if (!isHere) {
       if (process.platform === "win32") return;
       program.signal("SIGTERM");
       assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+    });
+
+    it(
+      "says at its start what ships with it, and serves that, with a store and without",
+      function* () {
+        const folder = yield* useFolder();
+        for (const store of [[], ["--store", `sqlite:${join(folder, "calls.db")}`]]) {
+          const program = yield* useProgram(["serve", "--port", "0", ...store], {
+            start: builtExecutable(),
+            cwd: folder,
+            env: bare,
+          });
+          const [, count, address] = yield* until(
+            program.says(/serves (\d+) tools at (http:\S+\/mcp)[^]*Ctrl-C/),
+          );
+          const { tools } = yield* until(toolsAt(address!));
+          assert.equal(tools.length, Number(count));
+          for (const { name, description } of tools) {
+            assert.ok(program.stderr.includes(`  ${name} `), program.stderr);
+            assert.ok(program.stderr.includes(description.slice(0, 40)), program.stderr);
+          }
+        }
+      },
+      { within: 60_000 },
+    );
+
+    it("leaves a port to the one that has it", function* () {
+      const options = { start: builtExecutable(), env: bare };
+      const first = yield* useProgram(["serve", "--port", "0"], options);
+      const [, port] = yield* until(first.says(/http:\S+:(\d+)\/mcp/));
+      const second = yield* runProgram(["serve", "--port", port!], options);
+      assert.equal(second.code, 1);
+      assert.match(second.stderr, /^Cannot serve at \S+: the port is taken; .+\n$/m);
     });
 
     it("writes nothing but the protocol to stdout", function* () {

@@ -199,7 +199,7 @@ describe("parley install", () => {
       [["claude-desktop", "--project"], /Claude Desktop has no such thing/],
       [["claude-code"], /Cannot change .*\.claude\.json: it is no JSON \(\w+ in line 1\)/],
       [["cursor", "none.ts"], /Cannot load "none\.ts"/],
-      [["emacs"], /Allowed choices are claude-desktop, claude-code, vscode, cursor/],
+      [["emacs"], /it is one of claude-desktop, claude-code, vscode, cursor/],
     ];
     for (const [args, pattern] of cases) {
       const { code, stderr } = yield* runProgram(["install", ...args], at(home));

@@ -88,7 +88,7 @@ describe("parley serve --store", () => {
           { PARLEY_KEY: "" },
           /^Cannot use --state sealed: .* in PARLEY_KEY$/m,
         ],
-        [["--keep", "0"], {}, /It is a number of days/],
+        [["--keep", "0"], {}, /^Cannot use "0" for --keep: it is a number of days/m],
       ];
       for (const [args, env, said] of cases) {
         const ended = yield* runProgram(["serve", bookFlight, "--port", "0", ...args], { env });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "../harness/files.ts";
 import { it } from "../suite.ts";
 import { fromSource, type Start, useProgram } from "../support/program.ts";
-import { exitCode, hasTerminal, KEYS, type Terminal, useTerminal } from "../support/pty.ts";
+import { exitCode, KEYS, type Terminal, terminalAbsence, useTerminal } from "../support/pty.ts";
 
 const tools = join(root, "tests/cli/tools.ts");
 const SECRET = "s3cret-pin";
@@ -13,17 +13,14 @@ const SECRET = "s3cret-pin";
 export function terminalCases(start: () => Start = fromSource): void {
   const call = ["call", "register", '{"event":"the fair"}'];
   const name = "goes through a whole form, with its checks, and prints the result";
-  if (!hasTerminal) {
-    it.skip(`${name} (SKIPPED: no pseudo-terminal: install util-linux, which has "script")`);
-    return;
-  }
-  it(`${name}, in process`, function* () {
+  const inTerminal = it.unless(terminalAbsence);
+  inTerminal(`${name}, in process`, function* () {
     const terminal = yield* useTerminal([...call, tools], { start: start() });
     yield* fill(terminal);
     assert.equal(yield* exitCode(terminal), 0);
   });
 
-  it(`${name}, on a server`, function* () {
+  inTerminal(`${name}, on a server`, function* () {
     const server = yield* useProgram(["serve", tools, "--port", "0"], { start: start() });
     const [url] = yield* until(server.says(/http:\S+\/mcp/));
     const terminal = yield* useTerminal([...call, "--url", url], { start: start() });

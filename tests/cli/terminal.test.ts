@@ -3,14 +3,11 @@ import { until } from "effection";
 import { join } from "node:path";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
-import { exitCode, hasTerminal, KEYS, useTerminal } from "../support/pty.ts";
+import { exitCode, KEYS, terminalAbsence, useTerminal } from "../support/pty.ts";
 import { terminalCases } from "./terminal-cases.ts";
 
 const tools = join(root, "tests/cli/tools.ts");
-const inTerminal = hasTerminal
-  ? it
-  : (name: string) =>
-    it.skip(`${name} (SKIPPED: no pseudo-terminal: install util-linux, which has "script")`);
+const inTerminal = it.unless(terminalAbsence);
 
 describe("parley call in a terminal", () => {
   terminalCases();
@@ -59,7 +56,19 @@ describe("parley call in a terminal", () => {
     terminal.type(KEYS.interrupt);
     yield* until(terminal.shows(/Stopped\./));
     assert.equal(yield* exitCode(terminal), 130);
+    // On a line of its own: the bar that stood there is gone.
+    // deno-lint-ignore no-control-regex
+    assert.match(terminal.program.stdout, /\r\x1b\[K(?:\x1b\[\d+m)*Stopped\./);
   });
+
+  inTerminal(
+    "says what is wrong with a command line on one line, and nothing after it",
+    function* () {
+      const terminal = yield* useTerminal(["call", "--nope"]);
+      assert.equal(yield* exitCode(terminal), 2);
+      assert.match(terminal.shown, /^Cannot use option "--nope": [^\r\n]+\r\n$/);
+    },
+  );
 
   inTerminal("lets the person answer for the model, in words and with data", function* () {
     const terminal = yield* useTerminal(["call", "advise", tools]);

@@ -6,6 +6,7 @@ import type { Listen, Listening } from "../../src/host/types.ts";
 import { it } from "../suite.ts";
 import { ABLE, initialize } from "../support/client.ts";
 import { ask, echo } from "../support/tools.ts";
+import { noticed } from "../support/turn.ts";
 import { RawClient } from "./raw-client.ts";
 
 const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
@@ -51,11 +52,6 @@ async function served(
     await listening.stop();
   }
   assert.deepEqual(parley.counts, NOTHING);
-}
-
-/** Real sockets take real time, if not much of it. */
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }
 
 /** Talks without end, as fast as it is read. */
@@ -121,7 +117,7 @@ export function hostCases(listen: Listen): void {
       assert.equal(parley.counts.streams, 2);
       caller.vanish();
       listener.vanish();
-      await until(() => parley.counts.streams === 0);
+      await noticed(() => parley.counts.streams === 0);
       assert.equal(parley.counts.live, 1);
     }));
 
@@ -185,7 +181,7 @@ export function hostCases(listen: Listen): void {
       stalled.post(call("endless"), session);
       await stalled.take(/text\/event-stream/);
       stalled.stall();
-      await until(() => parley.counts.streams === 0);
+      await noticed(() => parley.counts.streams === 0);
       assert.equal(parley.counts.live, 1);
     }));
 

@@ -40,7 +40,7 @@ describe("a server that is killed at random moments, with many flows under way",
         let lives = 0;
         // A life begins with taking up what was under way: that, too, may be cut short.
         const server = new MortalServer(folder, () => ({
-          commits: ++lives > KILLS ? undefined : 1 + Math.floor(random() * 120),
+          commits: ++lives > KILLS ? undefined : 1 + Math.floor(random() * 100),
         }));
         try {
           const flows = Array.from({ length: FLOWS }, (_, n) => kinds[n % kinds.length]!);

@@ -55,6 +55,7 @@ describe("the package on Node", () => {
   it("needs nothing but what a tool imports too, and says which Node it wants", () => {
     const manifest = JSON.parse(readFileSync(join(builtPackage(), "package.json"), "utf8"));
     assert.deepEqual(Object.keys(manifest.dependencies), ["effection", "zod"]);
+    assert.deepEqual(Object.keys(manifest.optionalDependencies), ["@napi-rs/keyring"]);
     assert.equal(manifest.engines.node, ">=22.19");
   });
 });

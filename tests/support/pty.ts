@@ -11,6 +11,11 @@ import { fromSource, type Program, type ProgramOptions, useProgram } from "./pro
 export const hasTerminal: boolean = process.platform === "linux" &&
   spawnSync("script", ["--version"], { stdio: "ignore" }).status === 0;
 
+/** Why tests cannot have one, for `it.unless`. */
+export const terminalAbsence: string | undefined = hasTerminal
+  ? undefined
+  : 'no pseudo-terminal: install util-linux, which has "script"';
+
 export const KEYS = {
   enter: "\r",
   up: "\x1b[A",

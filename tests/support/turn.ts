@@ -13,6 +13,14 @@ export async function until(isSo: () => boolean): Promise<void> {
   }
 }
 
+/**
+ * Lets turns pass until the other end of a real socket has noticed something, which
+ * is a matter of that end alone; the test's own limit ends it otherwise.
+ */
+export async function noticed(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await turn();
+}
+
 /** As many turns as anything here could need, to show that nothing happens. */
 export async function idle(): Promise<void> {
   for (let turns = 0; turns < 20; turns++) await turn();

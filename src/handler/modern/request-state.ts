@@ -60,8 +60,17 @@ export function carriedState(
     const sealed = sealState(sealer, { ...state, record }, binding);
     if (sealed.length <= LONGEST) return sealed;
   }
-  session.pin(`its record takes more than ${LONGEST / 1024} KiB`);
+  pin(session);
   return undefined;
+}
+
+/** Its record cannot travel any more: it stays here, and goes with this server. */
+function pin(session: LiveToolSession): void {
+  session.pinned = true;
+  const { toolName, id: sessionId } = session;
+  const why = `its record takes more than ${LONGEST / 1024} KiB; only this server can go on`;
+  const error = new Error(`Cannot let the client carry the call: ${why}`);
+  session.report({ what: "its record stays here", toolName, sessionId, error });
 }
 
 /** The state, unless it was touched, has expired, or belongs to another call or caller. */

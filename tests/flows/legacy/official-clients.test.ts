@@ -7,6 +7,7 @@ import { type Crossing, cuttingProxy } from "../../support/cutting-proxy.ts";
 import { planTrip } from "../../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../../support/official-clients.ts";
 import { onSocket } from "../../support/on-socket.ts";
+import { noticed } from "../../support/turn.ts";
 
 const clients: [string, (url: string) => Promise<Official>][] = [
   ["v1", connectV1],
@@ -92,10 +93,10 @@ for (const [name, connect] of clients) {
         const client = await connect(url);
         const cancelling = new AbortController();
         const calling = client.call("endless", {}, cancelling.signal);
-        await settled(() => client.conversation.questions.length === 1);
+        await noticed(() => client.conversation.questions.length === 1);
         cancelling.abort("enough");
         await assert.rejects(calling);
-        await settled(() => state.cleaned === 1 && parley.counts.streams <= 1);
+        await noticed(() => state.cleaned === 1 && parley.counts.streams <= 1);
         assert.equal(parley.counts.live, 0);
         await client.call("plan_trip", { to: "Graz" });
         assert.equal(client.conversation.questions.length, 1 + 4);
@@ -137,9 +138,4 @@ function endlessTool() {
       }
     });
   return { tool, state };
-}
-
-/** Real sockets take real time, if not much of it. */
-async function settled(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1));
 }

@@ -8,6 +8,7 @@ import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { answerForm, planTrip, POEM } from "../../support/multi-round-tool.ts";
 import { onSocket } from "../../support/on-socket.ts";
+import { noticed } from "../../support/turn.ts";
 
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 
@@ -103,7 +104,7 @@ describe("an official client of earlier days", () => {
       assert.equal(progress.length, 1);
       assert.deepEqual(asked, ["sampling"]);
       await client.close();
-      while (parley.counts.clientSessions > 0) await new Promise((r) => setTimeout(r, 1));
+      await noticed(() => parley.counts.clientSessions === 0);
       assert.ok(watch.messages > 4);
     }));
 
@@ -153,6 +154,6 @@ describe("the official client of today", () => {
       });
       assert.equal(asked.length, 4);
       await client.close();
-      while (parley.counts.clientSessions > 0) await new Promise((r) => setTimeout(r, 1));
+      await noticed(() => parley.counts.clientSessions === 0);
     }));
 });

@@ -1,0 +1,25 @@
+/** Bytes of live heap, after everything dead is gone. */
+import process from "node:process";
+
+export async function heapMeter(): Promise<() => number> {
+  const { gc } = globalThis as { gc?: () => void };
+  if (!gc) throw new Error("Cannot measure the heap: there is no gc(); run it with --expose-gc");
+  if (!("bun" in process.versions)) {
+    return () => {
+      gc();
+      gc();
+      return process.memoryUsage().heapUsed;
+    };
+  }
+  // Not a literal, or Deno would look for it.
+  const module = "bun:jsc";
+  const { heapStats, fullGC } = await import(module) as {
+    heapStats(): { heapSize: number };
+    fullGC(): void;
+  };
+  return () => {
+    fullGC();
+    fullGC();
+    return heapStats().heapSize;
+  };
+}

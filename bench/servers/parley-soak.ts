@@ -1,0 +1,33 @@
+/** Parley under soak: tells its port, and from then on, once a second, how it stands. */
+import process from "node:process";
+import { listen } from "../../src/host/listen.ts";
+import { createParley } from "../../src/mod.ts";
+import { heapMeter } from "../kit/heap.ts";
+import { serve } from "./tools.ts";
+
+/** Milliseconds; short, so that what is left behind shows within minutes. */
+const GRACE = 2_000;
+const TIME_TO_LIVE = 5_000;
+
+let faults = 0;
+const parley = createParley({
+  serve,
+  graceTime: GRACE,
+  timeToLive: TIME_TO_LIVE,
+  limits: { idleTime: TIME_TO_LIVE },
+  report: ({ what, error }) => {
+    faults++;
+    console.error(what, error);
+  },
+});
+const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
+console.log(port);
+
+const heap = await heapMeter();
+// Tests the test: a server that keeps something of each second must not pass.
+const leak = process.env.PARLEY_SOAK_LEAK ? [] as Uint8Array[] : undefined;
+
+setInterval(() => {
+  leak?.push(new Uint8Array(0), ...Array.from({ length: 20_000 }, () => new Uint8Array(8)));
+  console.log(JSON.stringify({ heap: heap() / 1_024, faults, ...parley.counts }));
+}, 1_000);

@@ -1,0 +1,8 @@
+/** Parley over HTTP, as `parley serve` would have it. */
+import { listen } from "../../src/host/listen.ts";
+import { createParley } from "../../src/mod.ts";
+import { serve } from "./tools.ts";
+
+const parley = createParley({ serve });
+const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
+console.log(port);

@@ -1,0 +1,50 @@
+/**
+ * Native addons for machines other than this one. Only those for this one are installed;
+ * what is compiled for another must have that one's inside.
+ */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root } from "../tests/harness/files.ts";
+import { useRuntime } from "../tests/harness/toolchain.ts";
+
+/**
+ * By Bun's names: the system and processor, and how the addon's package ends. Bun installs
+ * none for musl on a machine that has glibc.
+ */
+const targets: Record<string, readonly [os: string, cpu: string, ending: string]> = {
+  "bun-linux-x64": ["linux", "x64", "linux-x64-gnu"],
+  "bun-linux-arm64": ["linux", "arm64", "linux-arm64-gnu"],
+  "bun-darwin-arm64": ["darwin", "arm64", "darwin-arm64"],
+  "bun-darwin-x64": ["darwin", "x64", "darwin-x64"],
+  "bun-windows-x64": ["win32", "x64", "win32-x64-msvc"],
+};
+
+/** Puts the addons for a target where the bundler finds them, as the lock file has them. */
+export function installAddonsFor(target: string): void {
+  const [os, cpu, ending] = targets[target.replace(/-(?:baseline|modern)$/, "")] ?? [];
+  if (ending === undefined) {
+    console.warn(`There is no keyring for ${target}: it will keep credentials in sealed files.`);
+    return;
+  }
+  const name = `@napi-rs/keyring-${ending}`;
+  if (existsSync(join(root, "node_modules", name))) return;
+  const folder = mkdtempSync(join(tmpdir(), "parley-addons-"));
+  try {
+    for (const file of ["package.json", "bun.lock"]) {
+      copyFileSync(join(root, file), join(folder, file));
+    }
+    const flags = ["--frozen-lockfile", "--production", "--ignore-scripts"];
+    const args = ["install", ...flags, `--os=${os}`, `--cpu=${cpu}`];
+    const { status, stderr } = spawnSync(useRuntime("bun").path, args, {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    const from = join(folder, "node_modules", name);
+    if (status !== 0 || !existsSync(from)) throw new Error(`Cannot install ${name}:\n${stderr}`);
+    cpSync(from, join(root, "node_modules", name), { recursive: true });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

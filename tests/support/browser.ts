@@ -1,0 +1,43 @@
+/**
+ * A real browser for one test: Debian's Chromium, driven by playwright-core, which works
+ * on Deno and on Bun alike. It starts with a profile that is empty, asks nothing of the
+ * network by itself, and ends with its scope.
+ *
+ *     const inBrowser = it.unless(absence("browser"));
+ *     inBrowser("shows the page", function* () {
+ *       const browser = yield* useBrowser();
+ *       const page = yield* until(browser.newPage());
+ */
+import { type Operation, resource, until } from "effection";
+import { type BrowserContext, chromium } from "playwright-core";
+import { CHROMIUM } from "../harness/system.ts";
+import { useFolder } from "./folder.ts";
+
+const flags = [
+  // Tests may run as root, where Chromium's own sandbox refuses to.
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+/** A window of the browser, with cookies and storage of its own. */
+export function useBrowser(): Operation<BrowserContext> {
+  return resource(function* (provide) {
+    const profile = yield* useFolder();
+    const starting = chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM,
+      headless: true,
+      args: flags,
+    });
+    try {
+      yield* provide(yield* until(starting));
+    } finally {
+      // Also when the test was halted before it had started.
+      yield* until(starting.then((context) => context.close(), () => {}));
+    }
+  });
+}

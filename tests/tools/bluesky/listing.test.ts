@@ -1,0 +1,152 @@
+/** What tools/list shows, word for word where callers depend on it. */
+import assert from "node:assert/strict";
+import { describe, it } from "../../suite.ts";
+import { login, profile, search } from "../../../tools/bluesky.ts";
+import { TestClient } from "../../support/client.ts";
+import { serving } from "../../support/server.ts";
+
+interface Schema {
+  readonly type?: string;
+  readonly properties?: { readonly [name: string]: Schema };
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly [keyword: string]: unknown;
+}
+
+interface Listed {
+  readonly name: string;
+  readonly inputSchema: Schema;
+  readonly outputSchema: Schema;
+}
+
+/** The schema without what is said for people. */
+function bare(schema: Schema): unknown {
+  const { description: _, $schema: __, properties, items, ...rest } = schema;
+  return {
+    ...rest,
+    ...(properties && {
+      properties: Object.fromEntries(
+        Object.entries(properties).map(([name, one]) => [name, bare(one)]),
+      ),
+    }),
+    ...(items && { items: bare(items) }),
+  };
+}
+
+async function listed(): Promise<Listed[]> {
+  let tools: Listed[] = [];
+  await serving({ serve: [login, profile, search] }, async ({ fetch }) => {
+    const client = await TestClient.connect(fetch);
+    const { result } = await client.request("tools/list");
+    tools = result.tools;
+  });
+  return tools;
+}
+
+const string = { type: "string" };
+const integer = { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 };
+
+describe("tools/list", () => {
+  it("shows three tools, and none for accounts or logout", async () => {
+    assert.deepEqual((await listed()).map(({ name }) => name), ["login", "profile", "search"]);
+  });
+
+  it("shows what they take", async () => {
+    const [login, profile, search] = (await listed()).map(({ inputSchema }) => bare(inputSchema));
+    assert.deepEqual(login, {
+      type: "object",
+      properties: {
+        command: { type: "string", enum: ["login", "list", "default", "delete"], default: "login" },
+        handle: string,
+        password: string,
+        service: string,
+        port: { type: "integer", minimum: 1, maximum: 65_535 },
+        method: { type: "string", enum: ["oauth", "page", "app-password"] },
+      },
+    });
+    assert.deepEqual(profile, { type: "object", properties: { account: string } });
+    const { properties, required, type } = search as Schema;
+    assert.deepEqual([type, required], ["object", ["query"]]);
+    assert.deepEqual(Object.keys(properties!), [
+      "account",
+      "query",
+      "limit",
+      "author",
+      "since",
+      "until",
+      "sort",
+      "cursor",
+    ]);
+    const { limit, sort, query } = properties!;
+    assert.deepEqual(limit, { type: "integer", minimum: 1, maximum: 100, default: 20 });
+    assert.deepEqual(sort, { type: "string", enum: ["top", "latest"] });
+    assert.deepEqual(query, { type: "string", minLength: 1 });
+  });
+
+  it("shows what they give", async () => {
+    const [login, profile, search] = (await listed()).map(({ outputSchema }) =>
+      bare(outputSchema) as Schema
+    );
+    assert.deepEqual(login!.required, ["accounts", "default"]);
+    assert.deepEqual(Object.keys(login!.properties!), [
+      "accounts",
+      "default",
+      "signedIn",
+      "warning",
+      "link",
+    ]);
+    assert.deepEqual(Object.keys(login!.properties!["accounts"]!.items!.properties!), [
+      "did",
+      "handle",
+      "service",
+      "method",
+      "default",
+      "signedIn",
+      "mainPassword",
+    ]);
+    assert.deepEqual(profile!.properties, {
+      did: string,
+      handle: string,
+      displayName: string,
+      avatar: string,
+      url: string,
+      description: string,
+      banner: string,
+      followers: integer,
+      follows: integer,
+      posts: integer,
+      createdAt: string,
+      indexedAt: string,
+    });
+    assert.deepEqual(search!.required, ["account", "query", "posts"]);
+    const post = search!.properties!["posts"]!.items!;
+    assert.deepEqual(post.required, [
+      "uri",
+      "cid",
+      "url",
+      "author",
+      "text",
+      "languages",
+      "facets",
+      "embeds",
+      "counts",
+      "indexedAt",
+    ]);
+    assert.deepEqual(Object.keys(post.properties!["embeds"]!.items!.properties!), [
+      "type",
+      "url",
+      "thumbnail",
+      "alt",
+      "title",
+      "description",
+      "uri",
+      "author",
+      "text",
+      "unavailable",
+    ]);
+  });
+
+  it("knows nothing of prompt ids or texts to be put in", async () => {
+    assert.doesNotMatch(JSON.stringify(await listed()), /prompt_id|input_text/);
+  });
+});

@@ -1,0 +1,25 @@
+/** A vault in memory, with all of what is in it to look at, and with bad days. */
+import type { Vault } from "../../../tools/bluesky/vault/types.ts";
+
+export class MemoryVault implements Vault {
+  readonly where = "the memory of the test";
+  readonly documents = new Map<string, string>();
+  /** Thrown at whoever comes, if set. */
+  broken: Error | undefined;
+
+  async read(name: string): Promise<string | undefined> {
+    if (this.broken) throw this.broken;
+    return await Promise.resolve(this.documents.get(name));
+  }
+
+  async update<T>(
+    name: string,
+    change: (text: string | undefined) => { text: string | undefined; value: T },
+  ): Promise<T> {
+    if (this.broken) throw this.broken;
+    const { text, value } = change(this.documents.get(name));
+    if (text === undefined) this.documents.delete(name);
+    else this.documents.set(name, text);
+    return await Promise.resolve(value);
+  }
+}

@@ -1,0 +1,83 @@
+/** Bad days on the real network, where its own words are what is explained. */
+import assert from "node:assert/strict";
+import { until } from "effection";
+import { absence } from "../../harness/system.ts";
+import { describe, it } from "../../suite.ts";
+import { WAYS } from "./servers.ts";
+import { useWorld } from "./world.ts";
+
+const onNetwork = it.unless(absence("bluesky"));
+const LONG = { within: 120_000 };
+
+describe("on the network", () => {
+  onNetwork("main passwords are told from app passwords of both kinds", function* () {
+    const { assistant, person } = yield* useWorld(WAYS[1]!, "nothing");
+    const { handle, password, appPassword, privilegedAppPassword } = person;
+    for (
+      const [given, isMain] of [
+        [appPassword, false],
+        [privilegedAppPassword, false],
+        [password, true],
+      ] as const
+    ) {
+      const { data, text } = yield* until(assistant.call("login", { handle, password: given }));
+      assert.equal(data?.accounts[0].mainPassword, isMain, text);
+      assert.equal(data.warning !== undefined, isMain);
+    }
+  }, LONG);
+
+  onNetwork(
+    "a wrong password, a strange handle and an account taken down are explained",
+    function* () {
+      const { assistant, person, network } = yield* useWorld(WAYS[0]!, "nothing");
+      const { handle, appPassword: password } = person;
+      const call = (name: string, args: object) => until(assistant.call(name, args));
+      for (const args of [{ handle, password: "wrong" }, { handle: "nobody.test", password }]) {
+        const { text, isError } = yield* call("login", args);
+        assert.equal(isError, true);
+        assert.match(text, /the handle or the password is wrong; check both and try again/);
+      }
+      yield* call("login", { handle, password });
+      const unknown = yield* call("profile", { account: "nobody.test" });
+      assert.match(unknown.text, /Bluesky knows nobody by the name of "nobody\.test"/);
+
+      const { text } = yield* call("login", { method: "oauth", handle: "nobody.test" });
+      const page = yield* until(fetch(/http:\S+\/oauth/.exec(text)![0], { redirect: "manual" }));
+      assert.equal(page.status, 400);
+      assert.match(
+        yield* until(page.text()),
+        /Bluesky knows nobody by the name of &#34;nobody\.test&#34;.*Try again/s,
+      );
+
+      // The service says so to whoever knows the main password, and to nobody else.
+      yield* until(network.takeDown(person));
+      const down = yield* call("login", { handle, password: person.password });
+      assert.match(
+        down.text,
+        /the account has been taken down by localhost:\d+; its support can tell/,
+      );
+      yield* until(network.restore(person));
+      assert.equal((yield* call("login", { handle, password })).isError, false);
+    },
+    LONG,
+  );
+
+  onNetwork("too many sign-ins are told with the time when they are allowed again", function* () {
+    const { assistant, network: { limited } } = yield* useWorld(WAYS[0]!, "nothing");
+    let told = "";
+    for (let tries = 0; tries < 40 && !/no more requests/.test(told); tries++) {
+      const { text } = yield* until(
+        assistant.call("login", {
+          handle: "somebody-else.test",
+          password: "wrong",
+          service: limited.pds,
+        }),
+      );
+      told = text;
+    }
+    assert.match(
+      told,
+      /allows no more requests for now; try again after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in about \d minutes?$/,
+    );
+  }, LONG);
+});

@@ -1,0 +1,108 @@
+/** The Bluesky tools, served to an assistant in each of the ways that there are. */
+import { type Operation, resource, until } from "effection";
+import { createParley, type Fault, type ParleyOptions } from "parley-mcp";
+import { join } from "node:path";
+import process from "node:process";
+import { listen } from "../../../src/host/listen.ts";
+import { createBlueskyTools } from "../../../tools/bluesky.ts";
+import { type BlueskySetup, defaultSetup } from "../../../tools/bluesky/setup.ts";
+import type { Vault } from "../../../tools/bluesky/vault/types.ts";
+import { openVault } from "../../../tools/bluesky/vault/vault.ts";
+import { root } from "../../harness/files.ts";
+import { fromSource, type Start } from "../../support/program.ts";
+import { type Address, type Era } from "./assistant.ts";
+
+/** A place where services are, such as the network of the tests. */
+export interface Services {
+  readonly pds: string;
+  readonly plc: string;
+}
+
+export interface Served {
+  readonly address: Address;
+  /** What is stored, as the server sees it. */
+  readonly vault: Vault;
+  readonly faults: readonly Fault[];
+  /** Everything that the operator was told. */
+  readonly log: readonly string[];
+}
+
+export interface Way {
+  readonly name: string;
+  readonly era: Era;
+  use(services: Services, folder: string, options?: ServeOptions): Operation<Served>;
+}
+
+export interface ServeOptions extends ParleyOptions {
+  readonly setup?: Partial<BlueskySetup>;
+}
+
+/** On a socket in this process, for both eras. */
+export function useHttp(
+  { pds, plc }: Services,
+  folder: string,
+  { setup, ...options }: ServeOptions = {},
+): Operation<Served> {
+  return resource(function* (provide) {
+    const vault = yield* until(openVault({ folder, keyring: false }));
+    const tools = createBlueskyTools({
+      ...defaultSetup({}),
+      vault: () => Promise.resolve(vault),
+      service: pds,
+      plc,
+      ...setup,
+    });
+    const faults: Fault[] = [];
+    const log: string[] = [];
+    let origin: string | undefined = undefined;
+    const parley = createParley({
+      serve: Object.values(tools),
+      publicUrl: () => origin,
+      report: (fault) => void faults.push(fault),
+      onCall: (call) => void log.push(JSON.stringify(call)),
+      ...options,
+    });
+    const server = yield* until(listen(parley.fetch, { port: 0, hostname: "127.0.0.1" }));
+    origin = `http://127.0.0.1:${server.port}`;
+    try {
+      yield* provide({ address: { url: `${origin}/mcp` }, vault, faults, log });
+    } finally {
+      yield* until(parley.close());
+      yield* until(server.stop());
+    }
+  });
+}
+
+/** As a program of its own, which the assistant starts. */
+function useStdio(services: Services, folder: string): Operation<Served> {
+  return useProgramOnStdio(services, folder, fromSource(), [join(root, "tools/bluesky.ts")]);
+}
+
+/** However the program is started. */
+export function useProgramOnStdio(
+  { pds, plc }: Services,
+  folder: string,
+  [command, ...args]: Start,
+  modules: readonly string[],
+): Operation<Served> {
+  return resource(function* (provide) {
+    const vault = yield* until(openVault({ folder: join(folder, "parley/vault"), keyring: false }));
+    const env = {
+      PATH: process.env["PATH"] ?? "",
+      HOME: process.env["HOME"] ?? folder,
+      XDG_CONFIG_HOME: folder,
+      PARLEY_KEYRING: "off",
+      PARLEY_BLUESKY_SERVICE: pds,
+      PARLEY_BLUESKY_PLC: plc,
+    };
+    const address = { command, args: [...args, "stdio", ...modules], env };
+    yield* provide({ address, vault, faults: [], log: [] });
+  });
+}
+
+export const WAYS: readonly Way[] = [
+  { name: "HTTP, legacy", era: "legacy", use: useHttp },
+  { name: "HTTP, modern", era: "modern", use: useHttp },
+  { name: "stdio, legacy", era: "legacy", use: useStdio },
+  { name: "stdio, modern", era: "modern", use: useStdio },
+];

@@ -1,0 +1,41 @@
+/**
+ * A process of its own that uses a vault, for tests that need several, or another
+ * environment: `worker.ts OPTIONS COMMAND …`, answering one line of JSON.
+ */
+import process from "node:process";
+import { openVault, VaultError } from "../../../../tools/bluesky/vault/vault.ts";
+
+const [options = "{}", command, name = "", ...rest] = process.argv.slice(2);
+
+async function obey(): Promise<unknown> {
+  const vault = await openVault(JSON.parse(options));
+  switch (command) {
+    case "where":
+      return vault.where;
+    case "read":
+      return await vault.read(name);
+    case "write":
+      return await vault.update(name, () => ({ text: rest[0], value: true }));
+    case "count": {
+      // Says each that it has stored, so that a killer can hold it to its word.
+      for (let times = Number(rest[0]); times > 0; times--) {
+        const value = await vault.update(name, (text) => {
+          const value = Number(text?.split(" ")[0] ?? 0) + 1;
+          return { text: `${value} ${"x".repeat(Number(rest[1] ?? 0))}`, value };
+        });
+        process.stdout.write(`${value}\n`);
+      }
+      return "counted";
+    }
+    default:
+      throw new Error(`Cannot obey "${command}"`);
+  }
+}
+
+try {
+  process.stdout.write(`${JSON.stringify({ value: await obey() })}\n`);
+} catch (error) {
+  if (!(error instanceof VaultError)) throw error;
+  const { problem, message } = error;
+  process.stdout.write(`${JSON.stringify({ problem, message })}\n`);
+}

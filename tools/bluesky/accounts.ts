@@ -1,0 +1,155 @@
+/**
+ * The accounts of one caller: who they are, which one is meant where none is
+ * named, and how to act for them.
+ *
+ * A list without secrets is one document, what each account is opened with is
+ * another, so that a refreshed token touches nothing else.
+ *
+ * A1  Credentials are stored before the list names them, and go after it.
+ * A2  A sign-in that is good for nothing any more stays in the list, and says so.
+ */
+import { ToolError } from "parley-mcp";
+import { createHash } from "node:crypto";
+import type { Account, Method } from "./schemas.ts";
+import type { Vault } from "./vault/types.ts";
+import { NOBODY_SIGNED_IN, signInAgain } from "./words.ts";
+
+/** What an account is opened with. `secret` is the library's own, whatever that is. */
+export interface Credentials {
+  readonly method: Method;
+  readonly service: string;
+  /** With which client the sign-in was made; it is good with no other. */
+  readonly clientId?: string;
+  readonly secret: unknown;
+}
+
+interface Listing {
+  readonly version: 1;
+  readonly default: string | null;
+  readonly accounts: readonly StoredAccount[];
+}
+
+type StoredAccount = Omit<Account, "default">;
+
+const EMPTY: Listing = { version: 1, default: null, accounts: [] };
+
+export class Accounts {
+  readonly #vault: Vault;
+  readonly #name: string;
+
+  constructor(vault: Vault, principal: string) {
+    this.#vault = vault;
+    // Whose they are is nobody's business who looks at the names in a keyring.
+    this.#name = `bluesky-${principal === "" ? "local" : digest(principal)}`;
+  }
+
+  get where(): string {
+    return this.#vault.where;
+  }
+
+  async list(): Promise<Account[]> {
+    const { accounts, default: chosen } = read(await this.#vault.read(this.#name), this.where);
+    return accounts.map((account) => ({ ...account, default: account.did === chosen }));
+  }
+
+  /** The account that is meant by a handle or DID, or the default one. */
+  async find(actor?: string): Promise<Account | undefined> {
+    const accounts = await this.list();
+    return actor === undefined
+      ? accounts.find((account) => account.default)
+      : accounts.find(({ did, handle }) => did === actor || handle === actor);
+  }
+
+  /** The same, where there has to be one. */
+  async get(actor?: string): Promise<Account> {
+    const account = await this.find(actor);
+    if (account) return account;
+    if (actor === undefined) throw new ToolError(NOBODY_SIGNED_IN);
+    const known = (await this.list()).map(({ handle }) => handle).join(", ");
+    throw new ToolError(
+      `Cannot use account "${actor}": ${
+        known ? `only ${known} signed in here` : "nobody is signed in"
+      }; call login with handle "${actor}", or leave the account out`,
+    );
+  }
+
+  async credentials(did: string): Promise<Credentials | undefined> {
+    const text = await this.#vault.read(this.#secretOf(did));
+    return text === undefined ? undefined : JSON.parse(text);
+  }
+
+  /** Stores what an account is opened with from now on. */
+  async keep(did: string, credentials: Credentials): Promise<void> {
+    const text = JSON.stringify(credentials);
+    await this.#vault.update(this.#secretOf(did), () => ({ text, value: undefined }));
+  }
+
+  /** Stores new tokens, unless somebody else has stored others meanwhile. */
+  async renew(did: string, secret: unknown, before: unknown): Promise<void> {
+    await this.#vault.update(this.#secretOf(did), (text) => {
+      const now: Credentials | undefined = text === undefined ? undefined : JSON.parse(text);
+      const ours = now && JSON.stringify(now.secret) === JSON.stringify(before);
+      return { text: ours ? JSON.stringify({ ...now, secret }) : text, value: undefined };
+    });
+  }
+
+  /** Forgets what an account was opened with, but not the account. */
+  async expire(did: string): Promise<void> {
+    await this.#vault.update(this.#secretOf(did), () => ({ text: undefined, value: undefined }));
+    await this.#change((listing) => ({
+      ...listing,
+      accounts: listing.accounts.map((one) => one.did === did ? { ...one, signedIn: false } : one),
+    }));
+  }
+
+  /** Lists an account whose credentials are stored. The first one becomes the default. */
+  async add(account: StoredAccount): Promise<void> {
+    await this.#change(({ accounts, default: chosen, version }) => ({
+      version,
+      default: chosen ?? account.did,
+      accounts: [...accounts.filter(({ did }) => did !== account.did), account],
+    }));
+  }
+
+  async choose(did: string): Promise<void> {
+    await this.#change((listing) => ({ ...listing, default: did }));
+  }
+
+  async remove(did: string): Promise<void> {
+    await this.#change(({ accounts, default: chosen, version }) => {
+      const left = accounts.filter((one) => one.did !== did);
+      return { version, default: chosen === did ? left[0]?.did ?? null : chosen, accounts: left };
+    });
+    await this.#vault.update(this.#secretOf(did), () => ({ text: undefined, value: undefined }));
+  }
+
+  #change(change: (listing: Listing) => Listing): Promise<void> {
+    return this.#vault.update(this.#name, (text) => {
+      const listing = change(read(text, this.where));
+      const empty = listing.accounts.length === 0;
+      return { text: empty ? undefined : JSON.stringify(listing), value: undefined };
+    });
+  }
+
+  #secretOf(did: string): string {
+    return `${this.#name}-${digest(did)}`;
+  }
+}
+
+/** The account can be used. */
+export function checkSignedIn(account: Account): void {
+  if (!account.signedIn) throw new ToolError(signInAgain(account.handle));
+}
+
+function read(text: string | undefined, where: string): Listing {
+  if (text === undefined) return EMPTY;
+  const listing = JSON.parse(text) as Partial<Listing>;
+  if (listing.version === 1) return listing as Listing;
+  throw new ToolError(
+    `Cannot read the Bluesky accounts in ${where}: a later version of this program wrote them; update this program`,
+  );
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 24);
+}

@@ -1,0 +1,84 @@
+/** Signing in with an app password, and acting with what came of it. */
+import { Agent, type AtpSessionData, CredentialSession } from "@atproto/api";
+import type { Credentials } from "../accounts.ts";
+
+/** What is stored of such a sign-in. */
+export interface PasswordSecret {
+  readonly session: AtpSessionData;
+  /** Where the account lives, which may be elsewhere than where it signed in. */
+  readonly pds: string | undefined;
+}
+
+export interface SignedIn {
+  readonly did: string;
+  readonly handle: string;
+  /** It was the main password of the account, which opens everything. */
+  readonly mainPassword: boolean;
+  readonly secret: PasswordSecret;
+}
+
+export async function signInWithPassword(
+  { handle, password, service }: { handle: string; password: string; service: string },
+  fetch: typeof globalThis.fetch,
+): Promise<SignedIn> {
+  const manager = new CredentialSession(new URL(service), fetch);
+  await manager.login({ identifier: handle, password });
+  const session = manager.session!;
+  return {
+    did: session.did,
+    handle: session.handle,
+    mainPassword: !/^com\.atproto\.appPass/.test(scopeOf(session.accessJwt)),
+    secret: secretOf(manager),
+  };
+}
+
+export interface Opened {
+  readonly agent: Agent;
+  /** Waits until new tokens are stored. */
+  saved(): Promise<void>;
+}
+
+/** Acts with stored tokens; new ones are handed to `renew`, with those that they replace. */
+export function openWithPassword(
+  { service, secret }: Credentials,
+  fetch: typeof globalThis.fetch,
+  renew: (secret: PasswordSecret, before: PasswordSecret) => Promise<void>,
+): Opened {
+  let current = secret as PasswordSecret;
+  let saving = Promise.resolve();
+  const manager: CredentialSession = new CredentialSession(new URL(service), fetch, (event) => {
+    if (event !== "update") return;
+    const before = current;
+    const next = current = secretOf(manager);
+    saving = saving.then(() => renew(next, before));
+    // Heard of by whoever waits for it.
+    saving.catch(() => {});
+  });
+  manager.session = current.session;
+  if (current.pds !== undefined) manager.pdsUrl = new URL(current.pds);
+  const agent = new Agent((url, init) => manager.fetchHandler(url, init));
+  return { agent, saved: () => saving };
+}
+
+export async function signOutWithPassword(
+  { service, secret }: Credentials,
+  fetch: typeof globalThis.fetch,
+): Promise<void> {
+  const { refreshJwt } = (secret as PasswordSecret).session;
+  const { server } = new Agent({ service, fetch }).com.atproto;
+  await server.deleteSession(undefined, { headers: { authorization: `Bearer ${refreshJwt}` } });
+}
+
+function secretOf({ session, pdsUrl }: CredentialSession): PasswordSecret {
+  return { session: session!, pds: pdsUrl?.origin };
+}
+
+/** What a token says that it is good for. */
+function scopeOf(token: string): string {
+  try {
+    const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");
+    return String(JSON.parse(atob(payload)).scope);
+  } catch {
+    return "";
+  }
+}

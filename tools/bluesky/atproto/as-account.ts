@@ -1,0 +1,102 @@
+/**
+ * Doing something as an account that is signed in. Tokens are refreshed where
+ * they have to be, and stored; a sign-in that is refused for good is marked so,
+ * unless another process has a newer one.
+ */
+import type { Agent } from "@atproto/api";
+import type { Accounts, Credentials } from "../accounts.ts";
+import { carefulFetch, Trouble } from "../careful-fetch.ts";
+import { CALLBACK } from "../oauth-metadata.ts";
+import type { Account } from "../schemas.ts";
+import type { BlueskySetup } from "../setup.ts";
+import { type Doing, explained, SignInGone } from "../trouble.ts";
+import { type Opened, openWithPassword, signOutWithPassword } from "./app-password.ts";
+import { isGone, oauthClient, type OAuthOptions, openWithOAuth } from "./oauth.ts";
+
+export interface AsAccount {
+  readonly setup: BlueskySetup;
+  readonly accounts: Accounts;
+  readonly account: Account;
+}
+
+export async function asAccount<T>(
+  who: AsAccount,
+  doing: Pick<Doing, "what" | "wanted">,
+  call: (agent: Agent) => Promise<T>,
+): Promise<T> {
+  const { accounts, account: { did, handle, service }, setup } = who;
+  for (let again = true;; again = false) {
+    const credentials = await accounts.credentials(did);
+    if (!credentials) throw new SignInGone(handle);
+    let trouble: Trouble | undefined;
+    const fetch = noting(carefulFetch(setup), (noted) => trouble = noted);
+    try {
+      const { agent, saved } = await open(who, credentials, fetch);
+      const result = await call(agent);
+      // The old tokens may be good for nothing by now.
+      await saved();
+      return result;
+    } catch (error) {
+      // What looks like a refusal may be a refresh that never arrived.
+      const context = { ...doing, service, handle, now: setup.now() };
+      const problem = explained(trouble ?? error, context, isGone);
+      if (!(problem instanceof SignInGone)) throw problem;
+      if (again && await changed(accounts, did, credentials)) continue;
+      await accounts.expire(did);
+      throw problem;
+    }
+  }
+}
+
+/** Tells the service that a sign-in is not to be used any more. */
+export async function signOut({ accounts, account: { did }, setup }: AsAccount): Promise<void> {
+  const credentials = await accounts.credentials(did);
+  if (!credentials) return;
+  const fetch = carefulFetch(setup);
+  if (credentials.method === "app-password") return await signOutWithPassword(credentials, fetch);
+  await oauthClient(oauthOptions(credentials, { accounts, setup, fetch })).revoke(did);
+}
+
+async function open(
+  { accounts, account: { did }, setup }: AsAccount,
+  credentials: Credentials,
+  fetch: typeof globalThis.fetch,
+): Promise<Opened> {
+  if (credentials.method === "oauth") {
+    const options = oauthOptions(credentials, { accounts, setup, fetch });
+    return { agent: await openWithOAuth(options, did), saved: async () => {} };
+  }
+  return openWithPassword(
+    credentials,
+    fetch,
+    (secret, before) => accounts.renew(did, secret, before),
+  );
+}
+
+function oauthOptions(
+  { clientId, service }: Credentials,
+  given: Pick<OAuthOptions, "accounts" | "setup" | "fetch">,
+): OAuthOptions {
+  // Where it is redirected to matters only while somebody signs in.
+  return { ...given, clientId: clientId!, service, redirectUri: `http://127.0.0.1${CALLBACK}` };
+}
+
+/** Remembers what went wrong on the way, which libraries may not pass on. */
+function noting(
+  fetch: typeof globalThis.fetch,
+  note: (trouble: Trouble) => void,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    try {
+      return await fetch(input, init);
+    } catch (error) {
+      if (error instanceof Trouble) note(error);
+      throw error;
+    }
+  };
+}
+
+async function changed(accounts: Accounts, did: string, before: Credentials): Promise<boolean> {
+  const now = await accounts.credentials(did);
+  return now !== undefined && JSON.stringify(now.secret) !== JSON.stringify(before.secret);
+}

@@ -1,0 +1,4 @@
+/** Everything that needs the AT Protocol libraries: loaded when it is first used. */
+export { signInWithPassword } from "./app-password.ts";
+export { asAccount, signOut } from "./as-account.ts";
+export { handleOf, isGone, oauthClient, type States } from "./oauth.ts";

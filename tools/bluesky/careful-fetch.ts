@@ -1,0 +1,87 @@
+/**
+ * `fetch` for services that may be anything: with a deadline, whole or not at
+ * all, of bounded size, and data rather than a web page. What goes wrong is a
+ * `Trouble`, which the libraries in between pass on as a cause.
+ */
+import type { BlueskySetup } from "./setup.ts";
+
+export type TroubleKind = "offline" | "slow" | "no_data" | "cut_off" | "too_much";
+
+export class Trouble extends Error {
+  override readonly name = "Trouble";
+  constructor(readonly kind: TroubleKind, readonly host: string, options?: ErrorOptions) {
+    super(`${host}: ${kind}`, options);
+  }
+}
+
+/** Bytes; a page of a hundred posts has a tenth of it. */
+const MOST = 8 * 1024 * 1024;
+
+export function carefulFetch(
+  { fetch, deadline }: Pick<BlueskySetup, "fetch" | "deadline">,
+): typeof globalThis.fetch {
+  return async (input, init) => {
+    const asked = new Request(input, init);
+    const { host } = new URL(asked.url);
+    const late = deadline();
+    const signal = AbortSignal.any([asked.signal, late]);
+    const fail = (kind: TroubleKind, cause: unknown) => {
+      // Whoever gave up is told so; that is no trouble of the service's.
+      asked.signal.throwIfAborted();
+      return new Trouble(late.aborted ? "slow" : kind, host, { cause });
+    };
+    let response: Response;
+    try {
+      response = await fetch(new Request(asked, { signal }));
+    } catch (error) {
+      throw fail("offline", error);
+    }
+    let body: Uint8Array<ArrayBuffer> | undefined;
+    try {
+      body = await whole(response);
+    } catch (error) {
+      throw fail("cut_off", error);
+    }
+    if (!body) throw new Trouble("too_much", host);
+    if (body.length > 0 && !isJson(response, body)) throw new Trouble("no_data", host);
+    const { status, statusText, headers } = response;
+    const empty = status === 204 || status === 205 || status === 304;
+    return new Response(empty ? null : body, { status, statusText, headers: plain(headers) });
+  };
+}
+
+/** The body has been unpacked and counted already. */
+function plain(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  copy.delete("content-encoding");
+  copy.delete("content-length");
+  return copy;
+}
+
+async function whole(response: Response): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length;
+    // Leaving the loop cancels the rest.
+    if (size > MOST) return undefined;
+    chunks.push(chunk);
+  }
+  const body = new Uint8Array(size);
+  let at = 0;
+  for (const chunk of chunks) {
+    body.set(chunk, at);
+    at += chunk.length;
+  }
+  return body;
+}
+
+function isJson(response: Response, body: Uint8Array): boolean {
+  if (!/\bjson\b/i.test(response.headers.get("content-type") ?? "")) return false;
+  try {
+    JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,51 @@
+/** Where one caller is served: whose accounts these are, and where. */
+import { type Operation, until } from "effection";
+import { type McpToolContext, type ServerSite, ToolError } from "parley-mcp";
+import { Accounts } from "./accounts.ts";
+import { CALLBACK, clientIdFor, clientMetadata, METADATA } from "./oauth-metadata.ts";
+import type { Account, AccountsResult } from "./schemas.ts";
+import type { BlueskySetup } from "./setup.ts";
+
+export interface Desk {
+  readonly setup: BlueskySetup;
+  readonly accounts: Accounts;
+  readonly principal: string;
+  readonly site: ServerSite;
+}
+
+/** Servers that tell others who we are. */
+const published = new WeakSet<ServerSite>();
+
+export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<Desk> {
+  const { principal, server: site } = ctx;
+  if (principal === "" && !site.local) {
+    throw new ToolError(
+      "Cannot use Bluesky here: others reach this server too, and it cannot tell its callers apart; use it on your own machine (stdio or loopback), or ask whoever runs it to name callers with principal(request)",
+    );
+  }
+  const clientId = clientIdFor(site);
+  if (!site.local && clientId !== undefined && !published.has(site)) {
+    published.add(site);
+    const document = clientMetadata(clientId, `${site.url}${CALLBACK}`);
+    yield* ctx.usePage({
+      path: METADATA,
+      open: true,
+      stays: Infinity,
+      *respond() {
+        const headers = { "content-type": "application/json" };
+        return new Response(JSON.stringify(document), { headers });
+      },
+    });
+  }
+  const accounts = new Accounts(yield* until(setup.vault()), principal);
+  return { setup, accounts, principal, site };
+}
+
+/** Everybody who is signed in, as the tool `login` tells it. */
+export function* listing(
+  { accounts }: Desk,
+  more: Omit<AccountsResult, "accounts" | "default"> = {},
+): Operation<AccountsResult> {
+  const all: Account[] = yield* until(accounts.list());
+  return { accounts: all, default: all.find((one) => one.default)?.did ?? null, ...more };
+}

@@ -1,0 +1,47 @@
+/** `login`: signs in, and keeps the accounts that are. What it does is loaded when it is used. */
+import { until } from "effection";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { questions } from "./questions.ts";
+import { accountsResult, methods } from "./schemas.ts";
+import type { BlueskySetup } from "./setup.ts";
+import { ABOUT_PASSWORDS } from "./words.ts";
+
+const parameters = z.object({
+  command: z.enum(["login", "list", "default", "delete"]).default("login").describe(
+    "login: sign an account in; list: show who is signed in; default: use this account where none is named; delete: sign an account out and forget it",
+  ),
+  handle: z.string().optional().describe(
+    "Handle (name.bsky.social) or DID; needed for default and delete, helpful for login",
+  ),
+  password: z.string().optional().describe(
+    `An app password, where nothing better is possible; leave it out, and the person is asked in a safe way. ${ABOUT_PASSWORDS}`,
+  ),
+  service: z.string().optional().describe(
+    "Where the account lives; https://bsky.social unless told",
+  ),
+  port: z.int().min(1).max(65_535).optional().describe(
+    "A port of this machine for the browser to come back to; any that is free unless told",
+  ),
+  method: z.enum(methods).optional().describe(
+    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form or handed over. The best one possible unless told",
+  ),
+});
+export type LoginParameters = z.infer<typeof parameters>;
+
+export function loginTool(setup: BlueskySetup) {
+  return createMcpTool("login")
+    .title("Bluesky: sign in")
+    .description(
+      "Signs in to Bluesky, and lists, chooses or deletes the accounts that are signed in. " +
+        "Call it without anything to let the person sign in the safest way.",
+    )
+    .annotations({ readOnlyHint: false, destructiveHint: true, openWorldHint: true })
+    .parameters(parameters)
+    .output(accountsResult)
+    .elicits(questions)
+    .execute(function* (params, ctx) {
+      const { runLogin } = yield* until(import("./run-login.ts"));
+      return yield* runLogin(setup, params, ctx);
+    });
+}

@@ -1,0 +1,70 @@
+/** Handles, DIDs and services, as people write them. */
+import { ToolError } from "parley-mcp";
+
+const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
+const HANDLE = new RegExp(`^(?:${LABEL}\\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$`);
+const DID = /^did:[a-z]+:[a-zA-Z0-9._:%-]{1,2000}[a-zA-Z0-9._-]$/;
+const PROFILE = /^https?:\/\/(?:www\.)?bsky\.app\/profile\/([^/?#]+)/i;
+
+/** The handle or DID that is meant, however it is written: with @, in capitals, as a link. */
+export function toActor(text: string): string {
+  const bare = text.replace(/[\p{Cf}\p{Cc}\s]+/gu, "");
+  const name = (PROFILE.exec(bare)?.[1] ?? bare).replace(/^@/, "");
+  if (name.startsWith("did:")) {
+    if (DID.test(name)) return name;
+    throw new ToolError(
+      `Cannot use ${
+        shown(text)
+      } as an account: it is no DID; they look like did:plc:ewvi7nxzyoun6zhxrhs64oiz`,
+    );
+  }
+  const handle = name.toLowerCase();
+  if (HANDLE.test(handle) && handle.length <= 253) return handle;
+  throw new ToolError(`Cannot use ${shown(text)} as an account: ${whyNot(handle)}`);
+}
+
+function whyNot(handle: string): string {
+  if (handle === "") return "it is empty; give a handle such as name.bsky.social";
+  if (handle.includes("@")) {
+    return "it looks like an e-mail address; give the handle, such as name.bsky.social";
+  }
+  if (/^[a-z0-9-]+$/.test(handle)) {
+    return `it is no full handle; did you mean ${handle}.bsky.social?`;
+  }
+  return "it is no handle; they look like name.bsky.social, with letters, digits, dots and dashes";
+}
+
+/** The address of a service, which must not be one that only the server itself can reach. */
+export function toService(text: string, local: boolean): string {
+  const url = URL.parse(text.includes("://") ? text : `https://${text}`);
+  if (!url || url.username || url.password) {
+    throw new ToolError(
+      `Cannot use ${
+        shown(text)
+      } as a service: it is no address; give one such as https://bsky.social`,
+    );
+  }
+  const here = isHere(url);
+  if (here && local) return url.origin;
+  if (here || /^[\d.]+$|^\[|^[^.]+$/.test(url.hostname)) {
+    throw new ToolError(
+      `Cannot use ${
+        shown(text)
+      } as a service: it is no public address; give one such as https://bsky.social`,
+    );
+  }
+  if (url.protocol === "https:") return url.origin;
+  throw new ToolError(
+    `Cannot use ${shown(text)} as a service: it is not encrypted; use its https address`,
+  );
+}
+
+/** Whether that is this machine, the only one to which http is allowed. */
+export function isHere(url: URL): boolean {
+  return /^https?:$/.test(url.protocol) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
+}
+
+function shown(text: string): string {
+  const line = text.replace(/[\p{C}\s]+/gu, " ").trim();
+  return JSON.stringify(line.length > 80 ? `${line.slice(0, 80)}…` : line);
+}

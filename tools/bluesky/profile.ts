@@ -1,0 +1,23 @@
+/** `profile`: who somebody is. What it does is loaded when it is used. */
+import { until } from "effection";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { profile } from "./schemas.ts";
+import type { BlueskySetup } from "./setup.ts";
+
+export function profileTool(setup: BlueskySetup) {
+  return createMcpTool("profile")
+    .title("Bluesky: profile")
+    .description("Tells who somebody on Bluesky is: name, description, picture, counts and dates.")
+    .annotations({ readOnlyHint: true, openWorldHint: true })
+    .parameters(z.object({
+      account: z.string().optional().describe(
+        "Handle (name.bsky.social) or DID of whoever it is; the default account unless told",
+      ),
+    }))
+    .output(profile)
+    .execute(function* (params, ctx) {
+      const { runProfile } = yield* until(import("./run-profile.ts"));
+      return yield* runProfile(setup, params, ctx);
+    });
+}

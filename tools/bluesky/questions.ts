@@ -1,0 +1,24 @@
+/** What `login` may ask. */
+import type { McpToolContextWithElicits } from "parley-mcp";
+import { z } from "zod";
+
+/** The ways to sign in that a person can choose from. */
+export const ways = {
+  oauth: z.literal("oauth").meta({ title: "OAuth, in your browser (recommended)" }),
+  page: z.literal("page").meta({ title: "An app password, typed into a page" }),
+  form: z.literal("app-password").meta({ title: "An app password, typed in here" }),
+};
+const handle = z.string().min(1).meta({ title: "Handle", description: "Such as name.bsky.social" });
+const password = z.string().min(1).meta({
+  title: "App password",
+  description: "Never the main password of the account",
+});
+
+export const questions = {
+  way: { response: z.object({ way: z.union([ways.oauth, ways.page, ways.form]) }) },
+  handle: { response: z.object({ handle }) },
+  password: { response: z.object({ password }), sensitive: ["password"] },
+  credentials: { response: z.object({ handle, password }), sensitive: ["password"] },
+};
+/** What the tool can do. */
+export type Context = McpToolContextWithElicits<typeof questions>;

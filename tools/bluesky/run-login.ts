@@ -1,0 +1,66 @@
+/** What `login` does. */
+import { type Operation, until } from "effection";
+import { type FullToolResult, ToolError } from "parley-mcp";
+import { type Desk, listing, openDesk } from "./desk.ts";
+import type { LoginParameters } from "./login.ts";
+import { accountsMarkdown } from "./login-markdown.ts";
+import { toActor } from "./names.ts";
+import type { Context } from "./questions.ts";
+import type { AccountsResult } from "./schemas.ts";
+import type { BlueskySetup } from "./setup.ts";
+import { signIn } from "./ways-in.ts";
+
+export function* runLogin(
+  setup: BlueskySetup,
+  params: LoginParameters,
+  ctx: Context,
+): Operation<FullToolResult<AccountsResult> & { structuredContent: AccountsResult }> {
+  const desk = yield* openDesk(setup, ctx);
+  const { told, result } = params.command === "login"
+    ? yield* signIn(params, ctx, desk)
+    : yield* manage(params, desk);
+  return {
+    content: [{ type: "text", text: accountsMarkdown(told, result) }],
+    structuredContent: result,
+  };
+}
+
+function* manage(
+  { command, handle }: LoginParameters,
+  desk: Desk,
+): Operation<{ told: string; result: AccountsResult }> {
+  if (command === "list") return { told: "", result: yield* listing(desk) };
+  if (handle === undefined) {
+    throw new ToolError(
+      `Cannot ${command} an account: no handle is given; say whose with "handle"`,
+    );
+  }
+  const { accounts } = desk;
+  const account = yield* until(accounts.get(toActor(handle)));
+  if (command === "default") {
+    yield* until(accounts.choose(account.did));
+    const told = `@${account.handle} is used from now on, where no account is named.`;
+    return { told, result: yield* listing(desk) };
+  }
+  const warning = yield* revoke(desk, account);
+  yield* until(accounts.remove(account.did));
+  const told = `@${account.handle} is signed out, and nothing of it is stored any more.`;
+  return { told, result: yield* listing(desk, warning ? { warning } : {}) };
+}
+
+/** Tells the service. If it does not hear, the account is forgotten here all the same. */
+function* revoke(
+  { setup, accounts }: Desk,
+  account: AccountsResult["accounts"][number],
+): Operation<string | undefined> {
+  if (!account.signedIn) return undefined;
+  const { signOut } = yield* until(import("./atproto/mod.ts"));
+  try {
+    yield* until(signOut({ setup, accounts, account }));
+    return undefined;
+  } catch {
+    return `${
+      new URL(account.service).host
+    } could not be told that @${account.handle} has signed out; to be safe, take the sign-in back in the settings of the account.`;
+  }
+}

@@ -1,0 +1,106 @@
+/** What the tools take and give, as data. */
+import { z } from "zod";
+
+export const methods = ["oauth", "page", "app-password"] as const;
+/** How an account was signed in; a page leads to an app password. */
+export const method = z.enum(["oauth", "app-password"]);
+export type Method = z.infer<typeof method>;
+
+export const account = z.object({
+  did: z.string().describe("The account's permanent name"),
+  handle: z.string(),
+  service: z.string().describe("Where the account was signed in"),
+  method,
+  default: z.boolean().describe("Used where no account is named"),
+  signedIn: z.boolean().describe("False if the sign-in was revoked or has expired"),
+  mainPassword: z.boolean().describe("True if it was signed in with its main password"),
+});
+export type Account = z.infer<typeof account>;
+
+export const accountsResult = z.object({
+  accounts: z.array(account),
+  default: z.string().nullable().describe("The DID of the default account"),
+  signedIn: z.string().optional().describe("The DID of the account that was just signed in"),
+  warning: z.string().optional(),
+  link: z.string().optional().describe("Still to be opened in a browser, to sign in"),
+});
+export type AccountsResult = z.infer<typeof accountsResult>;
+
+const author = z.object({
+  did: z.string(),
+  handle: z.string(),
+  displayName: z.string().optional(),
+  avatar: z.string().optional(),
+  url: z.string(),
+});
+export type Author = z.infer<typeof author>;
+
+export const profile = author.extend({
+  description: z.string().optional(),
+  banner: z.string().optional(),
+  followers: z.int(),
+  follows: z.int(),
+  posts: z.int(),
+  createdAt: z.string().optional(),
+  indexedAt: z.string().optional(),
+});
+export type Profile = z.infer<typeof profile>;
+
+const facet = z.object({
+  type: z.enum(["mention", "link", "tag", "other"]),
+  text: z.string().describe("The part of the text that it marks"),
+  byteStart: z.int(),
+  byteEnd: z.int(),
+  did: z.string().optional(),
+  url: z.string().optional(),
+  tag: z.string().optional(),
+});
+export type Facet = z.infer<typeof facet>;
+
+const embed = z.object({
+  type: z.enum(["image", "link", "quote", "video", "other"]),
+  url: z.string().optional(),
+  thumbnail: z.string().optional(),
+  alt: z.string().optional(),
+  title: z.string().optional(),
+  description: z.string().optional(),
+  uri: z.string().optional().describe("Of a quoted post"),
+  author: author.optional(),
+  text: z.string().optional(),
+  unavailable: z.string().optional().describe("Why a quoted post is not shown"),
+});
+export type Embed = z.infer<typeof embed>;
+
+export const post = z.object({
+  uri: z.string(),
+  cid: z.string(),
+  url: z.string(),
+  author,
+  text: z.string(),
+  languages: z.array(z.string()),
+  facets: z.array(facet),
+  embeds: z.array(embed),
+  reply: z.object({
+    parent: z.string(),
+    parentUrl: z.string(),
+    root: z.string(),
+  }).optional(),
+  counts: z.object({
+    replies: z.int(),
+    reposts: z.int(),
+    likes: z.int(),
+    quotes: z.int(),
+  }),
+  createdAt: z.string().optional(),
+  indexedAt: z.string(),
+});
+export type Post = z.infer<typeof post>;
+
+export const searchResult = z.object({
+  account: z.string().describe("The handle that searched"),
+  query: z.string(),
+  posts: z.array(post),
+  total: z.int().optional().describe("How many there are in all, as far as the service tells"),
+  cursor: z.string().optional().describe("Pass it to get the next page"),
+});
+export type SearchResult = z.infer<typeof searchResult>;

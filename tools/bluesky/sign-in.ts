@@ -1,0 +1,44 @@
+/** Signing somebody in, whichever way the password or the consent came. */
+import { type Operation, until } from "effection";
+import { carefulFetch } from "./careful-fetch.ts";
+import type { Desk } from "./desk.ts";
+import type { Account } from "./schemas.ts";
+import { type Doing, explained } from "./trouble.ts";
+
+export type NewAccount = Omit<Account, "default">;
+
+/** A service and who wants to sign in there. */
+export interface Person {
+  readonly handle: string;
+  readonly password: string;
+  readonly service: string;
+}
+
+export function* signInWithAppPassword(desk: Desk, person: Person): Operation<NewAccount> {
+  const { setup, accounts } = desk;
+  const { handle, service } = person;
+  const { signInWithPassword } = yield* until(import("./atproto/mod.ts"));
+  const { did, secret, mainPassword, ...known } = yield* trying(
+    desk,
+    { what: `sign in as "${handle}"`, service, secret: person.password },
+    () => signInWithPassword(person, carefulFetch(setup)),
+  );
+  const method = "app-password";
+  const account = { did, ...known, service, method, signedIn: true, mainPassword } as const;
+  yield* until(accounts.keep(did, { method, service, secret }));
+  yield* until(accounts.add(account));
+  return account;
+}
+
+/** Asks a service, and says in words what went wrong. */
+export function* trying<T>(
+  { setup }: Desk,
+  doing: Omit<Doing, "now">,
+  ask: () => Promise<T>,
+): Operation<T> {
+  try {
+    return yield* until(ask());
+  } catch (error) {
+    throw explained(error, { ...doing, now: setup.now() });
+  }
+}

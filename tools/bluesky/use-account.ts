@@ -1,0 +1,40 @@
+/** Acting as an account that is signed in. */
+import { type Operation, until, useAbortSignal } from "effection";
+import type { Agent } from "@atproto/api";
+import type { McpToolContext } from "parley-mcp";
+import { checkSignedIn } from "./accounts.ts";
+import { openDesk } from "./desk.ts";
+import type { Account } from "./schemas.ts";
+import type { BlueskySetup } from "./setup.ts";
+
+export interface AccountInUse {
+  readonly account: Account;
+  /** Asks the service. When the tool is halted, so is the question, but not a refresh of tokens. */
+  ask<T>(
+    doing: { what: string; wanted?: string },
+    call: (agent: Agent, signal: AbortSignal) => Promise<T>,
+  ): Operation<T>;
+}
+
+/**
+ * The account that is named, or the default one. Where anyone may be named, the
+ * default one asks for them.
+ */
+export function* useAccount(
+  setup: BlueskySetup,
+  ctx: McpToolContext,
+  named: string | undefined,
+  may: "own" | "anyone",
+): Operation<AccountInUse> {
+  const { accounts } = yield* openDesk(setup, ctx);
+  const own = may === "anyone" ? yield* until(accounts.find(named)) : undefined;
+  const account = own ?? (yield* until(accounts.get(may === "own" ? named : undefined)));
+  checkSignedIn(account);
+  const signal = yield* useAbortSignal();
+  const { asAccount } = yield* until(import("./atproto/mod.ts"));
+  return {
+    account,
+    ask: (doing, call) =>
+      until(asAccount({ setup, accounts, account }, doing, (agent) => call(agent, signal))),
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Remembers, in a file, that there are documents in the keyring, and which. Without it, a
+ * keyring that was emptied or begun anew could not be told from one that was never used.
+ * Names only; it changes under the lock.
+ */
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { asVaultError, readPrivateFile, writePrivateFile } from "./private-files.ts";
+
+const HEADING = "In the keyring of this computer are:";
+
+export class Held {
+  readonly #path: string;
+
+  constructor(folder: string) {
+    this.#path = join(folder, "keyring.place");
+  }
+
+  /** Whether there is anything in the keyring at all. */
+  async any(): Promise<boolean> {
+    return (await this.#names()).length > 0;
+  }
+
+  async has(name: string): Promise<boolean> {
+    return (await this.#names()).includes(name);
+  }
+
+  async add(name: string): Promise<void> {
+    const names = await this.#names();
+    if (!names.includes(name)) await this.#write([...names, name]);
+  }
+
+  async remove(name: string): Promise<void> {
+    const names = await this.#names();
+    if (names.includes(name)) await this.#write(names.filter((other) => other !== name));
+  }
+
+  async #names(): Promise<string[]> {
+    const text = await readPrivateFile(this.#path) ?? "";
+    return text.split("\n").filter((line) => line !== "" && line !== HEADING);
+  }
+
+  async #write(names: readonly string[]): Promise<void> {
+    if (names.length > 0) {
+      return await writePrivateFile(this.#path, `${[HEADING, ...names].join("\n")}\n`);
+    }
+    await rm(this.#path, { force: true }).catch((error) => {
+      throw asVaultError(error, "delete", this.#path);
+    });
+  }
+}

@@ -1,0 +1,192 @@
+/**
+ * Credentials in the operating system's keyring. A document that is too long for one entry
+ * is cut into parts; the entry under its name, its head, tells which parts count.
+ *
+ *  1. A document changes by the writing of its head, and by nothing else: whoever crashes
+ *     before has changed nothing, and whoever crashes after has changed all.
+ *  2. Parts are written to the side ("a" or "b") to which the present head does not point,
+ *     so what a crash leaves is overwritten by later changes.
+ *  3. A head states the digest of its document: a reader whom a writer overtakes notices,
+ *     and reads again.
+ */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { VaultError } from "./errors.ts";
+import { Held } from "./held.ts";
+import type { Keyring } from "./keyring.ts";
+import { type LockOptions, withLock } from "./lock.ts";
+import { securePrivateFolder } from "./private-files.ts";
+import { type Change, checkName, type Vault } from "./types.ts";
+
+const VERSION = 1;
+const TRIES = 10;
+
+interface Head {
+  readonly version: number;
+  readonly digest: string;
+  /** The document itself, where it fits. */
+  readonly data?: string;
+  readonly side?: "a" | "b";
+  readonly parts?: number;
+}
+
+export interface KeyringVaultOptions extends LockOptions {
+  readonly keyring: Keyring;
+  /** For the lock, and for what tells which documents are in the keyring. */
+  readonly folder: string;
+  /** Before the names of its entries, to tell them from those of other vaults. */
+  readonly prefix?: string;
+}
+
+export class KeyringVault implements Vault {
+  readonly where = "the keyring";
+  readonly #options: KeyringVaultOptions;
+  readonly #keyring: Keyring;
+  readonly #held: Held;
+
+  constructor(options: KeyringVaultOptions) {
+    this.#options = options;
+    this.#keyring = options.keyring;
+    this.#held = new Held(options.folder);
+  }
+
+  /** Says once that a document is gone which was there; after that, there is none. */
+  async read(name: string): Promise<string | undefined> {
+    const text = await this.#find(name);
+    if (text !== undefined || !(await this.#held.has(name))) return text;
+    return await this.#locked(async () => {
+      // Whoever was just storing it for the first time has done so by now.
+      const text = await this.#find(name);
+      if (text !== undefined || !(await this.#held.has(name))) return text;
+      await this.#held.remove(name);
+      throw gone();
+    });
+  }
+
+  async #find(name: string): Promise<string | undefined> {
+    const entry = this.#entry(name);
+    let seen: string | undefined;
+    for (let tries = 0; tries < TRIES; tries++) {
+      const stored = await this.#keyring.get(entry);
+      if (stored === undefined) return undefined;
+      const head = parseHead(stored);
+      const text = await this.#textOf(entry, head);
+      if (text !== undefined && digestOf(text) === head.digest) return text;
+      // Nobody has changed it meanwhile: so it is for good.
+      if (stored === seen) break;
+      seen = stored;
+    }
+    throw damaged();
+  }
+
+  async update<T>(name: string, change: Change<T>): Promise<T> {
+    const entry = this.#entry(name);
+    await securePrivateFolder(this.#options.folder);
+    return await this.#locked(async () => {
+      const before = await this.#find(name);
+      const { text, value } = change(before);
+      if (text === before) return value;
+      const stored = before === undefined ? undefined : await this.#keyring.get(entry);
+      const old = stored === undefined ? undefined : parseHead(stored);
+      if (text === undefined) {
+        await this.#held.remove(name);
+        await this.#keyring.delete(entry);
+      } else {
+        await this.#write(entry, text, old?.side === "a" ? "b" : "a");
+        if (before === undefined) await this.#held.add(name);
+      }
+      await this.#removeParts(entry, old);
+      return value;
+    });
+  }
+
+  #locked<T>(body: () => Promise<T>): Promise<T> {
+    return withLock(join(this.#options.folder, "vault.lock"), body, this.#options);
+  }
+
+  #entry(name: string): string {
+    checkName(name);
+    return `${this.#options.prefix ?? ""}${name}`;
+  }
+
+  async #textOf(entry: string, head: Head): Promise<string | undefined> {
+    if (head.data !== undefined) return Buffer.from(head.data, "base64").toString("utf8");
+    let data = "";
+    for (const part of partsOf(entry, head)) {
+      const piece = await this.#keyring.get(part);
+      if (piece === undefined) return undefined;
+      data += piece;
+    }
+    return Buffer.from(data, "base64").toString("utf8");
+  }
+
+  async #write(entry: string, text: string, side: "a" | "b"): Promise<void> {
+    const { limit } = this.#keyring;
+    // ASCII only, so that no cut goes through a letter.
+    const data = Buffer.from(text, "utf8").toString("base64");
+    const digest = digestOf(text);
+    const short = JSON.stringify({ version: VERSION, digest, data } satisfies Head);
+    if (short.length <= limit) return await this.#keyring.set(entry, short);
+    const parts = Math.ceil(data.length / limit);
+    const head: Head = { version: VERSION, digest, side, parts };
+    for (const [index, part] of partsOf(entry, head).entries()) {
+      await this.#keyring.set(part, data.slice(index * limit, (index + 1) * limit));
+    }
+    await this.#keyring.set(entry, JSON.stringify(head));
+  }
+
+  /** It has changed already: what cannot be removed now harms nobody. */
+  async #removeParts(entry: string, head: Head | undefined): Promise<void> {
+    for (const part of head ? partsOf(entry, head) : []) {
+      await this.#keyring.delete(part).catch(() => {});
+    }
+  }
+}
+
+function partsOf(entry: string, { side, parts = 0 }: Head): string[] {
+  return Array.from({ length: parts }, (_, index) => `${entry} ${side}${index + 1}`);
+}
+
+function parseHead(text: string): Head {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw damaged();
+  }
+  if (typeof value !== "object" || value === null) throw damaged();
+  const { version, digest, data, side, parts } = value as { readonly [key in keyof Head]: unknown };
+  if (typeof version === "number" && version > VERSION) throw newer();
+  if (version !== VERSION || typeof digest !== "string") throw damaged();
+  if (typeof data === "string") return { version, digest, data };
+  const counts = typeof parts === "number" && Number.isInteger(parts) && parts > 0 &&
+    parts < 10_000;
+  if ((side !== "a" && side !== "b") || !counts) throw damaged();
+  return { version, digest, side, parts };
+}
+
+function digestOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64");
+}
+
+function damaged(): VaultError {
+  return new VaultError(
+    "damaged",
+    'Cannot read your accounts from the keyring: what is there under "Parley Bluesky" is damaged; delete those entries in the keyring\'s own program and log in again (they were left as they are)',
+  );
+}
+
+function gone(): VaultError {
+  return new VaultError(
+    "damaged",
+    "Cannot find your accounts in the keyring: it was emptied, or it was damaged and begun anew; put the keyring back from a backup, or log in again",
+  );
+}
+
+function newer(): VaultError {
+  return new VaultError(
+    "newer",
+    "Cannot read your accounts from the keyring: a newer version of Parley stored them; update Parley, they were left as they are",
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * One process at a time, by a lock of the operating system on a file: whoever crashes has
+ * let go of it, and no lock is ever left over that somebody would have to guess about.
+ *
+ * SQLite has such locks on every system and in every runtime. The file stays empty:
+ * nothing is ever stored in it.
+ */
+import { VaultError } from "./errors.ts";
+import { asVaultError, writePrivateFileOnce } from "./private-files.ts";
+
+/** Milliseconds. A person may have to unlock the keyring meanwhile. */
+const PATIENCE = 60_000;
+const PAUSE = 15;
+
+export interface LockOptions {
+  /** Milliseconds to wait for others. */
+  readonly patience?: number;
+}
+
+/** Those of this process queue up here, in their order; they need not poll. */
+const queues = new Map<string, Promise<unknown>>();
+
+export async function withLock<T>(
+  path: string,
+  body: () => Promise<T>,
+  { patience = PATIENCE }: LockOptions = {},
+): Promise<T> {
+  const before = queues.get(path) ?? Promise.resolve();
+  const turn = before.then(async () => {
+    const release = await acquire(path, patience);
+    try {
+      return await body();
+    } finally {
+      release();
+    }
+  });
+  const settled = turn.then(() => {}, () => {});
+  queues.set(path, settled);
+  try {
+    return await turn;
+  } finally {
+    if (queues.get(path) === settled) queues.delete(path);
+  }
+}
+
+async function acquire(path: string, patience: number): Promise<() => void> {
+  // Only whoever writes needs it.
+  const { DatabaseSync } = await import("node:sqlite");
+  await writePrivateFileOnce(path);
+  const until = performance.now() + patience;
+  const file = new DatabaseSync(path);
+  for (;;) {
+    try {
+      // There is nothing to roll back to, so no journal need lie beside it.
+      file.exec("PRAGMA journal_mode = OFF; BEGIN IMMEDIATE");
+      return () => file.close();
+    } catch (error) {
+      const isBusy = error instanceof Error && /database is (?:locked|busy)/.test(error.message);
+      if (!isBusy || performance.now() > until) {
+        file.close();
+        throw isBusy ? busy(path) : useless(path, error);
+      }
+    }
+    await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  }
+}
+
+function busy(path: string): VaultError {
+  return new VaultError(
+    "busy",
+    `Cannot change your accounts: another Parley has been changing them for a long time ("${path}" is locked); close it, or wait for it, and try again`,
+  );
+}
+
+function useless(path: string, error: unknown): VaultError {
+  if (!(error instanceof Error) || !/not a database|malformed/.test(error.message)) {
+    return asVaultError(error, "lock", path);
+  }
+  return new VaultError(
+    "damaged",
+    `Cannot change your accounts: "${path}" was overwritten by another program; delete that file and try again, none of your accounts are in it`,
+    { cause: error },
+  );
+}

@@ -1,0 +1,84 @@
+/**
+ * Decides where the credentials are kept, once: in the operating system's keyring where
+ * there is one, otherwise in sealed files. Where they have gone before, they stay; a
+ * keyring that cannot be reached later is said so, and not taken for an empty one.
+ */
+import { createHash } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { VaultError } from "./errors.ts";
+import { FileVault } from "./file-vault.ts";
+import { Held } from "./held.ts";
+import { KeyringVault } from "./keyring-vault.ts";
+import { findKeyring } from "./keyring.ts";
+import { securePrivateFolder } from "./private-files.ts";
+import type { Vault } from "./types.ts";
+
+export { VaultError, type VaultProblem } from "./errors.ts";
+export type { Change, Vault } from "./types.ts";
+
+export interface VaultOptions {
+  /** Where the files go; the user's own folder for settings unless told. */
+  readonly folder?: string;
+  /** To seal files with; PARLEY_PASSPHRASE unless told. */
+  readonly passphrase?: string;
+  /** Whether to use the keyring; unless told, where there is one (and PARLEY_KEYRING is not "off"). */
+  readonly keyring?: boolean;
+}
+
+/** Throws a `VaultError` with a sentence for the person whose credentials they are. */
+export async function openVault(options: VaultOptions = {}): Promise<Vault> {
+  const folder = resolve(options.folder ?? defaultFolder());
+  const passphrase = options.passphrase ?? (process.env["PARLEY_PASSPHRASE"] || undefined);
+  const wanted = options.keyring ?? (process.env["PARLEY_KEYRING"] === "off" ? false : undefined);
+  const names = await namesIn(folder);
+  if (names.length > 0) await securePrivateFolder(folder);
+
+  const isInKeyring = await new Held(folder).any();
+  const isInFiles = names.some((name) => name.endsWith(".sealed"));
+  const files = () => new FileVault({ folder, passphrase });
+  if (wanted === false) return files();
+  if (wanted === undefined && !isInKeyring && (isInFiles || passphrase !== undefined)) {
+    return files();
+  }
+  const keyring = await findKeyring(isInKeyring);
+  if (!keyring && !wanted && !isInKeyring) return files();
+  if (!keyring) throw unreachable(isInKeyring);
+  return new KeyringVault({ keyring, folder, prefix: prefixFor(folder) });
+}
+
+function unreachable(hasAccounts: boolean): VaultError {
+  const why = hasAccounts ? "your accounts are in it, and it cannot be reached" : "there is none";
+  return new VaultError(
+    "unreachable",
+    `Cannot open the keyring of this computer: ${why} from here; start Parley from your desktop session, or set the environment variable PARLEY_KEYRING=off to keep accounts in a sealed file instead${
+      hasAccounts ? " (you will have to log in again)" : ""
+    }`,
+  );
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch {
+    // There is no such folder yet, or whoever reads from it will hear why.
+    return [];
+  }
+}
+
+function defaultFolder(): string {
+  const { platform, env } = process;
+  if (platform === "darwin") return join(homedir(), "Library/Application Support/parley/vault");
+  if (platform === "win32") {
+    return join(env["APPDATA"] || join(homedir(), "AppData/Roaming"), "parley/vault");
+  }
+  return join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "parley/vault");
+}
+
+/** All vaults of a person share one keyring, and each has a folder of its own. */
+function prefixFor(folder: string): string {
+  if (folder === defaultFolder()) return "";
+  return `${createHash("sha256").update(folder).digest("hex").slice(0, 12)} `;
+}

@@ -1,0 +1,97 @@
+/**
+ * What people are told about passwords, wherever one is asked for or missing: in
+ * forms, on the page, in errors, in the terminal and in the docs. Said once, here.
+ */
+
+/** Where app passwords are made. */
+export const APP_PASSWORDS = "https://bsky.app/settings/app-passwords";
+
+export const NEVER_MAIN =
+  "Never use the main password of your Bluesky account: it opens everything.";
+export const MAKE_ONE =
+  `Make an app password instead, at ${APP_PASSWORDS}: it works only for apps, and you can take it back at any time.`;
+export const OAUTH_IS_BETTER =
+  "Signing in with OAuth is the better way: you sign in at Bluesky itself, in your browser, and no password is handed over.";
+
+/** How a person gets OAuth through their assistant, at any time. */
+export const OAUTH_HOW =
+  'To start it, say "sign in to Bluesky with OAuth": your assistant then calls login with method "oauth".';
+
+/** All of it, for wherever a password is asked for or missing. */
+export const ABOUT_PASSWORDS = [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER, OAUTH_HOW].join(" ");
+
+/** The choice for those whose client knows forms only. */
+export const CHOOSE = `How do you want to sign in to Bluesky? ${OAUTH_IS_BETTER} ` +
+  `The other way is an app password. ${NEVER_MAIN}`;
+
+export function askPassword(handle: string | undefined): string {
+  const whose = handle === undefined
+    ? "your Bluesky handle and an app password"
+    : "an app password";
+  const whom = handle === undefined ? "" : ` for @${handle}`;
+  return `Enter ${whose}${whom}. ${ABOUT_PASSWORDS}`;
+}
+
+/** Before a browser opens. */
+export function goToPage(minutes: number, ways: { oauth: boolean; page: boolean }): string {
+  const there = ways.oauth && ways.page
+    ? `${OAUTH_IS_BETTER} If you would rather use an app password, you can type it into the page: it goes neither through this app nor to the model. ${NEVER_MAIN} ${MAKE_ONE}`
+    : ways.oauth
+    ? OAUTH_IS_BETTER
+    : `Type an app password into the page: it goes neither through this app nor to the model. ${ABOUT_PASSWORDS}`;
+  return `Sign in to Bluesky in your browser. ${there} The page is there for ${minutes} minutes.`;
+}
+
+/** After somebody said no, or closed the question. */
+export function notSignedIn(action: "decline" | "cancel"): string {
+  const what = action === "decline" ? "you declined" : "the question was closed";
+  return `Cannot sign in to Bluesky: ${what}, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
+}
+
+export function tooLate(minutes: number): string {
+  return `Cannot sign in to Bluesky: nobody finished it in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_HOW}`;
+}
+
+/** A link that has to be handed on, because the client cannot open pages. */
+export interface Links {
+  readonly oauth?: string;
+  readonly page?: string;
+  readonly minutes: number;
+}
+
+/** For a client that cannot ask at all. */
+export function cannotAsk(client: string, { oauth, page, minutes }: Links): string {
+  const ways = [
+    ...(oauth
+      ? [`Sign in with OAuth (recommended): open this link in your browser: ${oauth}`]
+      : []),
+    ...(page ? [`Or type an app password into a page of this server: ${page}`] : []),
+    'Or hand an app password over: call login with "handle" and "password". ' +
+    `${NEVER_MAIN} ${MAKE_ONE}`,
+  ];
+  const after = oauth || page
+    ? `\n\nThe links are good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`
+    : "";
+  return `Cannot ask you to sign in to Bluesky: ${client} cannot show questions from tools (MCP elicitation). ${OAUTH_IS_BETTER} These are the ways:\n\n${
+    ways.map((way) => `- ${way}`).join("\n")
+  }${after}`;
+}
+
+/** For a client that can ask, but not open the page that was chosen. */
+export function openYourself(link: string, way: "oauth" | "page", minutes: number): string {
+  const what = way === "oauth" ? OAUTH_IS_BETTER : `${NEVER_MAIN} ${MAKE_ONE}`;
+  return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link is good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;
+}
+
+/** For whoever used the main password all the same. */
+export function mainPasswordUsed(handle: string): string {
+  return `Warning: that was the main password of @${handle}. You are signed in, but whoever gets hold of this sign-in can do everything with the account. ${NEVER_MAIN} ${MAKE_ONE} Then sign in again with it, or with OAuth, and change your main password if it has been seen by others. ${OAUTH_IS_BETTER}`;
+}
+
+/** Back to the start, when a sign-in does not hold any more. */
+export function signInAgain(handle: string): string {
+  return `The sign-in of @${handle} is no longer valid: it has expired or was revoked. Sign in again: call login with handle "${handle}". ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
+}
+
+export const NOBODY_SIGNED_IN =
+  `Cannot use Bluesky: nobody is signed in. Call login first. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
