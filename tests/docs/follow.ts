@@ -53,7 +53,7 @@ process.exitCode = failures.length === 0 && followed > 0 ? 0 : 1;
 async function follow(page: string, lines: readonly string[], way: Way): Promise<void> {
   console.log(`\n== ${page}`);
   git(clone, "checkout", "--quiet", ".");
-  git(clone, "clean", "-fdxq", "-e", "dist", "-e", "node_modules");
+  git(clone, "clean", "-fdxq", "-e", "/dist", "-e", "/node_modules");
   const pages = listPages();
   unpackPages(clone, pages.slice(0, pages.indexOf(page) + 1));
   await attempt(() =>
