@@ -55,7 +55,11 @@ export function checkProxy(clone: string, env: Environment): Promise<string> {
     const call = ["call", "book_flight", '{"from":"BER","to":"LIS"}'];
     const url = ["--url", `http://127.0.0.1:${port}/mcp`];
     const asked = yield* runProgram([...call, ...url], { start, cwd: clone, env });
-    assert.match(asked.stderr, /Which flight would you like\?/, asked.stderr + proxy.stderr);
+    assert.match(
+      asked.stderr,
+      /The tool asks the model: Which flight/,
+      asked.stderr + proxy.stderr,
+    );
     return "calls through nginx.conf";
   });
 }
