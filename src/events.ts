@@ -249,6 +249,8 @@ export type EventBody =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "task_started" }
   | { readonly type: "elicit_complete"; readonly elicitationId: string }
+  /** It is being halted, and will not be run again; the end follows once it has cleaned up. */
+  | { readonly type: "cancelling"; readonly reason: string; readonly by: "caller" | "server" }
   | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
 
 /** A step, a phase or a sleep has begun; a `fact` at the same place will tell how it came out. */

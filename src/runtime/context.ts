@@ -4,7 +4,7 @@
  * It is a class with methods on its prototype rather than a record of closures,
  * because every parked call keeps one alive.
  */
-import { type Operation, race, resource } from "effection";
+import { all, type Operation, race, resource } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
 import { elicit, type ElicitForm, elicitUrl } from "../backchannel/elicit.ts";
 import { checkLimit } from "../backchannel/limit.ts";
@@ -26,7 +26,7 @@ import type {
 } from "../backchannel/sample-types.ts";
 import type { JsonObject, McpMessage } from "../content.ts";
 import { McpToolTimeoutError } from "../errors.ts";
-import type { ClientInfo, LogLevel, Root, TraceContext } from "../events.ts";
+import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { Page, PageOptions, ServerSite } from "../tool/surroundings.ts";
 import type {
@@ -38,6 +38,7 @@ import type {
 } from "../tool/types.ts";
 import { type Branch, rootBranch } from "./branch.ts";
 import type { RunHost } from "./run-host.ts";
+import { isLight, together } from "./together.ts";
 
 /** What `before` and `after` get: a context that cannot ask. */
 export class ServerContext implements McpToolServerContext {
@@ -134,6 +135,11 @@ export class ServerContext implements McpToolServerContext {
   }
 }
 
+interface Reserved<C> {
+  readonly ctx: C;
+  readonly late: Place | undefined;
+}
+
 /** What `execute` and `client` get. */
 export class ToolContext extends ServerContext
   implements McpToolContextWithElicits<ElicitsMap>, Asker {
@@ -226,18 +232,47 @@ export class ToolContext extends ServerContext
     return operation(() => this.#open(body, options));
   }
 
-  *#open<T>(body: (ctx: this) => Operation<T>, options: McpToolBranchOptions): Operation<T> {
-    const branch = this.#branch.open(options);
-    const ctx = new ToolContext(this.host, this.#tool, branch) as this;
+  branches(
+    bodies: readonly ((ctx: this) => Operation<unknown>)[],
+    options: McpToolBranchOptions = {},
+    // deno-lint-ignore no-explicit-any
+  ): Operation<any> {
+    return operation(() => this.#openAll(bodies, options));
+  }
+
+  *#openAll(
+    bodies: readonly ((ctx: this) => Operation<unknown>)[],
+    options: McpToolBranchOptions,
+  ): Operation<unknown[]> {
+    // All are opened before any is run, so that each has its place however they are run:
+    // a tool that was a task may be none when it is taken up again.
+    const parts = bodies.map((body) => this.#open(body, options, this.#reserve(options)));
+    if (yield* isLight) return yield* together(this.host, parts);
+    return yield* all(parts);
+  }
+
+  *#open<T>(
+    body: (ctx: this) => Operation<T>,
+    options: McpToolBranchOptions,
+    reserved?: Reserved<this>,
+  ): Operation<T> {
+    const { ctx, late } = reserved ?? this.#reserve(options);
     const { timeout } = options;
     if (timeout === undefined) return yield* body(ctx);
     const inTime = operation(function* () {
       return { value: yield* body(ctx) };
     });
-    const late = this.host.facts.sleep(this.#branch.place("sleep", "timeout"), timeout);
-    const outcome = yield* race([inTime, late]);
-    if (!outcome) throw new McpToolTimeoutError(`branch ${branch.path}`, timeout);
+    const outcome = yield* race([inTime, this.host.facts.sleep(late!, timeout)]);
+    if (!outcome) throw new McpToolTimeoutError(`branch ${ctx.#branch.path}`, timeout);
     return outcome.value;
+  }
+
+  /** A context for a branch, and a place for its timeout, if it has one. */
+  #reserve(options: McpToolBranchOptions): Reserved<this> {
+    const branch = this.#branch.open(options);
+    const ctx = new ToolContext(this.host, this.#tool, branch) as this;
+    const late = options.timeout === undefined ? undefined : this.#branch.place("sleep", "timeout");
+    return { ctx, late };
   }
 
   // Those below make the context the one that `elicit` and `sample` ask.

@@ -1,5 +1,5 @@
 /** What the runtime needs from the session that it runs a tool for. */
-import type { Operation } from "effection";
+import type { Operation, Scope } from "effection";
 import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import type {
@@ -69,6 +69,10 @@ export interface RunHost {
   notify(message: string, progress?: number, total?: number, branch?: string): void;
   /** Puts a question and waits; refuses while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
+  /** Where what needs a task of its own is run. */
+  readonly scope: Scope;
+  /** How many parts of the tool are at work besides the first, where none of them is a task. */
+  parallel: number;
   /** Does things once, and remembers how they came out. */
   readonly facts: Facts;
   /** When the call began, in milliseconds since the epoch. */

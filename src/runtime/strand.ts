@@ -59,6 +59,11 @@ const standIn: object = new Proxy({}, {
   has: needsTask,
 });
 
+/** Whether an effect was entered without a task. */
+export function isStandIn(routine: unknown): boolean {
+  return routine === standIn;
+}
+
 /** A strand whose kind knows by itself what to run, and whom to tell of the end. */
 export abstract class StrandBase<T> {
   readonly #home: Scope;
@@ -75,7 +80,7 @@ export abstract class StrandBase<T> {
   #haltingTask = false;
   /** True once the task has touched the generator. */
   #taken = false;
-  /** What a `finally` block threw while the task was being halted. */
+  /** What was thrown on the way out of a halt, other than by the generator itself. */
   #spoilt: { readonly error: unknown } | undefined;
 
   constructor(home: Scope) {
@@ -87,6 +92,9 @@ export abstract class StrandBase<T> {
 
   /** How it ended. */
   protected abstract ended(outcome: StrandOutcome<T>): void;
+
+  /** It goes on as a task from here. */
+  protected promoted(): void {}
 
   /** To be called once, before it is started. It may end here already. */
   protected prepare(): void {
@@ -202,6 +210,7 @@ export abstract class StrandBase<T> {
     const done = (left: Result) => {
       if (exited) return;
       exited = true;
+      if (!left.ok && this.#phase === Phase.halting) this.#spoilt ??= left;
       this.#resume(left.ok ? result : left);
     };
     try {
@@ -220,6 +229,7 @@ export abstract class StrandBase<T> {
   #promote(effect: Effect): undefined {
     this.#turn++;
     this.#promoted = true;
+    this.promoted();
     const rest = { [Symbol.iterator]: () => this.#rest(effect) } as unknown as Operation<unknown>;
     const settle = (step: Step, value: unknown) => {
       // A task that is being halted still has its own end before it; see #haltTask.
@@ -291,7 +301,8 @@ export abstract class StrandBase<T> {
     this.#stepping = false;
     this.#steps = undefined;
     this.#exit = undefined;
-    if (halted) this.ended(step === Step.throw ? { type: "halted", error: value } : HALTED);
+    const spoilt = step === Step.throw ? { error: value } : this.#spoilt;
+    if (halted) this.ended(spoilt ? { type: "halted", error: spoilt.error } : HALTED);
     else if (step === Step.throw) this.ended({ type: "threw", error: value });
     else this.ended({ type: "returned", value: value as T });
   }

@@ -24,8 +24,10 @@ export function unpackRecord(packed: Uint8Array): unknown {
   return JSON.parse(nodeZlib().inflateRawSync(packed.subarray(1), options).toString("utf8"));
 }
 
-/** Whether a log has come as far as a record, by the same way. */
+/** Whether a log has come as far as a record, by the same way, as far as it still tells. */
 export function hasComeAsFar(log: EventLog, { events }: CarriedRecord): boolean {
-  if (log.firstLSN !== 1 || log.lastLSN < events.length) return false;
-  return JSON.stringify(log.after(0).slice(0, events.length)) === JSON.stringify(events);
+  if (log.lastLSN < events.length) return false;
+  const gone = log.firstLSN - 1;
+  const told = log.after(gone).slice(0, Math.max(0, events.length - gone));
+  return JSON.stringify(told) === JSON.stringify(events.slice(gone));
 }

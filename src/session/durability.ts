@@ -57,11 +57,15 @@ export interface DurabilityHome {
   /** A session in memory. */
   find(id: string): LiveToolSession | undefined;
   hasRoom(): boolean;
+  /** Throws if nothing is taken up any more or, where a caller is told, if it has no room left. */
+  admit(principal?: string): void;
   /** Takes a session up although nobody asks for it. */
   wake(id: string): Promise<void>;
   /** Nothing may be under way here any more. */
   settled(): void;
   report(fault: Fault): void;
+  /** Lets a session go that has ended. */
+  dismiss(session: LiveToolSession): void;
   /** Takes in a session that has its record, and starts it, unless something is against it. */
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
   /** How long a session that is left alone is kept. */
@@ -123,9 +127,10 @@ export class Durability {
     this.#sweeper.start();
   }
 
-  /** Takes nothing up by itself any more. */
+  /** Takes nothing up any more, and resolves once nothing is being taken up. */
   async stop(): Promise<void> {
     await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
+    while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
   }
 
   /** Records a session from its beginning. */
@@ -156,7 +161,8 @@ export class Durability {
 
   /** Puts a session out of memory, once everything about it is written. */
   leave(session: LiveToolSession): void {
-    if (this.#leaving.has(session.id)) return;
+    // One that has ended has nothing to leave behind, and would never be out.
+    if (this.#leaving.has(session.id) || session.outcome) return;
     const { wakeAt } = session;
     this.#leaving.set(
       session.id,
@@ -232,7 +238,7 @@ export class Durability {
   revive(id: string): Promise<LiveToolSession | undefined> {
     let revival = this.#revivals.get(id);
     if (!revival) {
-      revival = this.#revive(id).finally(() => this.#revivals.delete(id));
+      revival = this.#revive(id).finally(() => this.#takenUp(id, revival));
       this.#revivals.set(id, revival);
     }
     return revival;
@@ -245,19 +251,27 @@ export class Durability {
   adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
     const { sessionId } = call;
     const before = this.#revivals.get(sessionId) ?? Promise.resolve();
-    const adoption = before.then(() => this.#adopt(record, call)).finally(() => {
-      if (this.#revivals.get(sessionId) === adoption) this.#revivals.delete(sessionId);
-    });
+    const adoption = before.then(() => this.#adopt(record, call))
+      .finally(() => this.#takenUp(sessionId, adoption));
     this.#revivals.set(sessionId, adoption);
     return adoption;
+  }
+
+  #takenUp(id: string, revival: Promise<unknown> | undefined): void {
+    if (this.#revivals.get(id) === revival) this.#revivals.delete(id);
+    this.#home.settled();
   }
 
   async #adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
     const { sessionId } = call;
     const here = this.#home.find(sessionId);
     if (here && hasComeAsFar(here.log, record)) return here;
-    if (here) this.leave(here);
+    // One that is at work or waits makes room for what it is to be.
+    if (!here || here.outcome) this.#home.admit(call.principal);
+    if (here?.outcome) this.#home.dismiss(here);
+    else if (here) this.leave(here);
     await this.#leaving.get(sessionId);
+    this.#home.admit();
     const { createdAt, version, events } = record;
     const { definition, params, client, principal } = call;
     const entry = { id: sessionId, toolName: definition.name, params, createdAt, epoch: 1 };
@@ -286,6 +300,8 @@ export class Durability {
     const mine = yield* store.take(id);
     if (!mine) return undefined;
     const events = yield* store.read(id);
+    // It may have been closed meanwhile: nothing is begun then that would be stopped at once.
+    this.#home.admit();
     const session = make(mine, definition, client, principal);
     session.keepUntil = keepUntil;
     session.taskSince = taskSince;
@@ -321,9 +337,11 @@ export class Durability {
     session.log.keepIn(journal);
   }
 
-  #expiresAt({ keepUntil }: LiveToolSession): number {
+  /** One that is to wake later is left alone only from then on. */
+  #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
     const { deadlines, timeToLive } = this.#home;
-    return Math.max(keepUntil, deadlines.now() + timeToLive() + SLACK);
+    const alone = Math.max(deadlines.now(), wakeAt ?? 0);
+    return Math.max(keepUntil, alone + timeToLive() + SLACK);
   }
 
   #run<T>(operation: () => Operation<T>): Promise<T> {

@@ -1,6 +1,7 @@
 /** How a run's end is put on record, and what its session is then. */
 import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
 import type { RunOutcome } from "../runtime/run-host.ts";
+import type { Definition } from "../tool/types.ts";
 
 export interface Ending {
   readonly event: EventBody;
@@ -13,7 +14,9 @@ export interface HaltReason {
   readonly by: "caller" | "server";
 }
 
-export function endingOf(outcome: RunOutcome, { reason, by }: HaltReason): Ending {
+const NOBODY: HaltReason = { reason: "", by: "server" };
+
+export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Ending {
   switch (outcome.type) {
     case "result": {
       const { result } = outcome;
@@ -23,14 +26,23 @@ export function endingOf(outcome: RunOutcome, { reason, by }: HaltReason): Endin
       return failedWith(outcome.error);
     case "halted":
       return {
-        event: { type: "cancelled", reason, by },
-        outcome: { status: "cancelled", reason },
+        event: { type: "cancelled", ...halted },
+        outcome: { status: "cancelled", reason: halted.reason },
       };
   }
 }
 
-/** A fault of the server's, or a tool that cannot be run again. */
-export function faulted(message: string): Ending {
+/** A tool that cannot be run again. */
+export function divergedEnding({ kind, name }: Definition, how: string): Ending {
+  return faulted(`Cannot run ${kind} "${name}" again from its record: ${how}; call it anew`);
+}
+
+/** A run whose record is not ours to write any more. */
+export function lostEnding(why: string): Ending {
+  return faulted(`Cannot go on: ${why}; send the same request again`);
+}
+
+function faulted(message: string): Ending {
   return failedWith({ code: -32603, message });
 }
 

@@ -80,6 +80,8 @@ export class Expiry {
   };
 
   #passivate(session: LiveToolSession): void {
+    // It has begun a step since, which tells when it is done.
+    if (!session.waiting) return;
     // Somebody reads along without holding it, and would hear nothing any more.
     if (session.log.watched) this.reschedule(session);
     else this.#home.suspend(session);

@@ -33,8 +33,9 @@ export class FinishedSessions {
     return this.#free.get(id) ?? this.#promised.get(id);
   }
 
-  has({ id }: LiveToolSession): boolean {
-    return this.#free.has(id) || this.#promised.has(id);
+  /** Whether it is this one that is there, and not a later run of the same session. */
+  has(session: LiveToolSession): boolean {
+    return this.get(session.id) === session;
   }
 
   /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
@@ -51,9 +52,9 @@ export class FinishedSessions {
 
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
-    const there = this.#free.delete(session.id) || this.#promised.delete(session.id);
-    if (there) this.#bytes -= session.log.bytes;
-    return there;
+    if (!this.has(session)) return false;
+    this.#bytes -= session.log.bytes;
+    return this.#free.delete(session.id) || this.#promised.delete(session.id);
   }
 
   clear(): void {

@@ -63,24 +63,31 @@ export class Questions {
 
   /** True while at least one is not settled. */
   get unsettled(): boolean {
-    return this.#pending !== undefined && this.#pending.open.size > 0;
+    if (this.#pending !== undefined && this.#pending.open.size > 0) return true;
+    return (this.#home.replay?.unasked().length ?? 0) > 0;
   }
 
   /** When the first one times out; Infinity if none does, undefined if none waits. */
   get nextExpiry(): number | undefined {
     let next: number | undefined;
+    const wait = ({ expiresAt = Infinity }: ToolSessionRequest) => {
+      next = Math.min(next ?? Infinity, expiresAt);
+    };
     for (const { request, answered } of this.#pending?.open.values() ?? []) {
-      if (!answered) next = Math.min(next ?? Infinity, request.expiresAt ?? Infinity);
+      if (!answered) wait(request);
     }
+    this.#home.replay?.unasked().forEach(wait);
     return next;
   }
 
-  /** Those that wait for an answer, oldest first. */
+  /** Those that wait for an answer, oldest first, also if the tool has yet to come to them again. */
   open(): ToolSessionRequest[] {
-    if (!this.#pending) return [];
-    return [...this.#pending.open.values()]
+    const unasked = this.#home.replay?.unasked() ?? [];
+    if (!this.#pending) return unasked;
+    const asked = [...this.#pending.open.values()]
       .filter((open) => open.put && !open.answered)
       .map((open) => open.request);
+    return unasked.length === 0 ? asked : [...unasked, ...asked];
   }
 
   /** The one that went out under a name, open or not. */
@@ -133,13 +140,17 @@ export class Questions {
     if (outcomes.includes("conflicting")) return outcomes;
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
     // Before anything changes: an answer that cannot even be written down leaves all open.
-    const bodies = taken.map(({ requestId, response }) =>
-      this.#answerBody(this.#pending!.open.get(requestId)!.request, response)
-    );
+    const bodies = taken.map(({ requestId, response }) => {
+      const request = this.#pending?.open.get(requestId)?.request ??
+        this.#home.replay!.unaskedRequest(requestId)!;
+      return this.#answerBody(request, response);
+    });
     for (const { requestId } of taken) {
-      const open = this.#pending!.open.get(requestId)!;
-      open.answered = true;
-      open.deadline?.cancel();
+      const open = this.#pending?.open.get(requestId);
+      if (open) {
+        open.answered = true;
+        open.deadline?.cancel();
+      } else this.#home.replay!.expectAnswer(requestId);
     }
     bodies.forEach((body, i) =>
       this.#home.log.append(
@@ -168,15 +179,18 @@ export class Questions {
     const request = asking.request = before?.request ?? pending.number(id, question, expiresAt);
     const preset = before ? undefined : this.presets?.get(request.name);
     // Whoever hears of the question must not think that it waits.
-    asking.answered = preset !== undefined;
-    if (expiresAt !== undefined) {
+    asking.answered = preset !== undefined || before?.answering === true;
+    if (expiresAt !== undefined && !asking.answered) {
       asking.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
         this.#withdraw(request.id, "timeout", () => asking.resolve({ type: "timeout" }));
       });
     }
     pending.open.set(request.id, asking);
-    if (before) asking.put = true;
-    else log.append(request, () => asking.put = true);
+    if (before) {
+      asking.put = true;
+      // Whoever waits to hear how it stands hears of no event.
+      log.stir();
+    } else log.append(request, () => asking.put = true);
     this.#home.changed();
     if (preset !== undefined) {
       this.presets!.delete(request.name);
@@ -189,8 +203,11 @@ export class Questions {
   #deliver(answers: readonly Answer[]): void {
     for (const { requestId, response } of answers) {
       // What the tool did with the one before may have made this one pointless.
-      const open = this.#pending!.open.get(requestId);
-      if (!open) continue;
+      const open = this.#pending?.open.get(requestId);
+      if (!open) {
+        this.#home.replay?.answered(requestId, response);
+        continue;
+      }
       this.#pending!.open.delete(requestId);
       this.#home.changed();
       open.resolve({ type: "answered", requestId, response });
@@ -200,7 +217,8 @@ export class Questions {
   #outcomeOf({ requestId, response }: Answer, ended: boolean): AnswerOutcome {
     const open = this.#pending?.open.get(requestId);
     if (open && !open.answered) return "accepted";
-    const { id, log } = this.#home;
+    const { id, log, replay } = this.#home;
+    if (!open && !ended && replay?.unaskedRequest(requestId)) return "accepted";
     const closing = log.findLast((event) =>
       (event.type === "answer" || event.type === "withdrawn") && event.requestId === requestId
     );

@@ -20,7 +20,7 @@ export interface RecorderHome {
   readonly replay: Replay | undefined;
   readonly halting: boolean;
   diverged(divergence: Divergence): void;
-  /** It began or ceased to sleep. */
+  /** It began or ceased to sleep, or has done a step. */
   changed(): void;
 }
 
@@ -30,11 +30,18 @@ export class Recorder {
   #unrecorded = 0;
   /** The step whose body is on the stack. */
   #inside: string | undefined;
+  /** Steps that have begun and have not come out. */
+  #working = 0;
   /** When each sleep that it is in is over. */
   #sleeps: readonly number[] = NONE;
 
   constructor(home: RecorderHome) {
     this.#home = home;
+  }
+
+  /** True while a step is being done: it would have to be done again if it were stopped. */
+  get working(): boolean {
+    return this.#working > 0;
   }
 
   /** When the first sleep that it is in is over. */
@@ -54,19 +61,27 @@ export class Recorder {
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return (yield* this.#outcome(before)) as T;
-    if (!before) yield* this.#begin(place);
+    // A phase may wait for answers; a step never does.
+    const working = place.kind === "step" ? 1 : 0;
     let outcome: FactEvent["outcome"];
     let thrown: unknown;
+    // Before it is recorded that it has begun: with that goes when to wake.
+    this.#working += working;
     try {
-      const body = place.kind === "step" ? this.#within(place.key, () => run(key)) : run(key);
+      if (!before) yield* this.#begin(place);
+      const body = working ? this.#within(place.key, () => run(key)) : run(key);
       outcome = { ok: true, value: asJson(yield* body) };
     } catch (error) {
       thrown = error;
       outcome = { ok: false, error: recordable(error) };
+    } finally {
+      this.#working -= working;
     }
     // A halt that had to clean up looks like an ordinary end from here.
     this.#refuseWhileHalting(place);
     yield* this.#commit({ type: "fact", place, outcome });
+    // What waits beside it may leave memory from now on.
+    if (working) home.changed();
     if (outcome.ok) return outcome.value as T;
     throw thrown;
   }

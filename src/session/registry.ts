@@ -21,6 +21,7 @@ import { FinishedSessions } from "./finished.ts";
 import { IN_PROCESS } from "./in-process.ts";
 import { LiveSessions } from "./live.ts";
 import { type CarriedCall, Durability } from "./durability.ts";
+import { Quiet } from "./quiet.ts";
 import { limitsOf, type RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { tellEnded } from "./ended-call.ts";
@@ -50,8 +51,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   #closed = false;
   #draining = false;
   #closing: Promise<void> | undefined;
-  /** Called whenever there may be nothing at work any more. */
-  #settled: (() => void) | undefined;
+  readonly #quiet: Quiet;
   #emptied: (() => void) | undefined;
 
   constructor(options: RegistryOptions = {}, parent?: Scope) {
@@ -65,6 +65,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.logLimits = log;
     this.#live = new LiveSessions(live);
     this.#finished = new FinishedSessions(finished);
+    this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
     this.sealer = options.sealer ?? new Sealer();
     this.site = options.site ?? inProcess;
     this.#durability = new Durability({
@@ -77,8 +78,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       definitionOf: options.find ?? (() => undefined),
       find: (id) => this.find(id),
       hasRoom: () => this.#live.size < live.max,
+      admit: (principal) => {
+        if (this.#closed) throw new RegistryClosed();
+        if (principal !== undefined) this.#live.checkRoom(principal);
+      },
       make: (...parts) => this.#revived(...parts),
       enter: (...parts) => this.#enter(...parts),
+      dismiss: (session) => this.#expiry.remove(session),
       wake: async (id) => {
         const session = await this.lookup(id);
         if (session) options.woken?.(session);
@@ -220,7 +226,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Takes a session up from a record that its client has carried. */
   adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
-    this.#live.checkRoom(call.principal);
     return this.#durability.adopt(record, call);
   }
 
@@ -335,7 +340,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       if (this.#empty) this.#emptied?.();
       tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
     }
-    this.#settled?.();
+    this.#quiet.look();
     this.#expiry.reschedule(session);
   }
 
@@ -353,21 +358,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   async drain(ms: number): Promise<void> {
     this.#draining = true;
     this.#listStarting();
-    if (!this.#atWork) return;
-    await new Promise<void>((resolve) => {
-      const deadline = this.deadlines.add(ms, resolve);
-      this.#settled = () => {
-        if (this.#atWork) return;
-        deadline.cancel();
-        resolve();
-      };
-    });
-    this.#settled = undefined;
-  }
-
-  get #atWork(): boolean {
-    for (const session of this.#live.all()) if (!session.waiting) return true;
-    return false;
+    await this.#quiet.within(ms);
   }
 
   /** Halts every call, waits until all have cleaned up, and starts none any more. */
@@ -378,6 +369,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   async #close(): Promise<void> {
     this.#closed = true;
     this.#listStarting();
+    // Until nothing is being taken up: whatever came in after the walk below would stay.
     await this.#durability.stop();
     if (!this.#empty) {
       const emptied = new Promise<void>((resolve) => this.#emptied = resolve);

@@ -21,6 +21,7 @@ import type {
   ToolSessionRequest,
 } from "../events.ts";
 import { phasePath } from "../runtime/branch.ts";
+import type { HaltReason } from "./ending.ts";
 
 /** How something that the tool waited for came out. */
 export type Recorded =
@@ -42,12 +43,16 @@ export interface Step {
   withdrawn: boolean;
   /** It has been asked again. */
   again: boolean;
+  /** Its answer came before it was asked again, and is being recorded. */
+  answering?: boolean;
 }
 
 /** The tool asks something else than it did. */
 export interface Divergence {
   readonly recorded: Place | undefined;
   readonly asked: Place | undefined;
+  /** It has not ended, but does not come to it either. */
+  readonly stalled?: boolean;
 }
 
 interface Course {
@@ -65,6 +70,12 @@ export class Replay {
   /** The LSNs of all outcomes, in order. */
   #due: number[] = [];
   #delivered = 0;
+  /** Questions on record that wait for an answer and have not been asked again, by their ids. */
+  readonly #unasked = new Map<string, Step>();
+  /** The number of the next outcome that is none of the record's. */
+  #nextLSN: number;
+  /** Why the run was being halted when its server died, if it was. */
+  readonly cancelling: HaltReason | undefined;
   readonly #waiting = new Map<number, () => void>();
   /** The highest number that a question was given, and all names that are taken. */
   readonly lastSeq: number;
@@ -75,8 +86,12 @@ export class Replay {
     const begun = new Map<string, Step>();
     const names = new Set<string>();
     let lastSeq = 0;
+    this.#nextLSN = (events.at(-1)?.lsn ?? 0) + 1;
     for (const event of events) {
       switch (event.type) {
+        case "cancelling":
+          this.cancelling = { reason: event.reason, by: event.by };
+          break;
         case "elicit_request":
         case "sample_request":
         case "roots_request": {
@@ -130,6 +145,44 @@ export class Replay {
     }
     this.lastSeq = lastSeq;
     this.names = names;
+    for (const [id, step] of byRequest) {
+      if (!step.outcome && !step.withdrawn) this.#unasked.set(id, step);
+    }
+  }
+
+  /** Questions that wait for an answer and that the tool has not come to again. */
+  unasked(): ToolSessionRequest[] {
+    return [...this.#unasked.values()].filter(({ answering }) => !answering)
+      .map(({ request }) => request!);
+  }
+
+  /** The one with an id, unless an answer to it is on its way. */
+  unaskedRequest(id: string): ToolSessionRequest | undefined {
+    const step = this.#unasked.get(id);
+    return step?.answering ? undefined : step?.request;
+  }
+
+  /** An answer to a question is being recorded that the tool has not come to again. */
+  expectAnswer(requestId: string): void {
+    this.#unasked.get(requestId)!.answering = true;
+  }
+
+  /** The answer is recorded. From here on it is part of the record. */
+  answered(requestId: string, response: Response): void {
+    const step = this.#unasked.get(requestId);
+    if (!step) return;
+    this.#unasked.delete(requestId);
+    this.#settle(step, this.#nextLSN++, { type: "answered", response });
+  }
+
+  /** Grows with everything that is come to again, or handed out. */
+  get progress(): number {
+    return this.#again + this.#delivered + this.#waiting.size;
+  }
+
+  /** What others wait for, because it came before them. */
+  get missing(): Place | undefined {
+    return this.#steps[this.#again]?.place;
   }
 
   /** True once everything on record has been handed out. */
@@ -146,6 +199,7 @@ export class Replay {
     if (!same) return { recorded: step.place, asked: place };
     course!.next++;
     step.again = true;
+    if (step.request && !step.outcome) this.#unasked.delete(step.request.id);
     while (this.#steps[this.#again]?.again) this.#again++;
     this.#skipGone();
     this.#handSoon();
@@ -263,7 +317,12 @@ function keyOf({ branch, kind, key, count }: Place): string {
 }
 
 /** A divergence in words: where, what was recorded, what was asked. */
-export function describeDivergence({ recorded, asked }: Divergence): string {
+export function describeDivergence({ recorded, asked, stalled }: Divergence): string {
+  if (stalled) {
+    return `${
+      recorded ? inWords(recorded) : "something"
+    } was recorded, but the tool does not come to it`;
+  }
   if (!asked) return `${inWords(recorded!)} was recorded, but the tool ended without it`;
   if (!recorded) return `${inWords(asked)} was never recorded`;
   return `${inWords(recorded)} was recorded, but ${inWords(asked)} was asked`;

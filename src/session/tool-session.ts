@@ -8,7 +8,7 @@
  * T2  When the session has ended, no question is open and no deadline is set.
  * T3  A run that is suspended leaves nothing in the log: it has not ended.
  */
-import { action, type Operation, type Stream } from "effection";
+import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
 import { StoreConflict } from "../errors.ts";
 import type {
@@ -30,12 +30,20 @@ import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { type Ending, endingOf, faulted, outcomeIn } from "./ending.ts";
+import {
+  divergedEnding,
+  type Ending,
+  endingOf,
+  type HaltReason,
+  lostEnding,
+  outcomeIn,
+} from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
+import { watchReplay } from "./replay-watch.ts";
 import type { Sealer } from "./sealer.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
 import type { ToolSession } from "./types.ts";
@@ -77,6 +85,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   carried = false;
   /** Its record has grown too large to travel: only this server can go on with it. */
   pinned = false;
+  parallel = 0;
   /** How it ended has been told to whoever waited for that. */
   told = false;
   /** True if it can be run again from its log. */
@@ -86,6 +95,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #questions: Questions | undefined;
   readonly #home: SessionHome;
   #run: Run | undefined;
+  #unwatch: (() => void) | undefined;
   #started = false;
   #progress = 0;
   /** True once the run is over, although its end may not be recorded yet. */
@@ -93,8 +103,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #diverged: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
-  #reason = "";
-  #haltedBy: "caller" | "server" = "server";
+  #why: HaltReason | undefined;
 
   constructor(
     home: SessionHome,
@@ -158,9 +167,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     return this.durable && !this.pinned;
   }
 
-  /** True while it waits for at least one answer or, where it can leave memory, for time to pass. */
+  /** True while it waits for an answer or, where it can leave memory, for time to pass, and does no step beside. */
   get waiting(): boolean {
-    return this.#outcome === undefined &&
+    return this.#outcome === undefined && !this.#facts?.working &&
       (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
@@ -172,15 +181,19 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
   get wakeAt(): number | null {
     if (this.attended || this.log.closed) return null;
-    const { questions: { nextExpiry }, facts: { nextWake } } = this;
-    if (nextExpiry === undefined && nextWake === undefined) return 0;
+    const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
+    if (working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
     return next === Infinity ? null : next;
   }
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
   get concurrent(): boolean {
-    return this.#run !== undefined && !this.#run.light;
+    return this.parallel > 0 || this.#run !== undefined && !this.#run.light;
+  }
+
+  get scope(): Scope {
+    return this.#home.scope;
   }
 
   /** The question that went out under a name, open or not. */
@@ -201,19 +214,26 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     this.log.restore(events);
     const last = events.at(-1);
     this.#outcome = last && outcomeIn(last);
-    if (!this.#outcome) this.replay = new Replay(events);
-    this.#ended = this.#outcome !== undefined;
+    if (this.#outcome) return void (this.#ended = true);
+    this.replay = new Replay(events);
+    // What waited on record waits again at once, whenever the tool comes to it.
+    this.#questions = new Questions(this);
   }
 
   /** Runs the tool up to its first wait. */
   start(args: unknown): void {
     if (this.#ended) return;
+    this.#why = this.replay?.cancelling;
+    if (this.#why) return this.runEnded({ type: "halted" });
     this.#started = true;
     const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#ended) return;
     // Before it starts: somebody who sees its first event may cancel it.
     this.#run = run;
     run.start();
+    if (this.replay && !this.#ended) {
+      this.#unwatch = watchReplay(this.replay, this.deadlines, (stuck) => this.diverged(stuck));
+    }
   }
 
   currentStatus(): ToolSessionStatus {
@@ -331,9 +351,12 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Begins to halt the tool; the log closes when it has cleaned up. */
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.#ended || this.halting) return;
+    this.#why = { reason, by };
+    // Before anything is taken back: after a crash it must not go on.
+    if (this.durable && this.lost === undefined && this.#diverged === undefined) {
+      this.log.append({ type: "cancelling", reason, by });
+    }
     this.halting = true;
-    this.#reason = reason;
-    this.#haltedBy = by;
     this.#run?.halt();
   }
 
@@ -364,6 +387,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** For the runtime: the run is over. */
   runEnded(outcome: RunOutcome): void {
     this.#ended = true;
+    this.#unwatch?.();
     this.#run = undefined;
     this.#questions?.withdrawAll();
     if (this.suspending && this.lost === undefined) {
@@ -382,13 +406,9 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   #ending(outcome: RunOutcome): Ending {
     const leftOut = outcome.type === "halted" ? undefined : this.replay?.leftOut();
     if (leftOut) this.#diverged = describeDivergence(leftOut);
-    if (this.#diverged !== undefined) {
-      return faulted(
-        `Cannot run ${this.tool.kind} "${this.toolName}" again from its record: ${this.#diverged}; call it anew`,
-      );
-    }
-    if (this.lost) return faulted(`Cannot go on: ${this.lost}; send the same request again`);
-    return endingOf(outcome, { reason: this.#reason, by: this.#haltedBy });
+    if (this.#diverged !== undefined) return divergedEnding(this.tool, this.#diverged);
+    if (this.lost !== undefined) return lostEnding(this.lost);
+    return endingOf(outcome, this.#why);
   }
 }
 

@@ -215,6 +215,15 @@ export interface McpToolContext extends McpToolServerContext {
     body: (ctx: this) => Operation<T>,
     options?: McpToolBranchOptions,
   ): Operation<T>;
+  /**
+   * Runs several branches at once, and returns what all of them return, in order.
+   * The first that throws halts the others. `all` does the same with branches that
+   * are opened one by one, and takes more memory while they wait.
+   */
+  branches<T extends readonly unknown[]>(
+    bodies: readonly [...{ [I in keyof T]: (ctx: this) => Operation<T[I]> }],
+    options?: McpToolBranchOptions,
+  ): Operation<T>;
 }
 
 /** What a tool that declared questions can do. */

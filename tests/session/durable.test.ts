@@ -327,6 +327,36 @@ describe("a durable tool that does something else than it did", () => {
   );
 
   it(
+    "fails if it leaves out what others wait for, instead of standing for ever",
+    withServers(async (servers) => {
+      const asks = (keys: readonly string[]) =>
+        durable(function* (ctx) {
+          yield* all(
+            keys.map((key) =>
+              ctx.branch((inner: typeof ctx) => inner.elicit(key, { message: key }))
+            ),
+          );
+          return "done";
+        });
+      const first = asks(["a", "b"]);
+      const one = servers.start(first).open(first, {});
+      await until(() => one.openRequests().length === 2);
+      respond(one, "a", 1);
+      await idle();
+      const second = asks(["a"]);
+      const two = await taken(servers.start(second), one.id);
+      await idle();
+      assert.equal(two.outcome, undefined);
+      servers.clock.advance(5 * 60_000);
+      const outcome = await ended(two);
+      assert.match(
+        JSON.stringify(outcome),
+        /elicit \\"b\\" in branch \/1 was recorded, but the tool does not come to it/,
+      );
+    }),
+  );
+
+  it(
     "is not taken up by another version of itself",
     withServers(async (servers) => {
       let runs = 0;
@@ -534,6 +564,37 @@ describe("a durable tool that was at work when its server died", () => {
       const second = servers.start(tool);
       second.wake();
       await inTime(servers, () => second.counts.finished === 200);
+    }),
+  );
+});
+
+describe("a durable tool whose server died while it was being cancelled", () => {
+  it(
+    "is not run again, and comes to its end",
+    withServers(async (servers) => {
+      let runs = 0;
+      let clean!: () => void;
+      const cleaned = new Promise<void>((resolve) => clean = resolve);
+      const tool = durable(function* (ctx) {
+        runs++;
+        try {
+          return (yield* ctx.elicit("a", { message: "?" })).content.n;
+        } finally {
+          yield* wait(cleaned);
+        }
+      });
+      const session = servers.start(tool).open(tool, {});
+      session.halt("no longer wanted", "caller");
+      await idle();
+      const second = servers.start(tool);
+      second.wake();
+      await until(() => second.find(session.id)?.outcome !== undefined);
+      assert.deepEqual(second.find(session.id)!.outcome, {
+        status: "cancelled",
+        reason: "no longer wanted",
+      });
+      assert.equal(runs, 1);
+      clean();
     }),
   );
 });

@@ -181,6 +181,9 @@ export class HandStore implements ToolSessionStore {
   /** The deletions that wait; none do unless `slowDelete` is set. */
   readonly deletions: (() => void)[] = [];
   slowDelete = false;
+  /** The takings that wait; none do unless `slowTake` is set. */
+  readonly takes: (() => void)[] = [];
+  slowTake = false;
   /** From here on nothing waits. */
   #open = false;
 
@@ -225,8 +228,14 @@ export class HandStore implements ToolSessionStore {
     return this.inner.read(id, afterLSN);
   }
 
-  take(id: string) {
-    return this.inner.take(id);
+  *take(id: string) {
+    if (this.slowTake) {
+      yield* action<void>((resolve) => {
+        this.takes.push(resolve);
+        return () => {};
+      });
+    }
+    return yield* this.inner.take(id);
   }
 
   wakes(limit: number, after?: Wake) {

@@ -100,6 +100,34 @@ asking.execute(function* (_params, ctx) {
   // @ts-expect-error there is no such option
   yield* ctx.branch(function* () {}, { maxTime: 5 });
 
+  const [confirmed, cell, deep] = yield* ctx.branches([
+    (branch) => branch.elicit("confirm", { message: "?" }),
+    function* (branch) {
+      const inner = yield* branch.elicit("pick", { message: "?", board: "" });
+      return inner.action === "accept" ? inner.content.cell : undefined;
+    },
+    (branch) =>
+      branch.branches([function* () {
+        return "deep";
+      }]),
+  ], { timeout: 5 });
+  holds<Equal<typeof confirmed, (typeof answers)[0]>>();
+  holds<Equal<typeof cell, number | undefined>>();
+  holds<Equal<typeof deep, [string]>>();
+  const many = yield* ctx.branches([1, 2].map((n) =>
+    function* (branch: typeof ctx) {
+      yield* branch.notify("one of many");
+      return n;
+    }
+  ));
+  holds<Equal<typeof many, number[]>>();
+  // @ts-expect-error there is no such question in these branches either
+  yield* ctx.branches([(branch) => branch.elicit("pik", { message: "?" })]);
+  // @ts-expect-error these are operations, not what makes them
+  yield* ctx.branches([ctx.notify("?")]);
+  // @ts-expect-error there is no such option
+  yield* ctx.branches([function* () {}], { maxTime: 5 });
+
   // @ts-expect-error the conversation is read-only
   ctx.messages.push({ role: "user", content: [] });
   // @ts-expect-error there is no such level

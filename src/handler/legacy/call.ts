@@ -222,12 +222,13 @@ export class Call implements LegacyCall, SessionOwner {
     });
   }
 
-  /** Stops it, wherever it is. */
-  cancel(reason: string): void {
-    const halt = () => this.#session?.halt(reason, "caller");
-    const takenUp = this.takeUp();
-    if (takenUp) takenUp.then(halt, () => {});
-    else halt();
+  /** Stops it, wherever it is. Tells, where that takes a while, whether that is recorded. */
+  cancel(reason: string): Promise<boolean> | undefined {
+    const halt = () => {
+      this.#session?.halt(reason, "caller");
+      return this.#session?.log.whenRecorded();
+    };
+    return this.takeUp()?.then(() => halt() ?? true, () => false) ?? halt();
   }
 
   ended(): void {

@@ -269,8 +269,9 @@ function notification(client: ClientSession, { method, params }: RpcNotification
   if (method === "notifications/cancelled") {
     const { requestId, reason } = params;
     const why = typeof reason === "string" ? reason : "cancelled by the client";
-    client.calls.get(requestId as RpcId)?.cancel(why);
     client.queries.get(requestId as RpcId)?.halt();
+    const recorded = client.calls.get(requestId as RpcId)?.cancel(why);
+    if (recorded) return { type: "accepted", recorded };
   }
   return ACCEPTED;
 }

@@ -76,6 +76,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
     case "begun":
     case "fact":
     case "task_started":
+    case "cancelling":
       return undefined;
     case "result":
       return resultText(call.id, resultFor(call.version, event.result));
