@@ -45,7 +45,7 @@ describe("README.md", () => {
       ([, task = ""]) => task,
     );
     // Compiled with Bun: that needs nothing but npm, while Deno fetches a base of its own.
-    assert.deepEqual(tasks, ["start", "test", "compile"]);
+    assert.deepEqual(tasks, ["start", "test", "compile", "bench"]);
     for (const task of tasks) assert.ok(task in scripts, task);
   });
 });

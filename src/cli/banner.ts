@@ -1,5 +1,6 @@
 /** What `parley serve` says when it is up. */
 import type { SamplingProvider } from "../sampling/provider.ts";
+import { typedCommand } from "../host/self.ts";
 import { summaryLines } from "./summary.ts";
 import type { Announced } from "./surroundings.ts";
 import type { Terminal } from "./terminal.ts";
@@ -14,7 +15,7 @@ export interface BannerFacts {
 
 export function banner({ address, version, announced, provider, terminal }: BannerFacts): string {
   const { bold, cyan, dim } = terminal.err;
-  const name = "parley";
+  const name = typedCommand();
   const model = provider ? `${provider.name} answers samples that the client cannot` : undefined;
   return [
     `${bold(`Parley ${version}`)} serves ${counted(announced)} at ${cyan(address)}`,

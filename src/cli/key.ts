@@ -25,10 +25,7 @@ export function sealerFrom(
   // Always good to open with: what was sealed before PARLEY_KEY was set is still there.
   if (stored !== undefined) keys.push(stored);
   if (keys.length === 0) {
-    log.say(
-      "info",
-      "PARLEY_KEY is not set, so a key was made for this run: a call that waits for an answer cannot be continued after a restart, nor by another server",
-    );
+    log.say("info", "PARLEY_KEY is not set, so calls that wait end with this server");
   }
   return new Sealer(...keys);
 }

@@ -3,7 +3,7 @@ import type { Fault } from "../runtime/run-host.ts";
 import { isLegacyVersion } from "../protocol/versions.ts";
 import type { EndedCall } from "../session/types.ts";
 import { type Style, styleFor } from "./style.ts";
-import { isTerminal } from "./terminal.ts";
+import { isTerminal, writeError } from "./terminal.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warning", "error", "silent"] as const;
 export type OperatorLogLevel = typeof LOG_LEVELS[number];
@@ -31,7 +31,7 @@ export class OperatorLog {
   constructor(options: LogOptions) {
     this.#least = LOG_LEVELS.indexOf(options.level);
     this.#format = options.format;
-    this.#write = options.write ?? ((line) => console.error(line));
+    this.#write = options.write ?? writeError;
     this.#now = options.now ?? (() => new Date());
   }
 

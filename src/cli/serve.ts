@@ -13,6 +13,7 @@ import { messageOf, Problem, USAGE } from "./problem.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { writeError } from "./terminal.ts";
 import { useParley } from "./use-parley.ts";
 
 export interface ServeOptions {
@@ -106,13 +107,13 @@ class EarlyLines {
 
   write(line: string): void {
     if (this.#held) this.#held.push(line);
-    else console.error(line);
+    else writeError(line);
   }
 
   end(): void {
     const held = this.#held ?? [];
     this.#held = undefined;
-    for (const line of held) console.error(line);
+    for (const line of held) writeError(line);
   }
 }
 

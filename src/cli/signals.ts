@@ -7,11 +7,26 @@ const NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 
 export type EndingSignal = typeof ENDING[number];
 
+/**
+ * Milliseconds within which the same signal is the same press of a key. A terminal sends
+ * Ctrl-C to everybody in the foreground, and what started us, such as `deno task`, passes
+ * on what it got itself.
+ */
+const ONE_PRESS = 200;
+
 /** While this lives, the signals end nothing by themselves. */
-export function useSignals(): Operation<Pick<Queue<EndingSignal, never>, "next">> {
+export function useSignals(
+  now: () => number = () => performance.now(),
+): Operation<Pick<Queue<EndingSignal, never>, "next">> {
   return resource(function* (provide) {
     const queue = createQueue<EndingSignal, never>();
-    const listeners = ENDING.map((signal) => [signal, () => queue.add(signal)] as const);
+    const seen = new Map<EndingSignal, number>();
+    const take = (signal: EndingSignal) => {
+      const [before, at] = [seen.get(signal), now()];
+      seen.set(signal, at);
+      if (before === undefined || at - before >= ONE_PRESS) queue.add(signal);
+    };
+    const listeners = ENDING.map((signal) => [signal, () => take(signal)] as const);
     for (const [signal, listener] of listeners) process.on(signal, listener);
     try {
       yield* provide(queue);

@@ -2,7 +2,7 @@
  * Where results and remarks are printed: results to stdout, for whoever reads
  * them, and everything else to stderr, for the person.
  */
-import { fstatSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 import process from "node:process";
 import { type Style, styleFor } from "./style.ts";
 
@@ -46,7 +46,7 @@ export class Terminal {
 
   /** A remark. */
   note(text: string): void {
-    console.error(text);
+    writeError(text);
   }
 
   /** A remark that is still being written: it has no end, or begins where the last one began. */
@@ -57,6 +57,17 @@ export class Terminal {
   /** Waits until all of it has been taken: a program that exits before that cuts it off. */
   async flush(): Promise<void> {
     await this.#written;
+  }
+}
+
+/** A line on stderr. Not by `console.error`: on a terminal, Bun paints all of that red. */
+export function writeError(line: string): void {
+  if (!isTerminal(2)) return console.error(line);
+  try {
+    writeSync(2, `${line}\n`);
+  } catch {
+    // It takes no more right now; this way waits for it.
+    console.error(line);
   }
 }
 

@@ -185,7 +185,7 @@ export class Handler implements McpHandler {
     const page = pages.find((page) => page.principal === principal);
     return page
       ? await this.core.pages.visit(page, request)
-      : refuse(403, "Cannot show the page: it is for somebody else");
+      : refuse(403, "Cannot show the page: it is for somebody else; open it as whoever started it");
   }
 
   async #post(

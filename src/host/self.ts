@@ -28,6 +28,14 @@ export function selfCommand(): SelfCommand {
   return { command, args: "Deno" in globalThis ? ["run", "-A", main] : [main] };
 }
 
+/** What a person types to start it, as far as can be told. */
+export function typedCommand(): string {
+  if (isExecutable()) return "parley";
+  if ("Bun" in globalThis) return "bun run parley";
+  // Whoever came through npx may have no Deno of their own.
+  return /[\\/]_npx[\\/]/.test(process.execPath) ? "npx -y deno task parley" : "deno task parley";
+}
+
 function mainFile(): string {
   if ("Deno" in globalThis) return fileURLToPath(Deno.mainModule);
   return "Bun" in globalThis ? Bun.main : process.argv[1]!;

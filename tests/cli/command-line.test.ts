@@ -76,7 +76,7 @@ describe("parley", () => {
     [
       "a public address that is none",
       ["serve", "--public-url", "example.com"],
-      "Option '--public-url <address>' argument 'example.com' is invalid. It is an address such as https://example.com; --help tells what there is",
+      'Cannot use "example.com" for --public-url: it is an address such as https://example.com; --help tells what there is',
     ],
     [
       "a missing argument",

@@ -179,9 +179,17 @@ describe("parley serve, told to stop,", () => {
     yield* until(program.says(/stubborn has begun/));
     program.signal("SIGINT");
     yield* until(program.says(/stopping after SIGINT/));
-    program.signal("SIGINT");
-    assert.deepEqual(yield* until(program.exit), { code: 130, signal: null });
+    program.signal("SIGTERM");
+    assert.deepEqual(yield* until(program.exit), { code: 143, signal: null });
     assert.equal(yield* until(stubborn), "cut off");
+  });
+
+  onPosix("takes one Ctrl-C for one, however many pass it on", function* () {
+    const { program } = yield* serve();
+    program.signal("SIGINT");
+    yield* until(program.says(/stopping after SIGINT/));
+    program.signal("SIGINT");
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
   });
 });
 

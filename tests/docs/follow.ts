@@ -53,7 +53,7 @@ process.exitCode = failures.length === 0 && followed > 0 ? 0 : 1;
 async function follow(page: string, lines: readonly string[], way: Way): Promise<void> {
   console.log(`\n== ${page}`);
   git(clone, "checkout", "--quiet", ".");
-  git(clone, "clean", "-fdxq", "-e", "dist", "-e", "node_modules");
+  git(clone, "clean", "-fdxq", "-e", "/dist", "-e", "/node_modules");
   const pages = listPages();
   unpackPages(clone, pages.slice(0, pages.indexOf(page) + 1));
   await attempt(() =>
@@ -73,7 +73,9 @@ function lessTests(line: string): string | undefined {
 async function attempt(step: () => Promise<unknown>): Promise<void> {
   try {
     const said = await step();
-    if (typeof said === "string") told(said);
+    if (typeof said !== "string") return;
+    if (said.startsWith("SKIPPED")) console.log(`   ${said}`);
+    else told(said);
   } catch (error) {
     failures.push(error instanceof Error ? error.message : String(error));
     console.log(`   FAILED: ${failures.at(-1)}`);

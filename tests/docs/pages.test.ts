@@ -54,6 +54,9 @@ describe("the pages", () => {
   });
 });
 
+/** What the compiler puts in. */
+const COMPILED_IN = "PARLEY_ANNOUNCED";
+
 /** What the source takes from the environment, however it is written. */
 function variablesRead(): Set<string> {
   const names = new Set(["PORT", "HOST"]); // by Commander, and in the table of flags
@@ -65,7 +68,7 @@ function variablesRead(): Set<string> {
       const read = before?.text === "env" && (last?.text === "." || last?.text === "[");
       const named = kind === "string" && /_(?:API_KEY|BASE_URL|HOST)$/.test(text);
       // Codes of errors begin in the same way, and are kept apart in src/errors.ts.
-      const ours = /^PARLEY_/.test(text) && file !== "src/errors.ts" &&
+      const ours = /^PARLEY_/.test(text) && file !== "src/errors.ts" && text !== COMPILED_IN &&
         !(last?.text === "=" && before?.text === "code");
       if (read || named || ours) names.add(text);
     }

@@ -43,7 +43,7 @@ export function checkProxy(clone: string, env: Environment): Promise<string> {
     const file = join(folder, "whole.conf");
     writeFileSync(file, wholeConfiguration(folder, shown));
     const proxy = yield* useProgram(["-c", file, "-p", folder], { start: ["nginx"] });
-    yield* until(proxy.says(/start worker process/));
+    yield* until(proxy.says(/event method/));
 
     const name = "tools.example.com";
     const resolve = ["--resolve", `${name}:${port}:127.0.0.1`];
@@ -55,7 +55,11 @@ export function checkProxy(clone: string, env: Environment): Promise<string> {
     const call = ["call", "book_flight", '{"from":"BER","to":"LIS"}'];
     const url = ["--url", `http://127.0.0.1:${port}/mcp`];
     const asked = yield* runProgram([...call, ...url], { start, cwd: clone, env });
-    assert.match(asked.stderr, /Which flight would you like\?/, asked.stderr + proxy.stderr);
+    assert.match(
+      asked.stderr,
+      /The tool asks the model: Which flight/,
+      asked.stderr + proxy.stderr,
+    );
     return "calls through nginx.conf";
   });
 }
@@ -76,7 +80,7 @@ const INITIALIZE = JSON.stringify({
 function wholeConfiguration(folder: string, server: string): string {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");
-  return `daemon off; pid ${folder}/pid; error_log stderr notice; events {}
+  return `daemon off; master_process off; pid ${folder}/pid; error_log stderr notice; events {}
     http { access_log off; ${paths} ${server} }`;
 }
 

@@ -8,7 +8,8 @@
  *  - Everything else must end with 0.
  */
 import assert from "node:assert/strict";
-import { type Operation, until } from "effection";
+import { ensure, type Operation, until } from "effection";
+import process from "node:process";
 import { exitCode, hasTerminal, KEYS, useTerminal } from "./pty.ts";
 import { type Program, type ProgramOptions, runProgram, useProgram } from "./program.ts";
 
@@ -54,15 +55,26 @@ function* started(before: string, line: string, way: Way) {
   // A signal is for the server, so no shell may stay in between: exec, which sets no variables.
   const set = /^\w+=.*?(?= parley )/.exec(line)?.[0] ?? "";
   const exported = set && `export ${set}; `;
-  const start = shell(`${before}${exported}exec ${line.slice(set.length).trim()}`);
-  const program = yield* useProgram([], { ...way, ...start });
+  const command = `${before}${exported}exec ${line.slice(set.length).trim()}`;
+  const program = yield* useProgram([], { ...way, start: ["setsid", "sh", "-c", command] });
+  yield* ensure(() => toAll(program, "SIGKILL"));
   const [, address] = yield* until(program.says(/(http:\/\/127\.0\.0\.1:\d+)\/mcp/));
   return { program, address: address! };
 }
 
+/** As Ctrl-C in a terminal does: whoever stands between, such as npx, gets it as well. */
 function* stopped(program: Program): Operation<void> {
-  program.signal("SIGINT");
-  assert.deepEqual(yield* until(program.exit), { code: 0, signal: null }, program.stderr);
+  toAll(program, "SIGINT");
+  yield* until(program.says(/\bstopped$/m));
+  yield* until(program.exit);
+}
+
+function toAll({ child }: Program, signal: "SIGINT" | "SIGKILL"): void {
+  try {
+    process.kill(-child.pid!, signal);
+  } catch {
+    // All of them have gone.
+  }
 }
 
 function* asked(line: string, way: Way): Operation<void> {

@@ -101,7 +101,11 @@ function* visit(attempt: Attempt, request: Request): Operation<Response> {
   const { ways } = attempt.options;
   const { pathname } = new URL(request.url);
   if (request.method === "POST" && ways.page) return yield* takePassword(attempt, request);
-  if (request.method !== "GET") return new Response("Cannot do that here", { status: 405 });
+  if (request.method !== "GET") {
+    return new Response("Cannot do that here: this is a page to look at; open it in a browser", {
+      status: 405,
+    });
+  }
   if (attempt.oauth && pathname.endsWith("/oauth")) return yield* beginOAuth(attempt);
   return startPage(attempt);
 }

@@ -68,8 +68,8 @@ export function carriedState(
 function pin(session: LiveToolSession): void {
   session.pinned = true;
   const { toolName, id: sessionId } = session;
-  const why = `its record takes more than ${LONGEST / 1024} KiB; only this server can go on`;
-  const error = new Error(`Cannot let the client carry the call: ${why}`);
+  const why = `its record takes more than ${LONGEST / 1024} KiB`;
+  const error = new Error(`Cannot let the client carry it: ${why}; only this server can go on`);
   session.report({ what: "its record stays here", toolName, sessionId, error });
 }
 
