@@ -19,18 +19,20 @@ export type {
   FinalizedMcpTool,
   FinalizedMcpToolWithElicits,
   FullToolResult,
-  McpToolBranchOptions,
   McpToolContext,
   McpToolContextWithElicits,
   McpToolHandoffConfig,
-  McpToolLimits,
-  McpToolRequirements,
   McpToolServerContext,
-  McpToolTask,
   OutputReturn,
-  ToolAnnotations,
   ToolReturn,
 } from "./tool/types.ts";
+export type {
+  McpToolBranchOptions,
+  McpToolLimits,
+  McpToolRequirements,
+  McpToolTask,
+  ToolAnnotations,
+} from "./tool/settings.ts";
 export type { Page, PageOptions, ServerSite, ToolSurroundings } from "./tool/surroundings.ts";
 export type {
   ElicitExchange,

@@ -5,7 +5,8 @@ import type { Conversation } from "../backchannel/sample.ts";
 import { type McpMessage, normalizeMessage } from "../content.ts";
 import { McpToolDepthError } from "../errors.ts";
 import type { Place } from "../events.ts";
-import type { Definition, McpToolBranchOptions } from "../tool/types.ts";
+import type { Definition } from "../tool/types.ts";
+import type { McpToolBranchOptions } from "../tool/settings.ts";
 
 const DEFAULT_MAX_DEPTH = 10;
 

@@ -32,10 +32,10 @@ import type { Page, PageOptions, ServerSite } from "../tool/surroundings.ts";
 import type {
   Definition,
   ElicitsMap,
-  McpToolBranchOptions,
   McpToolContextWithElicits,
   McpToolServerContext,
 } from "../tool/types.ts";
+import type { McpToolBranchOptions } from "../tool/settings.ts";
 import { type Branch, rootBranch } from "./branch.ts";
 import type { RunHost } from "./run-host.ts";
 import { isLight, together } from "./together.ts";

@@ -15,16 +15,18 @@ import type {
   FinalizedMcpToolWithElicits,
   McpToolContext,
   McpToolContextWithElicits,
-  McpToolDurability,
   McpToolHandoffConfig,
-  McpToolLimits,
-  McpToolRequirements,
-  McpToolTask,
   OutputReturn,
-  ToolAnnotations,
   ToolBody,
   ToolReturn,
 } from "./types.ts";
+import type {
+  McpToolDurability,
+  McpToolLimits,
+  McpToolRequirements,
+  McpToolTask,
+  ToolAnnotations,
+} from "./settings.ts";
 
 /** What the types know of a tool that is being built. */
 export interface Draft {

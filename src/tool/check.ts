@@ -7,18 +7,14 @@ import { isPlainObject } from "../schema/plain.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import { checkedHeaders } from "./header-parameters.ts";
+import type { Completer, Definition, ElicitsMap, FinalizedMcpTool, ToolBody } from "./types.ts";
 import type {
-  Completer,
-  Definition,
-  ElicitsMap,
-  FinalizedMcpTool,
   McpToolDurability,
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
   ToolAnnotations,
-  ToolBody,
-} from "./types.ts";
+} from "./settings.ts";
 
 /** A definition as the author wrote it. */
 export interface RawDefinition {

@@ -9,11 +9,10 @@ import type {
   FinalizedMcpPrompt,
   McpToolContext,
   McpToolContextWithElicits,
-  McpToolLimits,
-  McpToolRequirements,
   PromptArgument,
   PromptReturn,
 } from "./types.ts";
+import type { McpToolLimits, McpToolRequirements } from "./settings.ts";
 
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;

@@ -12,10 +12,9 @@ import type {
   ListedResource,
   McpToolContext,
   McpToolContextWithElicits,
-  McpToolLimits,
-  McpToolRequirements,
   ResourceReturn,
 } from "./types.ts";
+import type { McpToolLimits, McpToolRequirements } from "./settings.ts";
 import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
 import type { ClientInfo, Response, ToolSessionRequest } from "../../events.ts";
 import { INVALID_PARAMS, isObject } from "../../protocol/json-rpc.ts";
-import type { McpToolRequirements } from "../../tool/types.ts";
+import type { McpToolRequirements } from "../../tool/settings.ts";
 import { missingCapabilities } from "../runs.ts";
 
 /** Answers, by the names of their questions. */

@@ -7,7 +7,8 @@ import { ProtocolError } from "../../errors.ts";
 import { INVALID_PARAMS } from "../../protocol/json-rpc.ts";
 import { completeResult, inputRequests } from "../../protocol/modern/encode.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { FinalizedMcpTool, McpToolTask } from "../../tool/types.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import type { McpToolTask } from "../../tool/settings.ts";
 import type { ServerCore } from "../core.ts";
 import { readAnswers } from "./answers.ts";
 
