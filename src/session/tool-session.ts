@@ -10,7 +10,6 @@
  */
 import { action, type Operation, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import { StoreConflict } from "../errors.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -30,7 +29,7 @@ import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
-import { type Ending, endingOf, faulted, outcomeIn } from "./ending.ts";
+import { type Ending, endingOf, faulted, outcomeIn, whyLost } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -347,9 +346,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   /** The store refused an event. The call cannot be promised any longer, so it ends here. */
   storeFailed(error: unknown): void {
-    this.lost = error instanceof StoreConflict
-      ? "another server has taken this call up"
-      : "the server could not store this call";
+    this.lost = whyLost(error);
     this.report({
       what: "its events could not be stored",
       toolName: this.toolName,
