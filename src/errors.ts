@@ -238,9 +238,12 @@ export class EventsGone extends ParleyError {
 export class StoreConflict extends ParleyError {
   override readonly name = "StoreConflict";
   readonly code = "PARLEY_STORE_CONFLICT";
-  constructor(readonly sessionId: string, problem: string) {
+  /** `missing` says that there is no such session in the store, rather than another's. */
+  constructor(readonly sessionId: string, problem: string, readonly missing = false) {
     super(
-      `Cannot append to session "${sessionId}": ${problem}; stop this run, another one has taken over`,
+      `Cannot append to session "${sessionId}": ${problem}; stop this run, ${
+        missing ? "its record is gone" : "another one has taken over"
+      }`,
     );
   }
 }

@@ -14,6 +14,8 @@ import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { type CarriedRecord, hasComeAsFar } from "./carried.ts";
 import { Journal } from "./journal.ts";
+import { type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
+import { Renewals } from "./renewals.ts";
 import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import { Waker } from "./waker.ts";
@@ -23,16 +25,6 @@ const SLACK = 60_000;
 
 /** Finds what a session was a run of. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
-
-/** What is kept of a session beside its events, besides what every store knows. */
-interface KeptMeta {
-  readonly kind: Definition["kind"];
-  readonly principal: string;
-  readonly client: ClientInfo;
-  readonly keepUntil: number;
-  readonly taskSince?: number;
-  readonly attended?: boolean;
-}
 
 /** Makes a session that is not started; the registry does. */
 export type MakeSession = (
@@ -91,6 +83,7 @@ export class Durability {
   readonly #left = new Map<string, () => void>();
   readonly #waker: Waker;
   readonly #sweeper: Sweeper;
+  readonly #renewals = new Renewals();
   /** Sessions that the store is about to forget. */
   #deletions = 0;
   /** Those that have left for a store that is memory too, and so must be bounded; oldest first. */
@@ -111,6 +104,7 @@ export class Durability {
       scope,
       deadlines,
       isWorthwhile: () => home.outlasts || this.#resting!.size > 0,
+      renew: (now) => this.#renew(now),
       failed: (error) => this.#fault("old sessions could not be forgotten", error),
     }, [store, ...home.sweep]);
   }
@@ -145,6 +139,22 @@ export class Durability {
       expiresAt: this.#expiresAt(session),
       meta: metaOf(session) as never,
     });
+  }
+
+  /** Somebody was told to come back until then; its record must be there that long. */
+  promised(session: LiveToolSession): void {
+    const journal = this.#journals.get(session.id);
+    if (journal && session.keepUntil > journal.expiresAt) this.update(session);
+  }
+
+  /** Writes down that sessions are kept on, where half of their term is over. */
+  async #renew(now: number): Promise<void> {
+    const then = now - this.#home.timeToLive() / 2;
+    for (let one = this.#renewals.nextBefore(then); one; one = this.#renewals.nextBefore(then)) {
+      this.#renewals.renewed(one, now);
+      this.update(one);
+      await this.secured(one);
+    }
   }
 
   /** Waits until everything about a session is written, or cannot be; undefined if it is. */
@@ -229,6 +239,7 @@ export class Durability {
 
   #release(id: string): void {
     this.#journals.delete(id);
+    this.#renewals.end(id);
     this.#leaving.delete(id);
     this.#left.get(id)?.();
     this.#left.delete(id);
@@ -327,13 +338,17 @@ export class Durability {
   }
 
   #attach(session: LiveToolSession, entry: ToolSessionEntry, written = false): void {
-    const { scope, store } = this.#home;
+    const { scope, store, deadlines, timeToLive } = this.#home;
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => session.log.recorded(lsn),
       failed: (error) => session.storeFailed(error),
       standing: () => ({ expiresAt: this.#expiresAt(session), wakeAt: session.wakeAt }),
     }, written);
     this.#journals.set(session.id, journal);
+    const now = deadlines.now();
+    this.#renewals.renewed(session, now);
+    // One that was taken up may have been left alone for long.
+    if (written && journal.expiresAt < now + timeToLive() / 2 + 2 * SLACK) this.update(session);
     session.log.keepIn(journal);
   }
 
@@ -356,23 +371,4 @@ export class Durability {
   #fault(what: string, error: unknown): void {
     this.#home.report({ what, toolName: "-", sessionId: "-", error });
   }
-}
-
-/** Why a call cannot be taken up that another version of its tool began. */
-function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
-  const { version } = durable!;
-  if (began === version) return undefined;
-  return `version ${began} of it began this call, and this is version ${version}`;
-}
-
-function metaOf(session: LiveToolSession): KeptMeta {
-  const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
-  return {
-    kind,
-    principal,
-    client,
-    keepUntil,
-    ...(taskSince !== undefined && { taskSince }),
-    ...(attended && { attended }),
-  };
 }

@@ -1,4 +1,5 @@
 /** How a run's end is put on record, and what its session is then. */
+import { StoreConflict } from "../errors.ts";
 import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
 import type { RunOutcome } from "../runtime/run-host.ts";
 import type { Definition } from "../tool/types.ts";
@@ -30,6 +31,14 @@ export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Endi
         outcome: { status: "cancelled", reason: halted.reason },
       };
   }
+}
+
+/** Why a call cannot be recorded any longer, in words for whoever made it. */
+export function whyLost(error: unknown): string {
+  if (!(error instanceof StoreConflict)) return "the server could not store this call";
+  return error.missing
+    ? "the record of this call is no longer in the store"
+    : "another server has taken this call up";
 }
 
 /** A tool that cannot be run again. */

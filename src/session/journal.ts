@@ -26,6 +26,7 @@ export class Journal {
   /** The entry in the store is ours, as it is here. */
   #entryWritten: boolean;
   #broken = false;
+  #expiresAt: number;
   #whenWritten: (() => void)[] = [];
 
   /** `written` says that the entry is in the store already. */
@@ -41,6 +42,12 @@ export class Journal {
     this.#entry = entry;
     this.#reader = reader;
     this.#entryWritten = written;
+    this.#expiresAt = entry.expiresAt ?? 0;
+  }
+
+  /** When the store may forget it, as was last written or is about to be. */
+  get expiresAt(): number {
+    return this.#expiresAt;
   }
 
   write(event: ToolSessionEvent): void {
@@ -52,6 +59,7 @@ export class Journal {
   /** Changes the entry. One that is not in the store yet will be there as it is now. */
   update(change: Partial<ToolSessionEntry>): void {
     this.#entry = { ...this.#entry, ...change };
+    this.#expiresAt = this.#entry.expiresAt ?? 0;
     if (!this.#entryWritten || this.#broken) return;
     this.#entryWritten = false;
     if (!this.#writing) this.#commit();
@@ -89,11 +97,13 @@ export class Journal {
     // Before it is written: whatever changes meanwhile is written after it.
     this.#entryWritten = true;
     if (batch.length > 0) {
+      const standing = this.#reader.standing();
+      this.#expiresAt = standing.expiresAt ?? this.#expiresAt;
       yield* this.#store.append(id, batch, {
         afterLSN: batch[0]!.lsn - 1,
         epoch,
         ...(entry && { entry }),
-        ...this.#reader.standing(),
+        ...standing,
       });
     } else if (entry) yield* this.#store.set(id, entry);
   }

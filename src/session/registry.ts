@@ -236,7 +236,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Whoever has been told to come back until then finds it, whatever becomes of it. */
   promise(session: LiveToolSession, until: number): void {
-    session.keepUntil = Math.max(session.keepUntil, until);
+    if (until <= session.keepUntil) return;
+    session.keepUntil = until;
+    if (session.durable) this.#durability.promised(session);
   }
 
   /** Writes down what has changed about a session besides its events. */

@@ -16,6 +16,8 @@ export interface SweeperHome {
   readonly deadlines: Deadlines;
   /** Whether there may be something to forget later. */
   isWorthwhile(): boolean;
+  /** Renews what is not over, so that it is not forgotten. */
+  renew(now: number): Promise<void>;
   failed(error: unknown): void;
 }
 
@@ -51,15 +53,18 @@ export class Sweeper {
   }
 
   async #sweep(): Promise<void> {
+    // One time for both: nothing grows too old between them.
+    const now = this.#home.deadlines.now();
+    await this.#home.renew(now);
     for (const store of this.#stores) {
-      while (!this.#stopped && await this.#some(store) > 0);
+      while (!this.#stopped && await this.#some(store, now) > 0);
     }
   }
 
-  #some(store: Sweepable): Promise<number> {
-    const { scope, deadlines, failed } = this.#home;
+  #some(store: Sweepable, now: number): Promise<number> {
+    const { scope, failed } = this.#home;
     return new Promise((resolve) => {
-      new Strand<number>(scope, () => store.sweep(deadlines.now()), (outcome) => {
+      new Strand<number>(scope, () => store.sweep(now), (outcome) => {
         if (outcome.type === "threw") failed(outcome.error);
         resolve(outcome.type === "returned" ? outcome.value : 0);
       }).start();

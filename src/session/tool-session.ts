@@ -10,7 +10,6 @@
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import { StoreConflict } from "../errors.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -36,6 +35,7 @@ import {
   type HaltReason,
   lostEnding,
   outcomeIn,
+  whyLost,
 } from "./ending.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
@@ -309,9 +309,7 @@ export class LiveToolSession extends SessionState
 
   /** The store refused an event. The call cannot be promised any longer, so it ends here. */
   storeFailed(error: unknown): void {
-    this.lost = error instanceof StoreConflict
-      ? "another server has taken this call up"
-      : "the server could not store this call";
+    this.lost = whyLost(error);
     this.report({
       what: "its events could not be stored",
       toolName: this.toolName,

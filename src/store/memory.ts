@@ -63,7 +63,7 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ) {
     const shelf: Shelf | undefined = this.#shelves.get(id) ?? (entry && { entry, events: [] });
-    if (!shelf) throw new StoreConflict(id, "it is not in the store");
+    if (!shelf) throw new StoreConflict(id, "it is not in the store", true);
     if (shelf.entry.epoch !== epoch) {
       throw new StoreConflict(id, `epoch ${epoch} is over, ${shelf.entry.epoch} has begun`);
     }

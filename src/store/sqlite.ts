@@ -220,7 +220,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
 
   #conflict(id: string, afterLSN: number, epoch: number): StoreConflict {
     const row = this.#file.prepare("SELECT epoch, last_lsn FROM sessions WHERE id = ?").get(id);
-    if (!row) return new StoreConflict(id, "it is not in the store");
+    if (!row) return new StoreConflict(id, "it is not in the store", true);
     return Number(row.epoch) !== epoch
       ? new StoreConflict(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
       : new StoreConflict(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);

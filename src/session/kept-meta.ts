@@ -1,0 +1,33 @@
+/** What is kept of a session beside its events, and whether that can be taken up. */
+import type { ClientInfo } from "../events.ts";
+import type { Definition } from "../tool/types.ts";
+import type { LiveToolSession } from "./tool-session.ts";
+
+/** What is kept besides what every store knows. */
+export interface KeptMeta {
+  readonly kind: Definition["kind"];
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly keepUntil: number;
+  readonly taskSince?: number;
+  readonly attended?: boolean;
+}
+
+/** Why a call cannot be taken up that another version of its tool began. */
+export function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
+  const { version } = durable!;
+  if (began === version) return undefined;
+  return `version ${began} of it began this call, and this is version ${version}`;
+}
+
+export function metaOf(session: LiveToolSession): KeptMeta {
+  const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
+  return {
+    kind,
+    principal,
+    client,
+    keepUntil,
+    ...(taskSince !== undefined && { taskSince }),
+    ...(attended && { attended }),
+  };
+}
