@@ -1,8 +1,9 @@
 /** `--store`: what outlasts the program, and the key that belongs to it. */
 import { type Operation, resource, until } from "effection";
-import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync, readFileSync, writeSync } from "node:fs";
-import { resolve } from "node:path";
+import { randomBytes, randomUUID } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
+import process from "node:process";
 import { StoreError } from "../errors.ts";
 import type { SqliteStores } from "../store/sqlite.ts";
 import { messageOf, Problem } from "./problem.ts";
@@ -35,10 +36,12 @@ export function useStore(address: string): Operation<OpenStore> {
 
 /** The key in `PATH.key`, made where there is none, and readable by nobody else. */
 function keyBeside(path: string): string {
+  // What it seals is gone with the program.
+  if (path === ":memory:") return newKey();
   const file = resolve(`${path}.key`);
   try {
-    if (!existsSync(file)) writeNew(file, randomBytes(32).toString("base64url"));
-    const key = readFileSync(file, "utf8").trim();
+    if (!fs.existsSync(file)) writeNew(file, newKey());
+    const key = fs.readFileSync(file, "utf8").trim();
     if (key.length < 32) throw new Error("it holds no key");
     return key;
   } catch (error) {
@@ -50,12 +53,44 @@ function keyBeside(path: string): string {
   }
 }
 
+function newKey(): string {
+  return randomBytes(32).toString("base64url");
+}
+
+/**
+ * Elsewhere first, and to the disk: whoever is killed here leaves a whole key or none,
+ * and nothing is ever sealed with a key that a power failure takes away.
+ */
 function writeNew(file: string, text: string): void {
-  // Fails if somebody else was faster; then theirs is the key.
-  const handle = openSync(file, "wx", 0o600);
+  const draft = `${file}.${randomUUID()}.new`;
   try {
-    writeSync(handle, `${text}\n`);
+    const handle = fs.openSync(draft, "wx", 0o600);
+    try {
+      fs.writeSync(handle, `${text}\n`);
+      fs.fsyncSync(handle);
+    } finally {
+      fs.closeSync(handle);
+    }
+    moveTo(file, draft);
   } finally {
-    closeSync(handle);
+    fs.rmSync(draft, { force: true });
+  }
+}
+
+/** If somebody else was faster, theirs is the key. */
+function moveTo(file: string, draft: string): void {
+  try {
+    fs.linkSync(draft, file);
+  } catch {
+    // Either it is there, or the file system knows no links.
+    if (!fs.existsSync(file)) fs.renameSync(draft, file);
+  }
+  // A name outlasts a power failure only with its folder; Windows sees to that itself.
+  if (process.platform === "win32") return;
+  const folder = fs.openSync(dirname(file), "r");
+  try {
+    fs.fsyncSync(folder);
+  } finally {
+    fs.closeSync(folder);
   }
 }

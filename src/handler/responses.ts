@@ -21,6 +21,13 @@ export function accepted(): Response {
   return new Response(null, { status: 202 });
 }
 
+export const ANSWER_NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
+
+/** Accepts what may be acknowledged only once it is on record. */
+export async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
+  return await recorded ? accepted() : busy(503, ANSWER_NOT_STORED);
+}
+
 /** Refuses a request with a JSON-RPC error in the body. */
 export function refuse(
   status: number,

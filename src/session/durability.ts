@@ -245,6 +245,13 @@ export class Durability {
     this.#left.delete(id);
   }
 
+  /** Whose a session on record is. */
+  async principalOf(id: string): Promise<string | undefined> {
+    await this.#leaving.get(id);
+    const entry = await this.#run(() => this.#home.store.get(id));
+    return (entry?.meta as KeptMeta | undefined)?.principal;
+  }
+
   /** Takes a session up again, if there is one and this server has what it is a run of. */
   revive(id: string): Promise<LiveToolSession | undefined> {
     let revival = this.#revivals.get(id);

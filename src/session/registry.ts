@@ -6,12 +6,11 @@
  */
 import { createScope, type Operation, type Scope, until } from "effection";
 import { RegistryClosed, SessionGone } from "../errors.ts";
-import type { ClientInfo, ServerChange } from "../events.ts";
+import type { ServerChange } from "../events.ts";
 import { systemClock } from "../runtime/clock.ts";
 import { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
-import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { CarriedRecord } from "./carried.ts";
 import type { LogLimits } from "./event-log.ts";
@@ -82,7 +81,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         if (this.#closed) throw new RegistryClosed();
         if (principal !== undefined) this.#live.checkRoom(principal);
       },
-      make: (...parts) => this.#revived(...parts),
+      make: ({ id, createdAt }, ...parts) => new LiveToolSession(this, id, ...parts, createdAt),
       enter: (...parts) => this.#enter(...parts),
       dismiss: (session) => this.#expiry.remove(session),
       wake: async (id) => {
@@ -219,6 +218,11 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#closed ? undefined : this.#durability.revive(id);
   }
 
+  /** Whose a session is, in memory or on record; undefined if there is none. Takes nothing up. */
+  async principalOf(id: string): Promise<string | undefined> {
+    return this.find(id)?.principal ?? await this.#durability.principalOf(id);
+  }
+
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
   wake(): void {
     this.#durability.wake();
@@ -255,16 +259,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   *cancelSuspended(id: string, reason: string): Operation<void> {
     const session = yield* this.#lookup(id);
     if (session) yield* session.cancel(reason);
-  }
-
-  #revived(
-    entry: ToolSessionEntry,
-    definition: Definition,
-    client: ClientInfo,
-    principal: string,
-  ): LiveToolSession {
-    const { id, createdAt } = entry;
-    return new LiveToolSession(this, id, definition, client, principal, createdAt);
   }
 
   /** Takes a session in that has its record, and lets it find its place again. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { type Operation, until } from "effection";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { type Operation, scoped, until } from "effection";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
+import { useStore } from "../../src/cli/store.ts";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -64,6 +65,24 @@ describe("parley serve --store", () => {
     assert.match(last.content![0]!.text, /^Booked \(sample data/);
     assert.equal(readFileSync(`${path}.key`, "utf8"), key);
   }, { within: 60_000 });
+
+  it("leaves nothing but the store and its key, and nothing where there is no file", function* () {
+    const folder = yield* useFolder();
+    const path = join(folder, "calls.db");
+    const key = yield* scoped(function* () {
+      return (yield* useStore(`sqlite:${path}`)).key;
+    });
+    assert.deepEqual(readdirSync(folder).sort(), ["calls.db", "calls.db.key"]);
+    assert.equal(readFileSync(`${path}.key`, "utf8"), `${key}\n`);
+    const keys: string[] = [];
+    for (let times = 0; times < 2; times++) {
+      yield* scoped(function* () {
+        keys.push((yield* useStore("sqlite::memory:")).key);
+      });
+    }
+    assert.equal(new Set([key, ...keys]).size, 3);
+    assert.equal(existsSync(":memory:.key"), false);
+  });
 
   it(
     "says in one sentence what is wrong with the store or its key, and serves nothing",

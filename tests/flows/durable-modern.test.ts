@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { until } from "effection";
+import { run, until } from "effection";
 import { z } from "zod";
 import {
   createMcpTool,
@@ -143,9 +143,12 @@ describe("a durable call of a modern client", () => {
 
 describe("a durable call over a store that two servers share", () => {
   /** Two servers that can both go on with it. */
-  async function withTwo(body: (a: Life["parley"], b: Life["parley"]) => Promise<void>) {
+  async function withTwo(
+    body: (a: Life["parley"], b: Life["parley"]) => Promise<void>,
+    world = new World(),
+  ) {
     const options = {
-      serve: [orderTool(new World())],
+      serve: [orderTool(world)],
       store: new InMemoryToolSessionStore(),
       sealer: new Sealer("the same key"),
       report: () => {},
@@ -180,9 +183,61 @@ describe("a durable call over a store that two servers share", () => {
       );
       assert.ok((await at(a, who(asked))).inputRequests["gift"]);
     }));
+
+  it("says to who waits at the one that the other has gone on, once that is known", () => {
+    const world = new World();
+    return withTwo(async (a, b) => {
+      const asked = await at(a);
+      world.gate = new Promise(() => {});
+      const paying = new Promise<void>((resolve) => world.paying = resolve);
+      const waiting = client({ parley: a } as Life).start("tools/call", { ...CALL, ...who(asked) });
+      await paying;
+      world.gate = undefined;
+      const second = await at(b, who(asked));
+      assert.match(JSON.stringify(await at(a, gift(second))), /a book for Ada/);
+      const response = await waiting;
+      assert.equal(response.status, 503);
+      assert.match(
+        JSON.stringify(await response.rest()),
+        /another server has gone on with the call; send the same request again/,
+      );
+    }, world);
+  });
 });
 
 describe("a task of a durable tool", () => {
+  it("is not taken up for anybody but its own principal", () => {
+    const tool = createMcpTool("order").description("d").durable().task().elicits({ who: name })
+      .execute(function* (_params, ctx) {
+        yield* ctx.elicit("who", { message: "Who?" });
+        return "done";
+      });
+    const principal = (request: Request) => request.headers.get("authorization") ?? "";
+    return living({ serve: [tool], principal }, async (life) => {
+      const as = (authorization: string) =>
+        client(life, { capabilities: ABLE_WITH_TASKS, headers: { authorization } });
+      await life.start();
+      const { taskId } = await as("me").result("tools/call", CALL) as { taskId: string };
+      await life.start();
+      const epoch = async () => (await run(() => life.stores.sessions.get(taskId)))!.epoch;
+      const before = await epoch();
+      for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
+        const refused = await as("them").start(method, { taskId, inputResponses: {} });
+        assert.match(JSON.stringify(await refused.rest()), /Cannot find the task/);
+      }
+      const listening = await as("them").start("subscriptions/listen", {
+        notifications: { taskIds: [taskId] },
+      });
+      await listening.leave();
+      assert.deepEqual([await epoch(), life.parley.counts.live], [before, 0]);
+      const [mine] = await Promise.all([
+        as("me").result("tasks/get", { taskId }),
+        as("them").start("tasks/get", { taskId }).then((refused) => refused.rest()),
+      ]);
+      assert.equal(mine["status"], "input_required");
+    });
+  });
+
   it("is there after a restart, asks what it asked, and ends", () => {
     const world = new World();
     const tool = createMcpTool("order").description("d").durable().task().elicits({ who: name })

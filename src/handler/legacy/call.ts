@@ -28,6 +28,8 @@ export class Call implements LegacyCall, SessionOwner {
   /** Its session is nowhere any more, although it has not ended: the server was restarted. */
   lost = false;
   #lossTold = false;
+  /** When its session was last known to be somewhere, while that is not in memory. */
+  seenAt: number | undefined;
   /** The registry has forgotten its session. */
   isGone = false;
   /** The tool has asked to let the client go. */
@@ -155,6 +157,7 @@ export class Call implements LegacyCall, SessionOwner {
     if (!this.lost || this.#lossTold) return lsn;
     this.#lossTold = true;
     send(errorText(this.id, { code: INTERNAL_ERROR, message: CALL_LOST }), lsn + 1);
+    this.gone();
     return lsn + 1;
   }
 
@@ -212,14 +215,23 @@ export class Call implements LegacyCall, SessionOwner {
     if (this.isHere || this.lost) return undefined;
     const { registry } = this.client.core;
     return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
-      if (!session) {
-        this.lost = true;
-        return this.ended();
-      }
+      if (!session) return this.lose();
       this.session = session;
+      this.seenAt = undefined;
       session.owner = this;
-      if (session.outcome) this.ended();
+      if (session.outcome) this.#isOver();
     });
+  }
+
+  /** Its session is nowhere any more. */
+  lose(): void {
+    this.lost = true;
+    this.#isOver();
+  }
+
+  /** As `ended`, for one that may have ended long ago: its id may be another's by now. */
+  #isOver(): void {
+    if (this.client.calls.get(this.id) === this) this.ended();
   }
 
   /** Stops it, wherever it is. Tells, where that takes a while, whether that is recorded. */
@@ -239,11 +251,14 @@ export class Call implements LegacyCall, SessionOwner {
   left(): void {
     this.#sessionId = this.sessionId;
     this.#session = undefined;
+    this.seenAt = this.client.core.deadlines.now();
   }
 
-  gone(session: LiveToolSession): void {
+  /** Nobody can come back to it any more. */
+  gone(): void {
+    if (this.isGone) return;
     this.isGone = true;
-    this.client.callsBySession.delete(session.id);
+    this.client.callsBySession.delete(this.sessionId);
     this.forgotten?.();
   }
 

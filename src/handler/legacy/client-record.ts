@@ -28,6 +28,8 @@ interface KeptCall {
   readonly progressToken?: RpcId;
   readonly session: string;
   readonly durable: boolean;
+  readonly ended?: boolean;
+  readonly seenAt?: number;
 }
 
 export function keptClient(client: ClientSession): KeptClient {
@@ -42,17 +44,27 @@ export function keptClient(client: ClientSession): KeptClient {
     lastStream,
     streams: [...client.streams.values()].map(({ number, calls }) => ({
       number,
-      calls: calls.map(({ id, progressToken, sessionId: session, durable }) => ({
-        id,
-        ...(progressToken !== undefined && { progressToken }),
-        session,
-        durable,
-      })),
+      calls: calls.map((call) => keptCall(client, call)),
     })),
   };
 }
 
-/** Its calls are not in memory; each is taken up when somebody asks for it. */
+function keptCall(client: ClientSession, call: Call): KeptCall {
+  const { id, progressToken, sessionId: session, durable, seenAt } = call;
+  return {
+    id,
+    ...(progressToken !== undefined && { progressToken }),
+    session,
+    durable,
+    ...(client.calls.get(id) !== call && { ended: true }),
+    ...(seenAt !== undefined && { seenAt }),
+  };
+}
+
+/**
+ * Its calls are not in memory; each is taken up when somebody asks for it. Under way
+ * are only those that outlast a server; of the others there is only something to tell.
+ */
 export function restoreClient(client: ClientSession, kept: KeptClient): void {
   client.restore(kept);
   for (const { number, calls } of kept.streams) {
@@ -60,7 +72,8 @@ export function restoreClient(client: ClientSession, kept: KeptClient): void {
       const call = new Call(one.id, client, { progressToken: one.progressToken } as JsonObject);
       call.sessionId = one.session;
       call.durable = one.durable;
-      client.calls.set(one.id, call);
+      call.seenAt = one.seenAt ?? client.lastSeen;
+      if (one.durable && !one.ended) client.calls.set(one.id, call);
       client.callsBySession.set(one.session, call);
       return call;
     });

@@ -53,6 +53,8 @@ export class ClientSession {
   keptUntil = 0;
   /** Something about it has changed that is to be on record before it is acknowledged. */
   changed = false;
+  /** Its client has ended it: it never goes on record again. */
+  endedForGood = false;
   #deafen: () => void;
 
   constructor(id: string, principal: string, core: ServerCore) {
@@ -114,6 +116,12 @@ export class ClientSession {
       };
       call.disconnect = hangUp;
     }
+  }
+
+  /** Calls that stand in the way of a new one, but have left memory and may have ended since. */
+  absentInTheWayOf(id: RpcId): Call[] {
+    const same = this.calls.get(id);
+    return (same ? [same] : [...this.calls.values()]).filter((call) => !call.isHere);
   }
 
   /** Whether a request with this id is under way. */

@@ -8,18 +8,24 @@ import type { JsonObject } from "../../content.ts";
 import type { ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
 import { settle } from "../settle.ts";
+import type { Call } from "./call.ts";
 import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
 import { ClientSession } from "./client-session.ts";
 
 /** Moving a session to the end at every request would cost more than it is worth. */
 const REORDER_AFTER = 60_000;
 
+/** A session, if there is one; one may be on record that there is no room for now. */
+export type Found = ClientSession | "no room" | undefined;
+
 export class ClientSessions {
   readonly #core: ServerCore;
   readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
   /** Sessions that are being read, so that two requests at once get the same one. */
-  readonly #returning = new Map<string, Promise<ClientSession | undefined>>();
+  readonly #returning = new Map<string, Promise<Found>>();
+  /** Sessions whose records are being deleted: nobody comes back by one of those. */
+  readonly #ending = new Set<string>();
 
   constructor(core: ServerCore, store?: ClientSessionStore) {
     this.#core = core;
@@ -65,33 +71,58 @@ export class ClientSessions {
   }
 
   /** A session in memory, or else from its record. */
-  lookup(
-    id: string,
-    principal: string,
-  ): ClientSession | undefined | Promise<ClientSession | undefined> {
+  lookup(id: string, principal: string): Found | Promise<Found> {
     const session = this.find(id, principal);
-    if (session || !this.#store || this.#sessions.has(id)) return session;
-    let returning = this.#returning.get(id);
+    if (session || !this.#store || this.#sessions.has(id) || this.#ending.has(id)) return session;
+    // Whoever tries somebody else's id must not be in that one's way.
+    const key = JSON.stringify([id, principal]);
+    let returning = this.#returning.get(key);
     if (!returning) {
       returning = this.#restore(this.#store, id, principal)
-        .finally(() => this.#returning.delete(id));
-      this.#returning.set(id, returning);
+        .finally(() => this.#returning.delete(key));
+      this.#returning.set(key, returning);
     }
-    return returning.then((found) => found?.principal === principal ? found : undefined);
+    return returning;
   }
 
   /** Puts a session on record as it is now. Throws where it cannot be stored. */
   async save(session: ClientSession): Promise<void> {
     const store = this.#store;
-    if (!store) return;
+    if (!store || session.endedForGood) return;
+    session.changed = false;
+    try {
+      await this.#save(store, session);
+    } catch (error) {
+      session.changed = true;
+      throw error;
+    }
+  }
+
+  async #save(store: ClientSessionStore, session: ClientSession): Promise<void> {
     const { limits: { idleTime }, registry, deadlines } = this.#core;
+    const doubtful = doubtfulCalls(session, deadlines.now() - idleTime);
+    if (doubtful.length > 0) {
+      await Promise.all(doubtful.map((call) => this.#lookFor(call)));
+      if (session.endedForGood) return;
+    }
     const durable = [...session.calls.values()].some((call) => call.durable);
     // Twice as long as it may be idle: it is put on record again before half of that is over.
     const term = durable ? Math.max(2 * idleTime, registry.durableTimeToLive) : 2 * idleTime;
-    const expiresAt = session.keptUntil = deadlines.now() + term;
-    session.changed = false;
+    const expiresAt = deadlines.now() + term;
     const state = keptClient(session) as unknown as JsonObject;
     await this.#run(() => store.set(session.id, { id: session.id, expiresAt, state }));
+    session.keptUntil = expiresAt;
+  }
+
+  /** A call that nobody can come back to is not kept any longer. */
+  async #lookFor(call: Call): Promise<void> {
+    const { registry, deadlines } = this.#core;
+    if (!call.lost && await registry.principalOf(call.sessionId) !== undefined) {
+      if (call.seenAt !== undefined) call.seenAt = deadlines.now();
+      return;
+    }
+    call.lose();
+    call.gone();
   }
 
   /** Ends a session for good, and waits until its record is gone. */
@@ -99,8 +130,15 @@ export class ClientSessions {
     if (!this.#sessions.delete(session.id)) return;
     session.expiry?.cancel();
     session.end(reason);
+    session.endedForGood = true;
     const store = this.#store;
-    if (store) await this.#run(() => store.delete(session.id));
+    if (!store) return;
+    this.#ending.add(session.id);
+    try {
+      await this.#run(() => store.delete(session.id));
+    } finally {
+      this.#ending.delete(session.id);
+    }
   }
 
   /** The server goes; what is on record stays there. */
@@ -108,16 +146,12 @@ export class ClientSessions {
     for (const session of [...this.#sessions.values()]) this.#drop(session, reason, true);
   }
 
-  async #restore(
-    store: ClientSessionStore,
-    id: string,
-    principal: string,
-  ): Promise<ClientSession | undefined> {
+  async #restore(store: ClientSessionStore, id: string, principal: string): Promise<Found> {
     const record = await this.#run(() => store.get(id));
     const kept = record?.state as unknown as KeptClient | undefined;
     if (!record || record.expiresAt < this.#core.deadlines.now()) return undefined;
-    if (kept!.principal !== principal || this.#core.closing) return undefined;
-    if (!this.#makeRoom(principal)) return undefined;
+    if (kept!.principal !== principal) return undefined;
+    if (this.#core.closing || !this.#makeRoom(principal)) return "no room";
     const session = new ClientSession(id, principal, this.#core);
     restoreClient(session, kept!);
     session.keptUntil = record.expiresAt;
@@ -173,4 +207,12 @@ export class ClientSessions {
     const what = "a client session could not be stored";
     this.#core.registry.report({ what, toolName: "-", sessionId: "-", error });
   }
+}
+
+/** Calls that have not been seen for long, on streams that nobody reads. */
+function doubtfulCalls({ streams }: ClientSession, before: number): Call[] {
+  return [...streams.values()]
+    .filter(({ connection }) => !connection)
+    .flatMap(({ calls }) => calls)
+    .filter(({ isHere, seenAt }) => !isHere && seenAt !== undefined && seenAt < before);
 }

@@ -11,17 +11,25 @@ import type { ServerCore } from "../core.ts";
 import { EventStream } from "../event-stream.ts";
 import { accepts } from "../guard.ts";
 import { isRun } from "../runs.ts";
-import { accepted, busy, EVENT_STREAM_HEADERS, json, refuse } from "../responses.ts";
+import {
+  accepted,
+  acceptedOnce,
+  ANSWER_NOT_STORED,
+  busy,
+  EVENT_STREAM_HEADERS,
+  json,
+  refuse,
+} from "../responses.ts";
 import type { Call } from "./call.ts";
 import { CallStream, parsePosition } from "./call-stream.ts";
 import type { ClientSession } from "./client-session.ts";
-import { ClientSessions } from "./client-sessions.ts";
+import { ClientSessions, type Found } from "./client-sessions.ts";
 import { receive, type Received } from "./receive.ts";
 import { STANDING, type StandingStream } from "./standing-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
 const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
-const NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
+const CHANGE_NOT_STORED = "Cannot keep what was asked for: it could not be stored; try again later";
 
 export class LegacyHttp {
   readonly #core: ServerCore;
@@ -135,8 +143,7 @@ export class LegacyHttp {
       return refuse(400, "Cannot serve the request: it names no session; send initialize first");
     }
     const found = this.sessions.lookup(id, principal);
-    if (found instanceof Promise) return found.then((client) => client ?? sessionGone());
-    return found ?? sessionGone();
+    return found instanceof Promise ? found.then(foundOrWhyNot) : foundOrWhyNot(found);
   }
 
   /** Whether what has changed about a client is on record. */
@@ -154,7 +161,8 @@ export class LegacyHttp {
   /** What has changed about a client is on record before it is acknowledged. */
   async #respondOnceSaved(client: ClientSession, received: Received): Promise<Response> {
     if (await this.#saved(client)) return await this.#respond(client, received);
-    return busy(503, "Cannot keep what was asked for: it could not be stored; try again later");
+    if (received.type === "call") received.call.cancel("the server could not keep it");
+    return busy(503, CHANGE_NOT_STORED);
   }
 
   #respond(client: ClientSession, received: Received): Response | Promise<Response> {
@@ -309,11 +317,16 @@ export class LegacyHttp {
         }
       }
     }
-    if ((await Promise.all(records)).includes(false)) return busy(503, NOT_STORED);
+    const texts = await Promise.all(replies);
+    if (client.changed && this.sessions.kept && !await this.#saved(client)) {
+      for (const call of calls) call.cancel("the server could not keep it");
+      return busy(503, CHANGE_NOT_STORED);
+    }
+    if ((await Promise.all(records)).includes(false)) return busy(503, ANSWER_NOT_STORED);
     if (replies.length === 0 && calls.length === 0) {
       return problem === undefined ? accepted() : refuse(400, problem);
     }
-    return await this.#respondToCalls(client, calls, await Promise.all(replies), true);
+    return await this.#respondToCalls(client, calls, texts, true);
   }
 }
 
@@ -328,12 +341,17 @@ function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
   return receive(client, message);
 }
 
-async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
-  return await recorded ? accepted() : busy(503, NOT_STORED);
-}
-
 function isUndecided({ session }: Call): boolean {
   return !session.outcome && session.log.lastLSN === 0;
+}
+
+function foundOrWhyNot(found: Found): ClientSession | Response {
+  if (found === undefined) return sessionGone();
+  if (found !== "no room") return found;
+  return busy(
+    503,
+    "Cannot take the session up: the server has no room for it now; try again later",
+  );
 }
 
 function sessionGone(): Response {

@@ -85,7 +85,8 @@ export function receive(client: ClientSession, message: RpcMessage): Received {
   }
 }
 
-function request(client: ClientSession, { id, method, params }: RpcRequest): Received {
+function request(client: ClientSession, message: RpcRequest, looked = false): Received {
+  const { id, method, params } = message;
   try {
     if (!client.initialized && method !== "initialize" && method !== "ping") {
       throw new ProtocolError(
@@ -94,10 +95,11 @@ function request(client: ClientSession, { id, method, params }: RpcRequest): Rec
       );
     }
     const target = targetOf(client.core, method, params, RESOURCE_NOT_FOUND);
-    if (target) return refusedNow(client, id) ?? call(client, id, target, params);
+    if (target) return refusedNow(client, message, looked) ?? call(client, id, target, params);
     const query = QUERIES[method];
     if (query) {
-      return refusedNow(client, id) ?? answered(client, id, () => query(client.core, params));
+      return refusedNow(client, message, looked) ??
+        answered(client, id, () => query(client.core, params));
     }
     return reply(resultText(id, simple(client, method, params)));
   } catch (error) {
@@ -184,15 +186,27 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
 }
 
 /** Why a request that may take a while cannot be begun. */
-function refusedNow(client: ClientSession, id: RpcId): Received | undefined {
-  if (client.isAnswering(id)) {
+function refusedNow(
+  client: ClientSession,
+  message: RpcRequest,
+  looked: boolean,
+): Received | undefined {
+  const { id } = message;
+  const { maxCallsPerClient } = client.core.limits;
+  const isFull = client.calls.size + client.queries.size >= maxCallsPerClient;
+  const isTwice = client.isAnswering(id);
+  if (!isFull && !isTwice) return undefined;
+  const absent = looked ? [] : client.absentInTheWayOf(id);
+  if (absent.length > 0) {
+    const seen = Promise.allSettled(absent.map((call) => call.takeUp()));
+    return { type: "soon", received: seen.then(() => request(client, message, true) as Settled) };
+  }
+  if (isTwice) {
     const message = `Cannot start request ${
       JSON.stringify(id)
     }: one with this id is under way; use another id`;
     return reply(errorText(id, { code: INVALID_REQUEST, message }));
   }
-  const { maxCallsPerClient } = client.core.limits;
-  if (client.calls.size + client.queries.size < maxCallsPerClient) return undefined;
   const problem = `Cannot start a call: ${maxCallsPerClient} are under way already; wait for one`;
   return { type: "busy", id, problem, lasting: false };
 }

@@ -7,7 +7,7 @@ import { readMessage } from "../../protocol/json-rpc.ts";
 import { frame } from "../../protocol/sse.ts";
 import type { ServerCore } from "../core.ts";
 import { EventStream } from "../event-stream.ts";
-import { accepted, busy, EVENT_STREAM_HEADERS, refuse } from "../responses.ts";
+import { accepted, acceptedOnce, busy, EVENT_STREAM_HEADERS, refuse } from "../responses.ts";
 import type { ClientSession } from "./client-session.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { Outbox } from "./outbox.ts";
@@ -77,6 +77,8 @@ export class LegacySse {
     switch (received.type) {
       case "soon":
         return received.received.then((then) => this.#respond(outbox, then));
+      case "accepted":
+        return received.recorded ? acceptedOnce(received.recorded) : accepted();
       case "refused":
         return refuse(400, received.problem, received.id);
       case "busy":

@@ -17,18 +17,24 @@ export function absentCalls(
 ): Promise<unknown>[] {
   const { registry, deadlines, carriesRecords } = core;
   const { requestState, taskId, notifications } = params;
-  const lookup = (ids: readonly string[], lsn?: number) =>
-    ids.map((id) => registry.lookup(id, lsn)).filter((found) => found instanceof Promise);
-  if (method.startsWith("tasks/")) return typeof taskId === "string" ? lookup([taskId]) : [];
+  // Whose it is comes first: taking it up stops whoever has it, and runs it.
+  const takeUpOwn = (ids: readonly string[]) =>
+    ids.filter((id) => !registry.find(id)).map(async (id) => {
+      if (await registry.principalOf(id) === principal) await registry.lookup(id);
+    });
+  if (method.startsWith("tasks/")) return typeof taskId === "string" ? takeUpOwn([taskId]) : [];
   if (method === "subscriptions/listen") {
-    return isObject(notifications) ? lookup(wantedTasks(notifications)) : [];
+    return isObject(notifications) ? takeUpOwn(wantedTasks(notifications)) : [];
   }
   if (requestState === undefined) return [];
   const binding = { principal, method, params };
   const state = states.open(requestState, binding, deadlines.now());
   if (!state) return [];
   const { sessionId, lsn, record } = state;
-  if (!record) return lookup([sessionId], lsn);
+  if (!record) {
+    const found = registry.lookup(sessionId, lsn);
+    return found instanceof Promise ? [found] : [];
+  }
   try {
     const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS);
     if (!target || !target.definition.durable?.sealed) return [];

@@ -250,7 +250,8 @@ export class ModernReceiver {
           return { text: this.#askingText(id, session, binding, client) };
         case "left": {
           const again = session.keepUntil > 0 ? "send the same request again" : "call again";
-          const message = `Cannot go on now: the server is shutting down; ${again}`;
+          const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
+          const message = `Cannot go on now: ${why}; ${again}`;
           const error = { code: INTERNAL_ERROR, message };
           return { text: errorText(id, error), error, status: 503 };
         }
@@ -376,6 +377,7 @@ export class ModernReceiver {
 /** How long what became of a call is kept here, where its record travels: for retries that come twice. */
 const CARRIED_TIME = 60_000;
 const NO_ANSWERS: Answers = [];
+const GONE_ON_ELSEWHERE = "another server has gone on with the call";
 
 /** Which capability a method belongs to, for those that are only there if something is offered. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {

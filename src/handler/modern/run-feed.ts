@@ -169,7 +169,7 @@ export class RunFeed implements Feed, ModernCall {
   #stand(): Standing | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    // It is put out of memory with somebody waiting only where the server goes.
+    // With somebody waiting, only where the server goes, or another one has gone on with it.
     if (session.suspending) return "left";
     if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
