@@ -1,5 +1,5 @@
 /** Finds flights, has them weighed from two sides at once, and books what the person chooses. */
-import { all, type Operation } from "effection";
+import type { Operation } from "effection";
 import {
   CapabilityError,
   createMcpTool,
@@ -125,9 +125,9 @@ export const bookFlight = createMcpTool("book_flight")
     *client({ flights, passengers }, ctx) {
       yield* ctx.notify(`Weighing ${flights.length} flights`, 1, STEPS);
       // Each side has a branch, and so a conversation, of its own; both are asked at once.
-      const [price, schedule] = yield* all([
-        ctx.branch((branch) => weigh(branch, PRICE, flights)),
-        ctx.branch((branch) => weigh(branch, SCHEDULE, flights)),
+      const [price, schedule] = yield* ctx.branches([
+        (branch) => weigh(branch, PRICE, flights),
+        (branch) => weigh(branch, SCHEDULE, flights),
       ]);
 
       yield* ctx.notify("Choosing", 2, STEPS);

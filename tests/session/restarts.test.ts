@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import process from "node:process";
-import { all, type Operation, race, until as wait } from "effection";
+import { all, type Operation, race, spawn, until as wait } from "effection";
 import fc from "fast-check";
 import { z } from "zod";
 import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
@@ -23,7 +23,7 @@ type Program =
   | { do: "ask"; key: string }
   | { do: "effect" | "uuid" | "tell" }
   | { do: "turns"; count: number }
-  | { do: "sequence" | "all" | "race"; of: readonly Program[] };
+  | { do: "sequence" | "all" | "branches" | "race"; of: readonly Program[] };
 
 const leaf = fc.oneof(
   { weight: 4, arbitrary: fc.record({ do: fc.constant("ask"), key: fc.constantFrom("a", "b") }) },
@@ -36,7 +36,7 @@ const programs = fc.letrec<{ program: Program }>((tie) => ({
     { maxDepth: 3, depthSize: "max", withCrossShrink: true },
     leaf,
     fc.record({
-      do: fc.constantFrom("sequence", "sequence", "all", "race"),
+      do: fc.constantFrom("sequence", "sequence", "all", "branches", "branches", "race"),
       of: fc.array(tie("program"), { minLength: 1, maxLength: 3, size: "max" }),
     }) as fc.Arbitrary<Program>,
   ),
@@ -45,7 +45,7 @@ const programs = fc.letrec<{ program: Program }>((tie) => ({
 const form = { response: z.object({ n: z.number() }) };
 
 /** Makes the tool; what it does to the world is written to `effects`. */
-function toolOf(program: Program, effects: string[]): Definition {
+function toolOf(program: Program, effects: string[], asTask: boolean): Definition {
   // deno-lint-ignore no-explicit-any
   function* perform(program: Program, ctx: any): Operation<string> {
     switch (program.do) {
@@ -70,6 +70,10 @@ function toolOf(program: Program, effects: string[]): Definition {
         for (const part of program.of) parts.push(yield* perform(part, ctx));
         return `(${parts})`;
       }
+      case "branches":
+        return `[${yield* ctx.branches(
+          program.of.map((part) => (inner: unknown) => perform(part, inner)),
+        )}]`;
       default: {
         const parts = program.of.map((part) =>
           ctx.branch((inner: unknown) => perform(part, inner)) as Operation<string>
@@ -80,6 +84,12 @@ function toolOf(program: Program, effects: string[]): Definition {
   }
   return createMcpTool("t").description("d").elicits({ a: form, b: form }).durable({ version: "1" })
     .execute(function* (_params, ctx) {
+      // A task is made of the tool for this, and none when it is taken up again.
+      if (asTask) {
+        yield* ctx.step("task", function* () {
+          yield* yield* spawn(function* () {});
+        });
+      }
       return yield* perform(program, ctx);
     });
 }
@@ -100,12 +110,17 @@ const where = (session: LiveToolSession) =>
   session.openRequests().toSorted((a, b) => a.id < b.id ? -1 : 1);
 
 /** Runs the program to its end, and tells all that can be told about it. */
-async function play(program: Program, turns: readonly Turn[], restarting: boolean) {
+async function play(
+  program: Program,
+  turns: readonly Turn[],
+  restarting: boolean,
+  asTask = false,
+) {
   const clock = createManualClock();
   const store = new InMemoryToolSessionStore();
   const effects: string[] = [];
   const faults: string[] = [];
-  const tool = toolOf(program, effects);
+  const tool = toolOf(program, effects, asTask);
   const start = () =>
     new LiveToolSessionRegistry({
       clock,
@@ -153,9 +168,9 @@ async function play(program: Program, turns: readonly Turn[], restarting: boolea
 describe("a durable tool that is taken up again at any point", () => {
   it("does, asks and says what it does when it is left alone", async () => {
     await fc.assert(
-      fc.asyncProperty(programs, turns, async (program, turns) => {
-        const alone = await play(program, turns, false);
-        const restarted = await play(program, turns, true);
+      fc.asyncProperty(programs, turns, fc.boolean(), async (program, turns, asTask) => {
+        const alone = await play(program, turns, false, asTask);
+        const restarted = await play(program, turns, true, asTask);
         assert.deepEqual(restarted, alone);
       }),
       { seed, numRuns },

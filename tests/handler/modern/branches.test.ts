@@ -51,58 +51,65 @@ function testing(
     });
 }
 
-describe("branches that ask at the same time", () => {
-  const sum = tool(function* (ctx: Context) {
-    const numbers = yield* all([number(ctx, "a"), number(ctx, "b"), number(ctx, "a")]);
-    return `sum ${numbers.reduce((x, y) => x + y)}`;
+const keys = ["a", "b", "a"] as const;
+const ways: Record<string, (ctx: Context) => Operation<number[]>> = {
+  "parts of a tool": (ctx) => all(keys.map((key) => number(ctx, key))),
+  "branches": (ctx) => ctx.branches(keys.map((key) => (inner: Context) => number(inner, key))),
+};
+
+for (const [name, numbers] of Object.entries(ways)) {
+  describe(`${name} that ask at the same time`, () => {
+    const sum = tool(function* (ctx: Context) {
+      return `sum ${(yield* numbers(ctx)).reduce((x, y) => x + y)}`;
+    });
+
+    it(
+      "ask in one round, after a quiet window of 20 ms",
+      testing(sum, async ({ client, clock }) => {
+        const call = client.start("tools/call", { name: "t" });
+        let over = false;
+        call.then(() => over = true);
+        await idle();
+        clock.advance(19);
+        await idle();
+        assert.equal(over, false);
+        clock.advance(1);
+        const exchange = await call;
+        assert.equal(exchange.isStream, false);
+        assert.deepEqual(asked(await exchange.result()), ["a", "b", "a_2"]);
+      }),
+    );
+
+    it(
+      "go on with the answers of one retry together",
+      testing(sum, async ({ round }) => {
+        const { requestState } = await (await round()).result();
+        const inputResponses = { a: accept({ n: 1 }), b: accept({ n: 2 }), a_2: accept({ n: 3 }) };
+        assert.equal(await (await round({ requestState, inputResponses })).text(), "sum 6");
+      }),
+    );
+
+    it(
+      "are asked again for what is missing, and only for that",
+      testing(sum, async ({ round }) => {
+        const first = await (await round()).result();
+        const second = await (await round({
+          requestState: first.requestState,
+          inputResponses: { b: accept({ n: 2 }) },
+        })).result();
+        assert.deepEqual(asked(second), ["a", "a_2"]);
+        const third = await (await round({
+          requestState: first.requestState,
+          inputResponses: { a_2: accept({ n: 3 }), a: accept({ n: "one" }) },
+        })).result();
+        assert.deepEqual(asked(third), ["a_3"]);
+        const inputResponses = { a_3: accept({ n: 1 }) };
+        const done = await round({ requestState: first.requestState, inputResponses });
+        assert.equal(await done.text(), "sum 6");
+      }),
+    );
   });
-
-  it(
-    "ask in one round, after a quiet window of 20 ms",
-    testing(sum, async ({ client, clock }) => {
-      const call = client.start("tools/call", { name: "t" });
-      let over = false;
-      call.then(() => over = true);
-      await idle();
-      clock.advance(19);
-      await idle();
-      assert.equal(over, false);
-      clock.advance(1);
-      const exchange = await call;
-      assert.equal(exchange.isStream, false);
-      assert.deepEqual(asked(await exchange.result()), ["a", "b", "a_2"]);
-    }),
-  );
-
-  it(
-    "go on with the answers of one retry together",
-    testing(sum, async ({ round }) => {
-      const { requestState } = await (await round()).result();
-      const inputResponses = { a: accept({ n: 1 }), b: accept({ n: 2 }), a_2: accept({ n: 3 }) };
-      assert.equal(await (await round({ requestState, inputResponses })).text(), "sum 6");
-    }),
-  );
-
-  it(
-    "are asked again for what is missing, and only for that",
-    testing(sum, async ({ round }) => {
-      const first = await (await round()).result();
-      const second = await (await round({
-        requestState: first.requestState,
-        inputResponses: { b: accept({ n: 2 }) },
-      })).result();
-      assert.deepEqual(asked(second), ["a", "a_2"]);
-      const third = await (await round({
-        requestState: first.requestState,
-        inputResponses: { a_2: accept({ n: 3 }), a: accept({ n: "one" }) },
-      })).result();
-      assert.deepEqual(asked(third), ["a_3"]);
-      const inputResponses = { a_3: accept({ n: 1 }) };
-      const done = await round({ requestState: first.requestState, inputResponses });
-      assert.equal(await done.text(), "sum 6");
-    }),
-  );
-});
+}
 
 describe("a run that begins to do several things", () => {
   it("is waited for, also by those who watched it before", async () => {
