@@ -24,9 +24,8 @@ import type {
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
-  TraceContext,
 } from "../events.ts";
-import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
 import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
@@ -38,59 +37,18 @@ import {
   lostEnding,
   outcomeIn,
 } from "./ending.ts";
-import { EventLog } from "./event-log.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
 import { watchReplay } from "./replay-watch.ts";
 import type { Sealer } from "./sealer.ts";
-import type { SessionHome, SessionOwner } from "./session-home.ts";
+import type { SessionHome } from "./session-home.ts";
+import { SessionState } from "./session-state.ts";
 import type { ToolSession } from "./types.ts";
 
-const NO_TRACE: TraceContext = {};
-
-export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, RecorderHome {
-  #id: string | undefined;
-  readonly tool: Definition;
-  /** As it described itself last; one without sessions does so with every request. */
-  client: ClientInfo;
-  /** Where the caller stands in a trace of its own. */
-  trace: TraceContext = NO_TRACE;
-  readonly log: EventLog;
-  /** On whose behalf it runs. */
-  readonly principal: string;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** When something last changed: a question, an answer, the end. */
-  updatedAt: number;
-  /** Until when it is kept after its end at least, because somebody was told so. */
-  keepUntil = 0;
-  /** Since when it is a task, if it is one. Milliseconds since the epoch. */
-  taskSince: number | undefined;
-  /** How many streams and requests look at this session; the registry counts. */
-  holders = 0;
-  /** When the registry lets go of it, if nothing happens before. */
-  expiry: Deadline | undefined;
-  owner: SessionOwner | undefined;
-  /** The registry knows it; not so one that has ended within its first step. */
-  listed = false;
-  halting = false;
-  suspending = false;
-  /** Why its record is not ours to write any more, once that is so. */
-  lost: string | undefined;
-  /** It runs only while somebody waits for it, as requests of the modern era do. */
-  attended = false;
-  /** Its record travels with its client, and is kept nowhere else. */
-  carried = false;
-  /** Its record has grown too large to travel: only this server can go on with it. */
-  pinned = false;
-  parallel = 0;
-  /** How it ended has been told to whoever waited for that. */
-  told = false;
-  /** True if it can be run again from its log. */
-  readonly durable: boolean;
-  replay: Replay | undefined;
+export class LiveToolSession extends SessionState
+  implements ToolSession, RunHost, QuestionsHome, RecorderHome {
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
   readonly #home: SessionHome;
@@ -113,21 +71,11 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     principal: string,
     createdAt = home.deadlines.now(),
   ) {
+    super(home.logLimits, id, tool, client, principal, createdAt);
     this.#home = home;
-    this.#id = id;
-    this.tool = tool;
-    this.client = client;
-    this.principal = principal;
-    this.createdAt = this.updatedAt = createdAt;
-    this.durable = tool.durable !== undefined;
-    this.log = new EventLog(this, home.logLimits);
   }
 
   // Most calls do without these, so they are made when they are first needed.
-
-  get id(): string {
-    return this.#id ??= crypto.randomUUID();
-  }
 
   get facts(): Recorder {
     return this.#facts ??= new Recorder(this);
@@ -135,10 +83,6 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
 
   get questions(): Questions {
     return this.#questions ??= new Questions(this);
-  }
-
-  get toolName(): string {
-    return this.tool.name;
   }
 
   get deadlines(): Deadlines {
@@ -160,11 +104,6 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   /** Seals what is sensitive in a record; where there is none, nothing needs it. */
   get sealer(): Sealer | undefined {
     return this.durable ? this.#home.sealer : undefined;
-  }
-
-  /** True if it may leave memory, because it can be run again from its record. */
-  get replayable(): boolean {
-    return this.durable && !this.pinned;
   }
 
   /** True while it waits for an answer or, where it can leave memory, for time to pass, and does no step beside. */

@@ -1,0 +1,83 @@
+/** What is to be known of a session, besides what it is doing. */
+import type { ClientInfo, TraceContext } from "../events.ts";
+import type { Deadline } from "../runtime/deadlines.ts";
+import type { Definition } from "../tool/types.ts";
+import { EventLog, type LogLimits } from "./event-log.ts";
+import type { Replay } from "./replay.ts";
+import type { SessionOwner } from "./session-home.ts";
+
+const NO_TRACE: TraceContext = {};
+
+export abstract class SessionState {
+  #id: string | undefined;
+  readonly tool: Definition;
+  /** As it described itself last; one without sessions does so with every request. */
+  client: ClientInfo;
+  /** Where the caller stands in a trace of its own. */
+  trace: TraceContext = NO_TRACE;
+  readonly log: EventLog;
+  /** On whose behalf it runs. */
+  readonly principal: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When something last changed: a question, an answer, the end. */
+  updatedAt: number;
+  /** Until when it is kept after its end at least, because somebody was told so. */
+  keepUntil = 0;
+  /** Since when it is a task, if it is one. Milliseconds since the epoch. */
+  taskSince: number | undefined;
+  /** How many streams and requests look at this session; the registry counts. */
+  holders = 0;
+  /** When the registry lets go of it, if nothing happens before. */
+  expiry: Deadline | undefined;
+  owner: SessionOwner | undefined;
+  /** The registry knows it; not so one that has ended within its first step. */
+  listed = false;
+  halting = false;
+  suspending = false;
+  /** Why its record is not ours to write any more, once that is so. */
+  lost: string | undefined;
+  /** It runs only while somebody waits for it, as requests of the modern era do. */
+  attended = false;
+  /** Its record travels with its client, and is kept nowhere else. */
+  carried = false;
+  /** Its record has grown too large to travel: only this server can go on with it. */
+  pinned = false;
+  parallel = 0;
+  /** How it ended has been told to whoever waited for that. */
+  told = false;
+  /** True if it can be run again from its log. */
+  readonly durable: boolean;
+  replay: Replay | undefined;
+
+  constructor(
+    limits: LogLimits,
+    id: string | undefined,
+    tool: Definition,
+    client: ClientInfo,
+    principal: string,
+    createdAt: number,
+  ) {
+    this.#id = id;
+    this.tool = tool;
+    this.client = client;
+    this.principal = principal;
+    this.createdAt = this.updatedAt = createdAt;
+    this.durable = tool.durable !== undefined;
+    this.log = new EventLog(this, limits);
+  }
+
+  /** Made when it is first needed: most calls do without. */
+  get id(): string {
+    return this.#id ??= crypto.randomUUID();
+  }
+
+  get toolName(): string {
+    return this.tool.name;
+  }
+
+  /** True if it may leave memory, because it can be run again from its record. */
+  get replayable(): boolean {
+    return this.durable && !this.pinned;
+  }
+}
