@@ -37,6 +37,10 @@ export class Recorder {
     this.#home = home;
   }
 
+  get isInside(): boolean {
+    return this.#inside !== undefined;
+  }
+
   /** When the first sleep that it is in is over. */
   get nextWake(): number | undefined {
     return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);
