@@ -44,6 +44,8 @@ export interface Asker {
   report(what: string, error: unknown): void;
   /** An id that is the same when the tool is run again. */
   newId(kind: string): string;
+  /** An id that nobody can guess, and that is the same when the tool is run again. */
+  fresh(what: string): Operation<string>;
   /** Milliseconds since the epoch. */
   time(): number;
   /** Does something once, also if the tool is run again; what comes of it must be JSON. */

@@ -119,7 +119,7 @@ export function* elicitUrl(
   }
   const { message, url } = checkedPage(config);
   checkLimit("a timeout", timeout);
-  const elicitationId = config.elicitationId ?? crypto.randomUUID();
+  const elicitationId = config.elicitationId ?? (yield* asker.fresh("elicitation"));
   const reply = yield* asker.ask({
     kind: "elicit_url",
     key: "url",

@@ -87,8 +87,8 @@ export class Pages implements Site {
     return this;
   }
 
-  *open(options: PageOptions, principal: string): Operation<Page> {
-    const { path = `/pages/${crypto.randomUUID()}`, respond, stays, open = false } = options;
+  *open(options: PageOptions, principal: string, name: string): Operation<Page> {
+    const { path = `/pages/${name}`, respond, stays, open = false } = options;
     const { url, release } = yield* this.#place(options.port);
     const held = this.#held.get(path) ?? [];
     const close = () => {

@@ -68,9 +68,16 @@ export class ServerContext implements McpToolServerContext {
   }
 
   usePage(options: PageOptions): Operation<Page> {
-    const { site, principal } = this.host;
-    return resource(function* (provide) {
-      const page = yield* site.open(options, principal);
+    return operation(() => this.#usePage(options));
+  }
+
+  *#usePage(options: PageOptions): Operation<Page> {
+    const { site, principal, facts } = this.host;
+    // Who was sent there goes there also after the tool has been run again.
+    const isRecorded = options.path === undefined && !facts.isInside;
+    const name = isRecorded ? yield* this.fresh("page") : crypto.randomUUID();
+    return yield* resource<Page>(function* (provide) {
+      const page = yield* site.open(options, principal, name);
       try {
         yield* provide(page);
       } finally {
@@ -108,7 +115,11 @@ export class ServerContext implements McpToolServerContext {
   }
 
   uuid(): Operation<string> {
-    return this.#value("uuid", () => crypto.randomUUID());
+    return this.fresh("uuid");
+  }
+
+  fresh(what: string): Operation<string> {
+    return this.#value(what, () => crypto.randomUUID());
   }
 
   sleep(ms: number): Operation<void> {

@@ -39,8 +39,11 @@ export type RunOutcome =
 
 /** The server as a run sees it. */
 export interface Site extends ServerSite {
-  /** Opens a page that belongs to somebody, until it is closed or its time has come. */
-  open(page: PageOptions, principal: string): Operation<Page>;
+  /**
+   * Opens a page that belongs to somebody, until it is closed or its time has come.
+   * Where it has no path of its own, it is found by its name.
+   */
+  open(page: PageOptions, principal: string, name: string): Operation<Page>;
 }
 
 export interface RunHost {
@@ -84,6 +87,8 @@ export interface RunHost {
 
 /** What is done once, also if the tool is run again. */
 export interface Facts {
+  /** Whether a step is on the stack: what happens there is not recorded by itself. */
+  readonly isInside: boolean;
   step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
   value<T>(place: Place, make: () => T): Operation<T>;
   sleep(place: Place, ms: number): Operation<void>;

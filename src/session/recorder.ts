@@ -44,6 +44,11 @@ export class Recorder {
     return this.#working > 0;
   }
 
+  /** True while the body of a step is on the stack. */
+  get isInside(): boolean {
+    return this.#inside !== undefined;
+  }
+
   /** When the first sleep that it is in is over. */
   get nextWake(): number | undefined {
     return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);

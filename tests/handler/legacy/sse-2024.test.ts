@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { createMcpTool } from "parley-mcp";
 import { describe, it } from "../../suite.ts";
 import { ABLE, type Exchange, initialize, ORIGIN, TestClient } from "../../support/client.ts";
 import type { Fetch } from "../../support/checked.ts";
 import { serving } from "../../support/server.ts";
 import { ask, echo, handTool } from "../../support/tools.ts";
-import { turn } from "../../support/turn.ts";
+import { HandStore } from "../../session/kit.ts";
+import { idle, turn, until } from "../../support/turn.ts";
 
 const version = "2024-11-05";
 const legacySse = true;
@@ -151,6 +153,42 @@ describe("HTTP+SSE", () => {
       clock.advance(30_000);
       assert.equal(runs[0]!.ended, true);
       assert.deepEqual([parley.counts.live, parley.counts.clientSessions], [0, 0]);
+      await stream.leave();
+    });
+  });
+
+  it("takes an answer to a durable call once that is on record, and says where it is not", async () => {
+    const durable = createMcpTool("durable").description("d").durable()
+      .execute(function* (_params, ctx) {
+        yield* ctx.sample({ prompt: "Say yes" });
+        yield* ctx.sample({ prompt: "Say no" });
+        return "done";
+      });
+    const store = new HandStore();
+    await serving({ serve: [durable], store, legacySse }, async ({ fetch, faults }) => {
+      const { client, stream } = await connect(fetch, { sampling: {} });
+      const said = { role: "assistant", content: { type: "text", text: "yes" }, model: "m" };
+      const commit = async () => {
+        await until(() => store.commits.length > 0);
+        store.commit();
+      };
+      await post(client, 1, "durable");
+      await commit();
+      const answered = client.answer(await stream.expect("sampling/createMessage"), said);
+      let isAnswered = false;
+      answered.then(() => isAnswered = true);
+      await until(() => store.commits.length > 0);
+      await idle();
+      assert.equal(isAnswered, false);
+      await commit();
+      assert.equal((await answered).status, 202);
+      await commit();
+      const refused = client.answer(await stream.expect("sampling/createMessage"), said);
+      await until(() => store.commits.length > 0);
+      store.commits.shift()!.fail(new Error("disk full"));
+      assert.equal((await refused).status, 503);
+      assert.equal(faults.splice(0).length, 1);
+      store.release();
       await stream.leave();
     });
   });
