@@ -206,6 +206,21 @@ describe("a durable call that is cancelled", () => {
     });
   });
 
+  it("is so on record before a legacy client's leave is acknowledged", () => {
+    const lookup = new Lookup();
+    return living({ serve: [slow(lookup)] }, async (life) => {
+      await life.start();
+      const client = await legacy(life);
+      const call = await client.call("order");
+      const who = await call.expect("elicitation/create");
+      await life.start();
+      lookup.shut();
+      assert.equal((await client.end()).status, 204);
+      assert.ok((await typesOf(life, String(who.id).split("_")[1]!)).includes("cancelling"));
+      lookup.open();
+    });
+  });
+
   it("is so on record before a legacy client's word is acknowledged", () => {
     const lookup = new Lookup();
     return living({ serve: [slow(lookup)] }, async (life) => {

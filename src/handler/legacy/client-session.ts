@@ -141,16 +141,17 @@ export class ClientSession {
    * Halts all calls and ends all streams. Where it is the server that goes, calls
    * that can be taken up again are left for then.
    */
-  end(reason: string, serverGoes = false): void {
+  end(reason: string, serverGoes = false): Promise<unknown> {
     this.ended = true;
     this.#deafen();
-    for (const call of [...this.calls.values()]) {
-      if (!serverGoes || !call.durable) call.cancel(reason);
-    }
+    const cancelled = [...this.calls.values()]
+      .filter((call) => !serverGoes || !call.durable)
+      .map((call) => call.cancel(reason));
     for (const query of [...this.queries.values()]) query.halt();
     for (const stream of [...this.streams.values()]) stream.connection?.end();
     this.standing.connection?.end();
     this.streams.clear();
+    return Promise.all(cancelled);
   }
 
   #hear(change: ServerChange): void {

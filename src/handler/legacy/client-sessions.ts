@@ -129,12 +129,13 @@ export class ClientSessions {
   async end(session: ClientSession, reason: string): Promise<void> {
     if (!this.#sessions.delete(session.id)) return;
     session.expiry?.cancel();
-    session.end(reason);
+    const cancelled = session.end(reason);
     session.endedForGood = true;
     const store = this.#store;
     if (!store) return;
     this.#ending.add(session.id);
     try {
+      await cancelled;
       await this.#run(() => store.delete(session.id));
     } finally {
       this.#ending.delete(session.id);
