@@ -31,6 +31,7 @@ import { type Run, runTool } from "../runtime/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import { type Ending, endingOf, faulted, outcomeIn, whyLost } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
+import { asking, here } from "./here.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
@@ -230,7 +231,7 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   }
 
   getEvents(afterLSN = 0): Stream<ToolSessionEvent, ToolSessionOutcome> {
-    return readEvents(this, afterLSN);
+    return readEvents(() => here(this, this.#home), afterLSN);
   }
 
   // ------------------------------------------------------------------ answers
@@ -239,14 +240,14 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
     id: string,
     response: ElicitResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return this.respond(id, response);
+    return (yield* asking(id, this, this.#home)).respond(id, response);
   }
 
   *respondToSample(
     id: string,
     response: SampleResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return this.respond(id, response);
+    return (yield* asking(id, this, this.#home)).respond(id, response);
   }
 
   /** Records an answer and, once it is recorded, hands it to the tool. */
@@ -317,6 +318,8 @@ export class LiveToolSession implements ToolSession, RunHost, QuestionsHome, Rec
   changed(): void {
     this.updatedAt = this.deadlines.now();
     this.#home.changed(this);
+    // Somebody may wait for it to find its place again.
+    if (this.replay) this.log.stir();
   }
 
   // --------------------------------------------------------------------- ends
