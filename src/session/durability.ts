@@ -6,7 +6,7 @@
  * D2  A session is taken up only by the version of the tool that began it.
  */
 import type { Operation, Scope } from "effection";
-import type { ClientInfo } from "../events.ts";
+import { type ClientInfo, isFinal } from "../events.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
@@ -15,6 +15,7 @@ import type { Definition } from "../tool/types.ts";
 import { type CarriedRecord, hasComeAsFar } from "./carried.ts";
 import { Journal } from "./journal.ts";
 import { type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
+import { LastWords } from "./last-words.ts";
 import { Renewals } from "./renewals.ts";
 import { type Sweepable, Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
@@ -84,6 +85,7 @@ export class Durability {
   readonly #waker: Waker;
   readonly #sweeper: Sweeper;
   readonly #renewals = new Renewals();
+  readonly #lastWords: LastWords;
   /** Sessions that the store is about to forget. */
   #deletions = 0;
   /** Those that have left for a store that is memory too, and so must be bounded; oldest first. */
@@ -97,14 +99,26 @@ export class Durability {
       deadlines,
       hasRoom: () => home.hasRoom(),
       wakes: (limit, after) => this.#run(() => store.wakes(limit, after)),
-      wake: (id) => home.wake(id),
+      wake: async (id) => {
+        if (!this.#lastWords.has(id)) await home.wake(id);
+      },
       failed: (error) => this.#fault("sessions could not be woken", error),
+    });
+    this.#lastWords = new LastWords({
+      store,
+      most: home.mostResting,
+      run: (operation) => this.#run(operation),
+      settled: () => home.settled(),
+      failed: (error) => this.#fault("the end of failed sessions could not be stored", error),
     });
     this.#sweeper = new Sweeper({
       scope,
       deadlines,
       isWorthwhile: () => home.outlasts || this.#resting!.size > 0,
-      renew: (now) => this.#renew(now),
+      prepare: async (now) => {
+        await this.#renew(now);
+        await this.#lastWords.retry();
+      },
       failed: (error) => this.#fault("old sessions could not be forgotten", error),
     }, [store, ...home.sweep]);
   }
@@ -112,7 +126,7 @@ export class Durability {
   /** Nothing is being written, read, left or forgotten. */
   get idle(): boolean {
     return this.#journals.size === 0 && this.#revivals.size === 0 && this.#leaving.size === 0 &&
-      this.#deletions === 0;
+      this.#deletions === 0 && !this.#lastWords.busy;
   }
 
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
@@ -125,6 +139,7 @@ export class Durability {
   async stop(): Promise<void> {
     await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
+    await this.#lastWords.stop();
   }
 
   /** Records a session from its beginning. */
@@ -166,7 +181,13 @@ export class Durability {
 
   /** Takes back that a session is kept here: its record is not ours to write any more. */
   drop(session: LiveToolSession): void {
-    this.#release(session.id);
+    const { id, log, attended, taskSince } = session;
+    const journal = this.#journals.get(id);
+    this.#release(id);
+    // Whoever comes back for such a one goes on with it; any other was told that it is over.
+    if (!journal || attended || taskSince !== undefined) return;
+    const event = log.findLast(isFinal);
+    if (event) this.#lastWords.record({ id, epoch: journal.epoch, event });
   }
 
   /** Puts a session out of memory, once everything about it is written. */

@@ -45,6 +45,10 @@ export class Journal {
     this.#expiresAt = entry.expiresAt ?? 0;
   }
 
+  get epoch(): number {
+    return this.#entry.epoch;
+  }
+
   /** When the store may forget it, as was last written or is about to be. */
   get expiresAt(): number {
     return this.#expiresAt;

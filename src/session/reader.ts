@@ -12,12 +12,12 @@ interface Readable {
 
 /** The events after an LSN: those that were, then those that come, then how it ended. */
 export function readEvents(
-  session: Readable,
+  find: () => Operation<Readable>,
   afterLSN: number,
 ): Stream<ToolSessionEvent, ToolSessionOutcome> {
   return {
     *[Symbol.iterator]() {
-      return new Reader(session, afterLSN);
+      return new Reader(yield* find(), afterLSN);
     },
   };
 }

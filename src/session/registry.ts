@@ -257,7 +257,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Ends a session that has left memory. */
   *cancelSuspended(id: string, reason: string): Operation<void> {
-    const session = yield* this.#lookup(id);
+    const session = yield* this.takenUp(id);
     if (session) yield* session.cancel(reason);
   }
 
@@ -279,16 +279,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   *get(id: string): Operation<ToolSession | null> {
-    return (yield* this.#lookup(id)) ?? null;
+    return (yield* this.takenUp(id)) ?? null;
   }
 
-  *#lookup(id: string): Operation<LiveToolSession | undefined> {
+  /** `lookup`, for operations. */
+  *takenUp(id: string): Operation<LiveToolSession | undefined> {
     const found = this.lookup(id);
     return found instanceof Promise ? yield* until(found) : found;
   }
 
   *acquire(id: string): Operation<ToolSession> {
-    const session = yield* this.#lookup(id);
+    const session = yield* this.takenUp(id);
     if (!session) throw new SessionGone(id);
     this.hold(session);
     return session;

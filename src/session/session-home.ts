@@ -21,6 +21,8 @@ export interface SessionHome {
   changed(session: LiveToolSession): void;
   /** It has left memory, and can be run again from its log. */
   suspended(session: LiveToolSession): void;
+  /** One that has left memory, taken up again. */
+  takenUp(id: string): Operation<LiveToolSession | undefined>;
   /** Ends one that has left memory. */
   cancelSuspended(id: string, reason: string): Operation<void>;
 }

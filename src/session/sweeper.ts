@@ -16,8 +16,8 @@ export interface SweeperHome {
   readonly deadlines: Deadlines;
   /** Whether there may be something to forget later. */
   isWorthwhile(): boolean;
-  /** Renews what is not over, so that it is not forgotten. */
-  renew(now: number): Promise<void>;
+  /** Renews what is not over, so that it is not forgotten, and ends what is. */
+  prepare(now: number): Promise<void>;
   failed(error: unknown): void;
 }
 
@@ -55,7 +55,7 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     // One time for both: nothing grows too old between them.
     const now = this.#home.deadlines.now();
-    await this.#home.renew(now);
+    await this.#home.prepare(now);
     for (const store of this.#stores) {
       while (!this.#stopped && await this.#some(store, now) > 0);
     }

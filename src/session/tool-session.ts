@@ -37,6 +37,7 @@ import {
   outcomeIn,
   whyLost,
 } from "./ending.ts";
+import { asking, here } from "./here.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
@@ -190,7 +191,7 @@ export class LiveToolSession extends SessionState
   }
 
   getEvents(afterLSN = 0): Stream<ToolSessionEvent, ToolSessionOutcome> {
-    return readEvents(this, afterLSN);
+    return readEvents(() => here(this, this.#home), afterLSN);
   }
 
   // ------------------------------------------------------------------ answers
@@ -199,14 +200,14 @@ export class LiveToolSession extends SessionState
     id: string,
     response: ElicitResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return this.respond(id, response);
+    return (yield* asking(id, this, this.#home)).respond(id, response);
   }
 
   *respondToSample(
     id: string,
     response: SampleResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return this.respond(id, response);
+    return (yield* asking(id, this, this.#home)).respond(id, response);
   }
 
   /** Records an answer and, once it is recorded, hands it to the tool. */
@@ -277,6 +278,8 @@ export class LiveToolSession extends SessionState
   changed(): void {
     this.updatedAt = this.deadlines.now();
     this.#home.changed(this);
+    // Somebody may wait for it to find its place again.
+    if (this.replay) this.log.stir();
   }
 
   // --------------------------------------------------------------------- ends
