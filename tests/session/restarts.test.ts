@@ -165,13 +165,24 @@ async function play(
   return { story, said, effects, faults, outcome };
 }
 
+/** The same story, as each branch tells it. */
+function byBranch({ said, effects, ...rest }: Awaited<ReturnType<typeof play>>) {
+  const branchOf = (line: string) => line.split(" ")[1]?.split(":")[0] ?? line;
+  const sorted = said.toSorted((a, b) =>
+    branchOf(a) < branchOf(b) ? -1 : +(branchOf(a) > branchOf(b))
+  );
+  return { ...rest, said: sorted, effects: effects.toSorted() };
+}
+
 describe("a durable tool that is taken up again at any point", () => {
   it("does, asks and says what it does when it is left alone", async () => {
     await fc.assert(
       fc.asyncProperty(programs, turns, fc.boolean(), async (program, turns, asTask) => {
         const alone = await play(program, turns, false, asTask);
         const restarted = await play(program, turns, true, asTask);
-        assert.deepEqual(restarted, alone);
+        if (!asTask) return assert.deepEqual(restarted, alone);
+        // Branches of a task and branches of none take turns in another order.
+        assert.deepEqual(byBranch(restarted), byBranch(alone));
       }),
       { seed, numRuns },
     );
