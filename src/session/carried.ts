@@ -1,6 +1,7 @@
 /** The record of a session that its client carries, so that no server has to keep it. */
 import { Buffer } from "node:buffer";
-import type { ToolSessionEvent } from "../events.ts";
+import type { ClientInfo, ToolSessionEvent } from "../events.ts";
+import type { Definition } from "../tool/types.ts";
 import type { EventLog } from "./event-log.ts";
 import { nodeZlib } from "./node-zlib.ts";
 
@@ -9,6 +10,15 @@ export interface CarriedRecord {
   /** The version of the tool that began it. */
   readonly version: string;
   readonly events: readonly ToolSessionEvent[];
+}
+
+/** A call that its client goes on with, and carries the record of. */
+export interface CarriedCall {
+  readonly sessionId: string;
+  readonly definition: Definition;
+  readonly params: unknown;
+  readonly client: ClientInfo;
+  readonly principal: string;
 }
 
 /** What a record may take when it is unpacked: it was small when it was packed by us. */

@@ -12,7 +12,7 @@ import type { Fault } from "../runtime/run-host.ts";
 import { Strand } from "../runtime/strand.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
-import { type CarriedRecord, hasComeAsFar } from "./carried.ts";
+import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./carried.ts";
 import { Journal } from "./journal.ts";
 import { type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
 import { LastWords } from "./last-words.ts";
@@ -63,15 +63,6 @@ export interface DurabilityHome {
   enter(session: LiveToolSession, params: unknown, refusal?: string): void;
   /** How long a session that is left alone is kept. */
   timeToLive(): number;
-}
-
-/** A call that its client goes on with, and carries the record of. */
-export interface CarriedCall {
-  readonly sessionId: string;
-  readonly definition: Definition;
-  readonly params: unknown;
-  readonly client: ClientInfo;
-  readonly principal: string;
 }
 
 export class Durability {
