@@ -208,10 +208,7 @@ export interface McpToolContext extends McpToolServerContext {
     config: SampleToolsConfig<T>,
   ): Operation<SampleToolsResult<ToolCallOf<T>>>;
   /** Runs part of the tool with a conversation and limits of its own. */
-  branch<T>(
-    body: (ctx: this) => Operation<T>,
-    options?: McpToolBranchOptions,
-  ): Operation<T>;
+  branch<T>(body: (ctx: this) => Operation<T>, options?: McpToolBranchOptions): Operation<T>;
   /** Runs branches at once; returns what all return. The first that throws halts the others. */
   branches<T extends readonly unknown[]>(
     bodies: readonly [...{ [I in keyof T]: (ctx: this) => Operation<T[I]> }],
