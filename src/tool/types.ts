@@ -133,10 +133,7 @@ export interface McpToolContext extends McpToolServerContext {
     config: ElicitUrlConfig,
     options: ElicitOptions,
   ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
-  /**
-   * Lets the rest of this call run as a task, if the client knows tasks and the
-   * tool is declared with `.task({ start: "when_told" })`; otherwise nothing happens.
-   */
+  /** Makes a task of the rest, where the client knows tasks and `.task` says "when_told". */
   startTask(): Operation<void>;
   /** The directories and files that the client has opened to servers. */
   roots(): Operation<readonly Root[]>;
@@ -161,15 +158,8 @@ export interface McpToolContext extends McpToolServerContext {
     config: SampleToolsConfig<T>,
   ): Operation<SampleToolsResult<ToolCallOf<T>>>;
   /** Runs part of the tool with a conversation and limits of its own. */
-  branch<T>(
-    body: (ctx: this) => Operation<T>,
-    options?: McpToolBranchOptions,
-  ): Operation<T>;
-  /**
-   * Runs several branches at once, and returns what all of them return, in order.
-   * The first that throws halts the others. `all` does the same with branches that
-   * are opened one by one, and takes more memory while they wait.
-   */
+  branch<T>(body: (ctx: this) => Operation<T>, options?: McpToolBranchOptions): Operation<T>;
+  /** Runs branches at once; returns what all return. The first that throws halts the others. */
   branches<T extends readonly unknown[]>(
     bodies: readonly [...{ [I in keyof T]: (ctx: this) => Operation<T[I]> }],
     options?: McpToolBranchOptions,
