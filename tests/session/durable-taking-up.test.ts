@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { RegistryClosed, SessionLimitError } from "../../src/errors.ts";
-import type { CarriedCall } from "../../src/session/durability.ts";
+import type { CarriedCall } from "../../src/session/carried.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
