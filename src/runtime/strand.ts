@@ -333,5 +333,15 @@ export class Strand<T> extends StrandBase<T> {
   }
 }
 
+/** Runs an operation as a strand, for those who can only wait for a promise. */
+export function promised<T>(home: Scope, operation: () => Operation<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    new Strand<T>(home, operation, (outcome) => {
+      if (outcome.type === "returned") resolve(outcome.value);
+      else reject(outcome.type === "threw" ? outcome.error : new Error("halted"));
+    }).start();
+  });
+}
+
 const HALTED: StrandOutcome<never> = { type: "halted" };
 const DONE: IteratorResult<Effect, unknown> = { done: true, value: undefined };

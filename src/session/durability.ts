@@ -9,7 +9,7 @@ import type { Operation, Scope } from "effection";
 import { type ClientInfo, isFinal } from "../events.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault } from "../runtime/run-host.ts";
-import { Strand } from "../runtime/strand.ts";
+import { promised } from "../runtime/strand.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./carried.ts";
@@ -379,12 +379,7 @@ export class Durability {
   }
 
   #run<T>(operation: () => Operation<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      new Strand<T>(this.#home.scope, operation, (outcome) => {
-        if (outcome.type === "returned") resolve(outcome.value);
-        else reject(outcome.type === "threw" ? outcome.error : new Error("halted"));
-      }).start();
-    });
+    return promised(this.#home.scope, operation);
   }
 
   #fault(what: string, error: unknown): void {

@@ -5,9 +5,9 @@
 import { Buffer } from "node:buffer";
 import type { Operation } from "effection";
 import type { JsonObject } from "../../content.ts";
+import { promised } from "../../runtime/strand.ts";
 import type { ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
-import { settle } from "../settle.ts";
 import type { Call } from "./call.ts";
 import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
 import { ClientSession } from "./client-session.ts";
@@ -198,10 +198,8 @@ export class ClientSessions {
     });
   }
 
-  async #run<T>(operation: () => Operation<T>): Promise<T> {
-    const outcome = await settle(this.#core.registry.scope, operation).ended();
-    if (outcome.type === "returned") return outcome.value;
-    throw outcome.type === "threw" ? outcome.error : new Error("halted");
+  #run<T>(operation: () => Operation<T>): Promise<T> {
+    return promised(this.#core.registry.scope, operation);
   }
 
   #fault(error: unknown): void {
