@@ -5,7 +5,8 @@
  * chunk. So a burst of a hundred events is one write, and a reader that stalls
  * costs what the feed keeps, which is bounded.
  *
- * E1  The first chunk goes out at once: some runtimes send headers with it.
+ * E1  The first chunk goes out at once: some runtimes send headers with it. What is
+ *     ready by then goes with it.
  * E2  A silent stream shows a sign of life; one whose reader has gone silent is ended.
  * E3  `closed` is called exactly once, however the stream ends.
  */
@@ -30,8 +31,11 @@ export interface StreamTimes {
 }
 
 const encoder = new TextEncoder();
+/** Nothing is read before somebody wants it. */
+const NOTHING_AHEAD = { highWaterMark: 0 };
 
-export class EventStream {
+/** It is the source of its own body: each call that takes a stream has one. */
+export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly body: ReadableStream<Uint8Array>;
   readonly #feed: Feed;
   readonly #deadlines: Deadlines;
@@ -42,6 +46,8 @@ export class EventStream {
   #waiting: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #deadline: Deadline | undefined;
+  /** What goes out before anything else, until it has. */
+  #first: string;
   #silence = 0;
   #over = false;
 
@@ -56,23 +62,33 @@ export class EventStream {
     this.#deadlines = deadlines;
     this.#times = times;
     this.#closed = closed;
-    this.body = new ReadableStream({
-      start: (controller) => {
-        this.#controller = controller;
-        if (first) controller.enqueue(encoder.encode(first));
-      },
-      pull: () => this.#pull(),
-      cancel: () => this.#finish(),
-    }, { highWaterMark: 0 });
+    this.#first = first;
+    this.body = new ReadableStream<Uint8Array>(this, NOTHING_AHEAD);
     this.#unwatch = feed.watch(() => this.#wake());
     this.#expectReader();
+  }
+
+  /** For the runtime, as are `pull` and `cancel`. */
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+  }
+
+  pull(): void | Promise<void> {
+    if (this.#over || this.#send()) return;
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#expectNews();
+    });
+  }
+
+  cancel(): void {
+    this.#finish();
   }
 
   /** Ends the stream after what is ready now. */
   end(): void {
     if (this.#over) return;
-    const rest = this.#feed.read();
-    if (rest) this.#controller.enqueue(encoder.encode(rest));
+    this.#enqueue(this.#take());
     this.close();
   }
 
@@ -81,26 +97,30 @@ export class EventStream {
     if (this.#over) return;
     this.#finish();
     try {
+      this.#enqueue(this.#first);
       this.#controller.close();
     } catch {
       // The reader has cancelled in the same moment; there is nobody left to close for.
     }
   }
 
-  #pull(): void | Promise<void> {
-    if (this.#over || this.#send()) return;
-    return new Promise((resolve) => {
-      this.#waiting = resolve;
-      this.#expectNews();
-    });
+  /** Everything that is ready, which the first time begins with what comes before all else. */
+  #take(): string {
+    const first = this.#first;
+    this.#first = "";
+    return first + this.#feed.read();
+  }
+
+  #enqueue(text: string): void {
+    if (text) this.#controller.enqueue(encoder.encode(text));
   }
 
   /** Sends what is ready. False if nothing was, and more may come. */
   #send(): boolean {
-    const text = this.#feed.read();
+    const text = this.#take();
     if (text) {
       this.#silence = 0;
-      this.#controller.enqueue(encoder.encode(text));
+      this.#enqueue(text);
     }
     if (this.#feed.done) {
       this.close();
@@ -128,7 +148,7 @@ export class EventStream {
     this.#reset(keepAlive, () => {
       this.#silence += keepAlive;
       const sign = this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE;
-      this.#controller.enqueue(encoder.encode(sign));
+      this.#enqueue(sign);
       this.#expectReader();
       this.#release();
     });

@@ -16,8 +16,8 @@ export interface Deadline {
   cancel(): void;
 }
 
-/** Milliseconds up to which a deadline is soon. */
-const SOON = 120_000;
+/** Milliseconds up to which a deadline is soon. A request is; a call that is kept is not. */
+const SOON = 45_000;
 
 export class Deadlines {
   readonly #clock: Clock;

@@ -3,6 +3,7 @@
  * back for them. They are bounded in number and in bytes; the oldest go first,
  * but never one that somebody is reading.
  */
+import { Line } from "../runtime/line.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 export interface FinishedLimits {
@@ -15,10 +16,11 @@ const MOST_LOOKS = 16;
 
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
+  readonly #byId = new Map<string, LiveToolSession>();
   /** Those that nobody was told to come back for. */
-  readonly #free = new Map<string, LiveToolSession>();
+  readonly #free = new Line<LiveToolSession>();
   /** Those that somebody was; they go when that time is over, and before it only if they must. */
-  readonly #promised = new Map<string, LiveToolSession>();
+  readonly #promised = new Line<LiveToolSession>();
   #bytes = 0;
 
   constructor(limits: FinishedLimits) {
@@ -26,21 +28,24 @@ export class FinishedSessions {
   }
 
   get size(): number {
-    return this.#free.size + this.#promised.size;
+    return this.#byId.size;
   }
 
   get(id: string): LiveToolSession | undefined {
-    return this.#free.get(id) ?? this.#promised.get(id);
+    return this.#byId.get(id);
   }
 
   /** Whether it is this one that is there, and not a later run of the same session. */
   has(session: LiveToolSession): boolean {
-    return this.get(session.id) === session;
+    return session.line !== undefined;
   }
 
   /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
-    (session.keepUntil > now ? this.#promised : this.#free).set(session.id, session);
+    const earlier = this.#byId.get(session.id);
+    if (earlier) this.delete(earlier);
+    this.#byId.set(session.id, session);
+    (session.keepUntil > now ? this.#promised : this.#free).add(session);
     this.#bytes += session.log.bytes;
     const { max, maxBytes } = this.#limits;
     if (this.size <= max && this.#bytes <= maxBytes) return NONE;
@@ -52,31 +57,34 @@ export class FinishedSessions {
 
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
-    if (!this.has(session)) return false;
+    if (!session.line?.remove(session)) return false;
     this.#bytes -= session.log.bytes;
-    return this.#free.delete(session.id) || this.#promised.delete(session.id);
+    return this.#byId.delete(session.id);
   }
 
   clear(): void {
-    this.#free.clear();
-    this.#promised.clear();
+    for (const session of this.#byId.values()) session.line?.remove(session);
+    this.#byId.clear();
     this.#bytes = 0;
   }
 
   /** The oldest first. Those that must stay are put behind, so that nobody looks at them each time. */
-  #choose(from: Map<string, LiveToolSession>, going: LiveToolSession[], now: number): void {
+  #choose(from: Line<LiveToolSession>, going: LiveToolSession[], now: number): void {
     const { max, maxBytes } = this.#limits;
     let size = this.size - going.length;
     let bytes = this.#bytes;
     for (const session of going) bytes -= session.log.bytes;
     let looks = 0;
-    for (const session of from.values()) {
+    let next = from.first;
+    while (next) {
       if (size <= max && bytes <= maxBytes) return;
+      const session = next;
+      next = session.behind;
       const promisedSince = from === this.#free && session.keepUntil > now;
       if (session.holders > 0 || promisedSince) {
         if (++looks > MOST_LOOKS) return;
-        from.delete(session.id);
-        (promisedSince ? this.#promised : from).set(session.id, session);
+        from.remove(session);
+        (promisedSince ? this.#promised : from).add(session);
         continue;
       }
       going.push(session);

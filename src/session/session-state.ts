@@ -2,13 +2,15 @@
 import type { ClientInfo, TraceContext } from "../events.ts";
 import type { Deadline } from "../runtime/deadlines.ts";
 import type { Definition } from "../tool/types.ts";
+import type { InLine, Line } from "../runtime/line.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import type { Replay } from "./replay.ts";
 import type { SessionOwner } from "./session-home.ts";
+import type { LiveToolSession } from "./tool-session.ts";
 
 const NO_TRACE: TraceContext = {};
 
-export abstract class SessionState {
+export abstract class SessionState implements InLine<LiveToolSession> {
   #id: string | undefined;
   readonly tool: Definition;
   /** As it described itself last; one without sessions does so with every request. */
@@ -49,6 +51,10 @@ export abstract class SessionState {
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
+  // Where it stands among those that have ended.
+  line: Line<LiveToolSession> | undefined;
+  ahead: LiveToolSession | undefined;
+  behind: LiveToolSession | undefined;
 
   constructor(
     limits: LogLimits,

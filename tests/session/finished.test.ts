@@ -7,6 +7,9 @@ const NOW = 1_000;
 
 /** As much of a session as matters here, and how often somebody has looked at it. */
 class Fake {
+  line: undefined;
+  ahead: undefined;
+  behind: undefined;
   looks = 0;
   readonly log: { bytes: number };
   constructor(

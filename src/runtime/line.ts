@@ -1,0 +1,52 @@
+/**
+ * First come, first served; and whoever stands in the line can leave it at once,
+ * wherever that is. They hold each other, so standing in line costs nothing more.
+ *
+ * A `Map` keeps the same order, but finding its first entry takes longer the more have
+ * been taken from its front.
+ */
+
+/** Something that can stand in one line at a time. The line alone writes these. */
+export interface InLine<T extends InLine<T>> {
+  line: Line<T> | undefined;
+  ahead: T | undefined;
+  behind: T | undefined;
+}
+
+export class Line<T extends InLine<T>> {
+  #first: T | undefined;
+  #last: T | undefined;
+  #size = 0;
+
+  get first(): T | undefined {
+    return this.#first;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Puts it behind all the others. */
+  add(one: T): void {
+    const last = this.#last;
+    one.line = this;
+    one.ahead = last;
+    if (last) last.behind = one;
+    else this.#first = one;
+    this.#last = one;
+    this.#size++;
+  }
+
+  /** Whether it stood in this line. */
+  remove(one: T): boolean {
+    if (one.line !== this) return false;
+    const { ahead, behind } = one;
+    if (ahead) ahead.behind = behind;
+    else this.#first = behind;
+    if (behind) behind.ahead = ahead;
+    else this.#last = ahead;
+    one.line = one.ahead = one.behind = undefined;
+    this.#size--;
+    return true;
+  }
+}
