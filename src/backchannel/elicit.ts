@@ -11,6 +11,7 @@ import { type Asker, isFailure } from "./ask.ts";
 import { elicitExchange } from "./exchange.ts";
 import { checkLimit } from "./limit.ts";
 import type {
+  ElicitExchange,
   ElicitOptions,
   ElicitResult,
   ElicitTimeout,
@@ -80,13 +81,7 @@ export function* elicit(
     if (action === "decline" || action === "cancel") return { action };
     if (action === "accept") {
       const parsed = response.parse((reply.response as { content?: unknown }).content ?? {});
-      if (parsed.ok) {
-        return {
-          action,
-          content: parsed.value,
-          exchange: elicitExchange(form, reply.requestId, context, parsed.value),
-        };
-      }
+      if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
       // The person cannot mend a schema that is broken; asking again would be no use.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
       problem = describeIssues(parsed.issues.map((issue) => discreet(issue, sensitive)));
@@ -98,6 +93,23 @@ export function* elicit(
     `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
     "call the tool again with other arguments, or check the client",
   );
+}
+
+/** Few tools go on with the messages of an exchange; they are made for those that do. */
+function accepted(
+  form: ElicitForm,
+  requestId: string,
+  context: JsonObject,
+  content: unknown,
+): ElicitResult<unknown, unknown> {
+  let exchange: ElicitExchange<unknown, unknown> | undefined;
+  return {
+    action: "accept",
+    content,
+    get exchange() {
+      return exchange ??= elicitExchange<unknown, unknown>(form, requestId, context, content);
+    },
+  };
 }
 
 /** What is wrong with a secret may quote it; that it is wrong does not. */

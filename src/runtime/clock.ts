@@ -9,7 +9,14 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Calls `fire` once after `ms`; the function that comes back takes it back. */
-  after(ms: number, fire: () => void): () => void;
+  after(ms: number, fire: () => void): Timer;
+}
+
+/** Takes a timer back. */
+export interface Timer {
+  (): void;
+  /** Whether the program is to go on for its sake; it is, unless told. */
+  matters?(matters: boolean): void;
 }
 
 export const systemClock: Clock = {
@@ -17,6 +24,8 @@ export const systemClock: Clock = {
   after(ms, fire) {
     // Longer delays than 2^31-1 ms fire at once; whoever asked looks at the clock again.
     const timer = setTimeout(fire, Math.min(ms, 2 ** 31 - 1));
-    return () => clearTimeout(timer);
+    const cancel: Timer = () => clearTimeout(timer);
+    cancel.matters = (matters) => void (matters ? timer.ref() : timer.unref());
+    return cancel;
   },
 };

@@ -9,7 +9,7 @@
  * There are two heaps, one for what is due soon: every request has a deadline for a
  * moment, and would otherwise pass all those that are parked on its way in and out.
  */
-import type { Clock } from "./clock.ts";
+import type { Clock, Timer } from "./clock.ts";
 
 export interface Deadline {
   readonly at: number;
@@ -23,8 +23,10 @@ export class Deadlines {
   readonly #clock: Clock;
   readonly #near = new Heap();
   readonly #far = new Heap();
-  #disarm: (() => void) | undefined;
+  #timer: Timer | undefined;
   #armedFor = Infinity;
+  /** The timer is set although there is nothing to wait for. */
+  #forNothing = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -53,6 +55,7 @@ export class Deadlines {
     }
     heap.add(entry);
     if (entry.at < this.#armedFor) this.#arm();
+    else if (this.#forNothing) this.#matters(true);
     return entry;
   }
 
@@ -67,8 +70,15 @@ export class Deadlines {
   remove(entry: Entry): void {
     if (!entry.heap.remove(entry)) return;
     // The timer stays armed for an earlier time than needed: waking once for
-    // nothing is cheaper than re-arming at every answer.
-    if (this.size === 0) this.#arm();
+    // nothing is cheaper than re-arming at every answer. The program need not wait for it.
+    if (this.size > 0) return;
+    if (this.#timer?.matters) this.#matters(false);
+    else this.#arm();
+  }
+
+  #matters(matters: boolean): void {
+    this.#forNothing = !matters;
+    this.#timer?.matters?.(matters);
   }
 
   get #first(): Entry | undefined {
@@ -80,11 +90,12 @@ export class Deadlines {
   #arm(): void {
     const next = this.#first?.at ?? Infinity;
     if (next === this.#armedFor) return;
-    this.#disarm?.();
-    this.#disarm = undefined;
+    this.#timer?.();
+    this.#timer = undefined;
+    this.#forNothing = false;
     this.#armedFor = next;
     if (next !== Infinity) {
-      this.#disarm = this.#clock.after(
+      this.#timer = this.#clock.after(
         Math.max(0, next - this.#clock.now()),
         () => this.#wake(),
       );
@@ -93,7 +104,8 @@ export class Deadlines {
 
   #wake(): void {
     this.#armedFor = Infinity;
-    this.#disarm = undefined;
+    this.#timer = undefined;
+    this.#forNothing = false;
     const now = this.#clock.now();
     try {
       for (

@@ -37,7 +37,8 @@ export class EventLog {
   #visible = 0;
   #closed = false;
   #journal: Journal | undefined;
-  #watchers: Set<() => void> | undefined;
+  /** Most logs are never watched by more than one. */
+  #watchers: (() => void) | Set<() => void> | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
   /** Whose log it is: a session has an id of its own only once somebody asks for it. */
@@ -179,18 +180,22 @@ export class EventLog {
 
   /** Calls `wake` whenever there is something new, until the function that comes back is called. */
   watch(wake: () => void): () => void {
-    const watchers = this.#watchers ??= new Set();
-    // A set of its own for each watch: the same function may watch twice.
+    // A function of its own for each watch: the same one may watch twice.
     const watcher = () => wake();
-    watchers.add(watcher);
+    const watchers = this.#watchers;
+    if (watchers === undefined) this.#watchers = watcher;
+    else if (typeof watchers === "function") this.#watchers = new Set([watchers, watcher]);
+    else watchers.add(watcher);
     return () => {
-      watchers.delete(watcher);
+      if (this.#watchers === watcher) this.#watchers = undefined;
+      else if (typeof this.#watchers === "object") this.#watchers.delete(watcher);
     };
   }
 
   /** Whether anybody waits for what comes. */
   get watched(): boolean {
-    return this.#watchers !== undefined && this.#watchers.size > 0;
+    const watchers = this.#watchers;
+    return typeof watchers === "object" ? watchers.size > 0 : watchers !== undefined;
   }
 
   /** Wakes whoever watches: there is news of the session, though nothing was appended. */
@@ -207,6 +212,7 @@ export class EventLog {
   #wake(): void {
     const watchers = this.#watchers;
     if (!watchers) return;
+    if (typeof watchers === "function") return watchers();
     // Over a copy, because watchers come and go meanwhile; those that went stay asleep.
     for (const watcher of [...watchers]) if (watchers.has(watcher)) watcher();
   }

@@ -60,8 +60,15 @@ export class Sealer {
     cipher.setAAD(inContext(head, context));
     const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
     // In this mode nothing is left for the end, but it must be said that it is there.
-    const rest = cipher.final();
-    return Buffer.concat([head, iv, body, rest, cipher.getAuthTag()]).toString("base64url");
+    cipher.final();
+    const tagged = HEAD_BYTES + IV_BYTES + body.length;
+    const length = tagged + TAG_BYTES;
+    const whole = length <= workbench.length ? workbench : Buffer.allocUnsafe(length);
+    whole.set(head);
+    whole.set(iv, HEAD_BYTES);
+    whole.set(body, HEAD_BYTES + IV_BYTES);
+    whole.set(cipher.getAuthTag(), tagged);
+    return whole.toString("base64url", 0, length);
   }
 
   /** Random numbers are drawn for many seals at once: drawing takes longer than sealing. */
@@ -114,6 +121,13 @@ function toKey(key: Uint8Array | string): Key {
   return { head: Buffer.concat([Buffer.of(VERSION), id.subarray(0, ID_BYTES)]), secret };
 }
 
-function inContext(head: Buffer, context: string): Buffer {
-  return Buffer.concat([head, Buffer.from(context)]);
+function inContext(head: Buffer, context: string): Uint8Array {
+  // No character takes more than three bytes.
+  const most = HEAD_BYTES + 3 * context.length;
+  const whole = most <= workbench.length ? workbench : Buffer.allocUnsafe(most);
+  whole.set(head);
+  return whole.subarray(0, HEAD_BYTES + whole.write(context, HEAD_BYTES));
 }
+
+/** Where things are put together that are used at once: making room each time costs more. */
+const workbench = Buffer.alloc(4_096);

@@ -340,6 +340,9 @@ export class LiveToolSession extends SessionState
       this.#outcome = ending.outcome;
       this.changed();
       this.owner?.ended?.(this);
+      // Many that have ended are kept, and none of them needs what one at work does.
+      this.#questions = this.#facts = undefined;
+      this.client = NOBODY;
     });
   }
 
@@ -351,5 +354,8 @@ export class LiveToolSession extends SessionState
     return endingOf(outcome, this.#why);
   }
 }
+
+/** Who stands behind a session that has ended: nobody whom anything could be asked. */
+const NOBODY: ClientInfo = { capabilities: {} };
 
 export type { Answer } from "./questions.ts";

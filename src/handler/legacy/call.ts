@@ -6,9 +6,10 @@ import { EventsGone } from "../../errors.ts";
 import { errorText, INTERNAL_ERROR, type RpcId } from "../../protocol/json-rpc.ts";
 import { encodeEvent, encodeHeartbeat, type LegacyCall } from "../../protocol/legacy/encode.ts";
 import { ProgressTrack } from "../../protocol/legacy/progress.ts";
-import type { LegacyVersion } from "../../protocol/versions.ts";
+import { type LegacyVersion, since } from "../../protocol/versions.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { CallStream } from "./call-stream.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** What a client is told whose call did not outlast a restart. */
@@ -34,10 +35,8 @@ export class Call implements LegacyCall, SessionOwner {
   isGone = false;
   /** The tool has asked to let the client go. */
   hungUp = false;
-  /** Ends the connection that carries this call, if there is one. */
-  disconnect: (() => void) | undefined;
-  /** Called when the session is forgotten. */
-  forgotten: (() => void) | undefined;
+  /** The stream that it speaks on, if it takes one. */
+  stream: CallStream | undefined;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
     this.id = id;
@@ -259,11 +258,18 @@ export class Call implements LegacyCall, SessionOwner {
     if (this.isGone) return;
     this.isGone = true;
     this.client.callsBySession.delete(this.sessionId);
-    this.forgotten?.();
+    const { stream } = this;
+    if (stream?.calls.every((call) => call.isGone)) this.client.streams.delete(stream.number);
   }
 
   hangUp(): void {
     this.hungUp = true;
-    this.disconnect?.();
+    this.disconnect();
+  }
+
+  /** Ends the connection that carries it, if there is one that its client would come back for. */
+  disconnect(): void {
+    // Before 2025-11-25 a client that lost its stream was not bound to come back.
+    if (since(this.version, "2025-11-25")) this.stream?.connection?.end();
   }
 }

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../events.ts";
 import { isObject, notificationText, type RpcId } from "../../protocol/json-rpc.ts";
 import { declaredCapabilities } from "../../protocol/legacy/capabilities.ts";
-import { type LegacyVersion, since } from "../../protocol/versions.ts";
+import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
 import type { ServerCore } from "../core.ts";
 import type { Call } from "./call.ts";
@@ -102,20 +102,12 @@ export class ClientSession {
   /** From here on the stream can be left and found again. */
   keep(stream: CallStream): void {
     for (const call of stream.calls) {
+      call.stream = stream;
       if (!call.isHere) continue;
       this.core.registry.keep(call.session);
       if (!call.isGone) this.callsBySession.set(call.sessionId, call);
     }
-    let left = stream.calls.filter((call) => !call.isGone).length;
-    if (left > 0) this.streams.set(stream.number, stream);
-    // Before 2025-11-25 a client that lost its stream was not bound to come back.
-    const hangUp = since(this.version, "2025-11-25") ? () => stream.connection?.end() : undefined;
-    for (const call of stream.calls) {
-      call.forgotten = () => {
-        if (--left === 0) this.streams.delete(stream.number);
-      };
-      call.disconnect = hangUp;
-    }
+    if (stream.calls.some((call) => !call.isGone)) this.streams.set(stream.number, stream);
   }
 
   /** Calls that stand in the way of a new one, but have left memory and may have ended since. */

@@ -228,7 +228,7 @@ export class LegacyHttp {
     }
     const response = this.#open(client, stream, { first });
     if (!response) return refused(NO_ROOM);
-    for (const call of calls) if (call.hungUp) call.disconnect?.();
+    for (const call of calls) if (call.hungUp) call.disconnect();
     return response;
   }
 

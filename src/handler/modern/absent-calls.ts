@@ -6,12 +6,12 @@ import { INVALID_PARAMS, isObject, type RpcRequest } from "../../protocol/json-r
 import type { ServerCore } from "../core.ts";
 import { targetOf } from "../runs.ts";
 import type { Asking } from "./receive.ts";
-import type { StateReader } from "./request-state.ts";
+import type { States } from "./request-state.ts";
 import { wantedTasks } from "./subscription.ts";
 
 export function absentCalls(
   core: ServerCore,
-  states: StateReader,
+  states: States,
   { method, params }: RpcRequest,
   { principal, meta }: Asking,
 ): Promise<unknown>[] {

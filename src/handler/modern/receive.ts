@@ -34,7 +34,7 @@ import { missingCapabilities, type Target, targetOf } from "../runs.ts";
 import { settle, type Settling } from "../settle.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import { headersDiffer, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
-import { carriedState, sealState, type StateBinding, StateReader } from "./request-state.ts";
+import { type StateBinding, States } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./absent-calls.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
@@ -59,15 +59,13 @@ export interface Asking {
 
 export class ModernReceiver {
   readonly #core: ServerCore;
-  readonly #sealer: Sealer;
   readonly #listCaching: Caching;
-  readonly #states: StateReader;
+  readonly #states: States;
   readonly #queries = new Set<Settling<JsonObject>>();
 
   constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
     this.#core = core;
-    this.#sealer = sealer;
-    this.#states = new StateReader(sealer);
+    this.#states = new States(sealer);
     this.#listCaching = listCaching;
   }
 
@@ -275,8 +273,7 @@ export class ModernReceiver {
     const now = core.deadlines.now();
     const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
-    const carried = carriedState(this.#sealer, session, state, binding);
-    const requestState = carried ?? sealState(this.#sealer, state, binding);
+    const { requestState, carried } = this.#states.seal(session, state, binding);
     const text = inputRequiredText(core, id, open, requestState);
     core.registry.promise(session, carried ? now + CARRIED_TIME : expires);
     return text;

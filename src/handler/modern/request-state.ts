@@ -34,19 +34,24 @@ export interface StateBinding {
 /** Begins a state that is no JSON: what follows is packed. */
 const PACKED = 1;
 
-export function sealState(sealer: Sealer, state: RequestState, binding: StateBinding): string {
+export function sealState(
+  sealer: Sealer,
+  state: RequestState,
+  binding: StateBinding,
+  context = contextOf(binding),
+): string {
   const { sessionId, lsn, expires, record } = state;
   const plain = record
     ? packRecord(PACKED, [sessionId, lsn, expires, record])
     : JSON.stringify([sessionId, lsn, expires]);
-  return sealer.seal(plain, contextOf(binding));
+  return sealer.seal(plain, context);
 }
 
 /** Characters that a state with a record in it may take. */
 const LONGEST = 64 * 1024;
 
 /** A state that carries the record of its session, if that travels, and is small enough to. */
-export function carriedState(
+function carriedState(
   sealer: Sealer,
   session: LiveToolSession,
   state: RequestState,
@@ -79,23 +84,56 @@ export function openState(
   sealed: unknown,
   binding: StateBinding,
   now: number,
+  context = contextOf(binding),
 ): RequestState | undefined {
   if (typeof sealed !== "string") return undefined;
-  const plain = sealer.openBytes(sealed, contextOf(binding));
+  const plain = sealer.openBytes(sealed, context);
   if (plain === undefined) return undefined;
   const parts = plain[0] === PACKED ? unpackRecord(plain) : JSON.parse(plain.toString("utf8"));
   const [sessionId, lsn, expires, record] = parts as [string, number, number, CarriedRecord?];
   return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
 }
 
-/** A request is looked at twice: what it goes on with, and then how. Its state is opened once. */
-export class StateReader {
+/** A state that this server has handed out, and what it was bound to. */
+interface Issued {
+  readonly sealed: string;
+  readonly state: RequestState;
+  readonly context: string;
+}
+
+/** How many of the states handed out last are known again without being opened. */
+const MOST_KNOWN = 2_048;
+/** Characters of what such a state is bound to. Arguments may be long. */
+const LONGEST_KNOWN = 1_024;
+
+/**
+ * The states of one server: those that it hands out, and those that come back.
+ *
+ * Most come back soon, to the server that sealed them. One that is the same to the
+ * letter, for the same call, needs not be opened to know what is in it, and opening
+ * costs more than all else that a retry does.
+ */
+export class States {
   readonly #sealer: Sealer;
-  /** What the last request carried. */
+  readonly #known = new Map<string, Issued>();
+  /** The same, in the order in which they were handed out; the oldest is written over. */
+  readonly #order: Issued[] = [];
+  #next = 0;
+  /** What the last request carried: it is looked at twice, for what it goes on with, and how. */
   #last: { readonly binding: StateBinding; readonly state: RequestState | undefined } | undefined;
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer;
+  }
+
+  /** Seals a state, which takes the record of its session along, if that travels. */
+  seal(session: LiveToolSession, state: RequestState, binding: StateBinding): SealedState {
+    const record = carriedState(this.#sealer, session, state, binding);
+    if (record !== undefined) return { requestState: record, carried: true };
+    const context = contextOf(binding);
+    const sealed = sealState(this.#sealer, state, binding, context);
+    if (context.length <= LONGEST_KNOWN) this.#remember({ sealed, state, context });
+    return { requestState: sealed, carried: false };
   }
 
   open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
@@ -104,10 +142,31 @@ export class StateReader {
       this.#last = undefined;
       return last.state && now < last.state.expires ? last.state : undefined;
     }
-    const state = openState(this.#sealer, sealed, binding, now);
+    const state = this.#open(sealed, binding, now);
     this.#last = { binding, state };
     return state;
   }
+
+  #open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
+    const context = contextOf(binding);
+    const issued = this.#known.get(sealed as string);
+    if (!issued) return openState(this.#sealer, sealed, binding, now, context);
+    return issued.context === context && now < issued.state.expires ? issued.state : undefined;
+  }
+
+  #remember(issued: Issued): void {
+    const oldest = this.#order[this.#next];
+    if (oldest) this.#known.delete(oldest.sealed);
+    this.#order[this.#next] = issued;
+    this.#known.set(issued.sealed, issued);
+    this.#next = (this.#next + 1) % MOST_KNOWN;
+  }
+}
+
+export interface SealedState {
+  readonly requestState: string;
+  /** The record of the session is in it. */
+  readonly carried: boolean;
 }
 
 /**

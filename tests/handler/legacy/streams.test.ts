@@ -81,7 +81,7 @@ describe("the response to a call", () => {
         ),
         [1, "a", 2, "b", 3, "end"],
       );
-      assert.deepEqual(call.frames.chunks, [1, 6]);
+      assert.deepEqual(call.frames.chunks, [7]);
     }));
 });
 

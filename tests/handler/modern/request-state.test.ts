@@ -6,8 +6,10 @@ import {
   type RequestState,
   sealState,
   type StateBinding,
+  States,
 } from "../../../src/handler/modern/request-state.ts";
 import { Sealer } from "../../../src/session/sealer.ts";
+import type { LiveToolSession } from "../../../src/session/tool-session.ts";
 import { describe, it } from "../../suite.ts";
 
 const sealer = new Sealer("a key");
@@ -100,6 +102,46 @@ describe("sealState()", () => {
   it("never says the same twice, and shows nothing of what it holds", () => {
     assert.notEqual(sealState(sealer, state, binding), sealed);
     assert.ok(!atob(sealed.replaceAll("-", "+").replaceAll("_", "/")).includes("s-1"));
+  });
+});
+
+describe("States", () => {
+  const session = { carried: false } as LiveToolSession;
+  const handOut = (states: States, lsn = state.lsn, to = binding) =>
+    states.seal(session, { ...state, lsn }, to).requestState;
+  // Nothing is looked at twice in these: each time it is another request.
+  const again = (other: Partial<StateBinding> = {}): StateBinding => {
+    const { params } = binding;
+    return { ...binding, params: { ...params }, ...other };
+  };
+
+  it("knows its own states again, for the same call and until they expire", () => {
+    const states = new States(sealer);
+    const own = handOut(states);
+    assert.deepEqual(states.open(own, again(), 999), state);
+    assert.deepEqual(states.open(own, again(), 999), state);
+    assert.equal(states.open(own, again({ principal: "eve" }), 0), undefined);
+    assert.equal(states.open(own, again({ method: "prompts/get" }), 0), undefined);
+    const other = { ...binding.params, arguments: {} };
+    assert.equal(states.open(own, again({ params: other }), 0), undefined);
+    assert.equal(states.open(own, again(), 1_000), undefined);
+    assert.equal(states.open(`${own.slice(0, -1)}!`, again(), 0), undefined);
+  });
+
+  it("hands out what any server with the same key can open", () => {
+    const own = handOut(new States(sealer));
+    assert.deepEqual(new States(new Sealer("a key")).open(own, again(), 0), state);
+    assert.equal(new States(new Sealer("another key")).open(own, again(), 0), undefined);
+  });
+
+  it("opens those that it has handed out long ago, and those for long arguments", () => {
+    const states = new States(sealer);
+    const long = again({ params: { name: "book", arguments: { text: "x".repeat(5_000) } } });
+    const [own, forLong] = [handOut(states, 1), handOut(states, 2, long)];
+    for (let lsn = 3; lsn < 5_000; lsn++) handOut(states, lsn);
+    assert.deepEqual(states.open(own, again(), 0), { ...state, lsn: 1 });
+    assert.deepEqual(states.open(forLong, long, 0), { ...state, lsn: 2 });
+    assert.equal(states.open(own, again({ principal: "eve" }), 0), undefined);
   });
 });
 
