@@ -1,47 +1,39 @@
 /** Reads a request's body, as far as it is welcome. */
 import type { Deadlines } from "../runtime/deadlines.ts";
 
-export type BodyOutcome =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "too_large" }
-  | { readonly type: "too_slow" }
-  | { readonly type: "broken" };
+/** Why a body was not read. */
+export interface Unread {
+  readonly why: "too_large" | "too_slow" | "broken";
+}
 
-const TOO_LARGE: BodyOutcome = { type: "too_large" };
-const TOO_SLOW: BodyOutcome = { type: "too_slow" };
-const BROKEN: BodyOutcome = { type: "broken" };
+const TOO_LARGE: Unread = { why: "too_large" };
+const TOO_SLOW: Unread = { why: "too_slow" };
+const BROKEN: Unread = { why: "broken" };
 
+/** The text of a body. Every request comes through here, so it is one promise and little else. */
 export function readBody(
   request: Request,
   limit: number,
   time: number,
   deadlines: Deadlines,
-): Promise<BodyOutcome> {
+): Promise<string | Unread> {
   const length = request.headers.get("content-length");
   if (length !== null && !(Number(length) <= limit)) return Promise.resolve(TOO_LARGE);
-  // Every request comes through here, so it is one promise rather than a race of several.
+  if (length === null && request.body) {
+    return new Counting(request.body, limit).readWithin(time, deadlines);
+  }
   return new Promise((resolve) => {
-    const counting = length === null && request.body
-      ? new Counting(request.body, limit)
-      : undefined;
-    const deadline = deadlines.add(time, () => {
-      counting?.cancel();
-      resolve(TOO_SLOW);
-    });
-    const settle = (outcome: BodyOutcome) => {
-      deadline.cancel();
-      resolve(outcome);
-    };
-    const broke = () => settle(BROKEN);
-    if (counting) counting.read().then(settle, broke);
+    const deadline = deadlines.add(time, resolve, TOO_SLOW);
     // With a length that the host has checked, reading all at once is twice as fast.
-    else request.text().then((text) => settle(whole(text, limit)), broke);
+    request.text().then((text) => {
+      deadline.cancel();
+      // Whoever made the request may have given a length that is not true.
+      resolve(text.length > limit ? TOO_LARGE : text);
+    }, () => {
+      deadline.cancel();
+      resolve(BROKEN);
+    });
   });
-}
-
-/** Whoever made the request may have given a length that is not true. */
-function whole(text: string, limit: number): BodyOutcome {
-  return text.length > limit ? TOO_LARGE : { type: "text", text };
 }
 
 /** A body of unknown length, which is read only as far as it is welcome. */
@@ -54,16 +46,31 @@ class Counting {
     this.#limit = limit;
   }
 
-  async read(): Promise<BodyOutcome> {
+  async readWithin(time: number, deadlines: Deadlines): Promise<string | Unread> {
+    const late = Promise.withResolvers<Unread>();
+    const deadline = deadlines.add(time, () => {
+      this.#cancel();
+      late.resolve(TOO_SLOW);
+    });
+    try {
+      return await Promise.race([this.#read(), late.promise]);
+    } catch {
+      return BROKEN;
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  async #read(): Promise<string | Unread> {
     const decoder = new TextDecoder();
     let bytes = 0;
     let text = "";
     for (;;) {
       const { done, value } = await this.#reader.read();
-      if (done) return { type: "text", text: text + decoder.decode() };
+      if (done) return text + decoder.decode();
       bytes += value.byteLength;
       if (bytes > this.#limit) {
-        this.cancel();
+        this.#cancel();
         return TOO_LARGE;
       }
       text += decoder.decode(value, { stream: true });
@@ -71,7 +78,7 @@ class Counting {
   }
 
   /** Nobody waits for the rest to be thrown away. */
-  cancel(): void {
+  #cancel(): void {
     this.#reader.cancel().catch(() => {});
   }
 }

@@ -144,24 +144,25 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
 
   /** The reader waits for us: if nothing happens, say that we are still there. */
   #expectNews(): void {
-    const { keepAlive } = this.#times;
-    this.#reset(keepAlive, () => {
-      this.#silence += keepAlive;
-      const sign = this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE;
-      this.#enqueue(sign);
-      this.#expectReader();
-      this.#release();
-    });
+    this.#reset(this.#times.keepAlive, showLife);
+  }
+
+  /** For its deadline: the silence has lasted long enough. */
+  showLife(): void {
+    this.#silence += this.#times.keepAlive;
+    this.#enqueue(this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE);
+    this.#expectReader();
+    this.#release();
   }
 
   /** We wait for the reader: if it takes nothing, it is gone. */
   #expectReader(): void {
-    this.#reset(this.#times.stallTime, () => this.close());
+    this.#reset(this.#times.stallTime, close);
   }
 
-  #reset(ms: number, fire: () => void): void {
+  #reset(ms: number, fire: (stream: EventStream) => void): void {
     this.#deadline?.cancel();
-    this.#deadline = this.#deadlines.add(ms, fire);
+    this.#deadline = this.#deadlines.add<EventStream>(ms, fire, this);
   }
 
   #finish(): void {
@@ -173,3 +174,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#closed();
   }
 }
+
+// Shared by all streams: each sets several deadlines.
+const showLife = (stream: EventStream) => stream.showLife();
+const close = (stream: EventStream) => stream.close();

@@ -5,7 +5,7 @@
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
-import { type BodyOutcome, readBody } from "./body.ts";
+import { readBody, type Unread } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
 import { accepts, Guard, type GuardOptions, isType, pathOf } from "./guard.ts";
@@ -83,29 +83,39 @@ export class Handler implements McpHandler {
     return this.#legacy.sessions.size + (this.#sse?.sessions.size ?? 0);
   }
 
-  fetch = async (request: Request): Promise<Response> => {
+  /** Waits only where there is something to wait for: every layer of waiting costs each request. */
+  fetch = (request: Request): Promise<Response> => {
     try {
       const path = pathOf(request.url);
-      if (path === "/healthz") return this.#health(request);
+      if (path === "/healthz") return Promise.resolve(this.#health(request));
       const origin = request.headers.get("origin");
       const refusal = this.#guard.refuses(request, origin);
-      if (refusal) return refuse(403, `Cannot serve the request: ${refusal}`);
+      if (refusal) {
+        return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
+      }
       const response = request.method === "OPTIONS"
-        ? new Response(null, { status: 204 })
-        : await this.#route(request, path);
-      return origin === null ? response : allowOrigin(response, origin, request.headers);
+        ? Promise.resolve(new Response(null, { status: 204 }))
+        : this.#route(request, path);
+      return origin === null
+        ? response
+        : response.then((response) => allowOrigin(response, origin, request.headers))
+          .catch(this.#failed);
     } catch (error) {
-      this.core.registry.report({
-        what: "a request failed",
-        toolName: "-",
-        sessionId: "-",
-        error,
-      });
-      return refuse(500, {
-        code: INTERNAL_ERROR,
-        message: "Cannot serve the request: the server failed; its log has the details",
-      });
+      return Promise.resolve(this.#failed(error));
     }
+  };
+
+  readonly #failed = (error: unknown): Response => {
+    this.core.registry.report({
+      what: "a request failed",
+      toolName: "-",
+      sessionId: "-",
+      error,
+    });
+    return refuse(500, {
+      code: INTERNAL_ERROR,
+      message: "Cannot serve the request: the server failed; its log has the details",
+    });
   };
 
   async close({ grace = 0 }: CloseOptions = {}): Promise<void> {
@@ -125,25 +135,35 @@ export class Handler implements McpHandler {
     this.#sse?.sessions.endAll("the server is shutting down");
   }
 
-  /** Waits only where there is something to wait for: most requests come through here. */
-  #route(request: Request, path: string): Response | Promise<Response> {
+  /** Total: nothing that it leads to throws. Nearly every request goes the short way. */
+  #route(request: Request, path: string): Promise<Response> {
+    return request.method === "POST" && path === this.#path && !this.#principal
+      ? this.#post(request, undefined, ANONYMOUS)
+      : this.#find(request, path).catch(this.#failed);
+  }
+
+  async #find(request: Request, path: string): Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
       const pages = this.core.pages.at(path);
-      if (pages.length > 0) return this.#visit(request, pages);
+      if (pages.length > 0) return await this.#visit(request, pages);
       if (path.startsWith("/pages/")) return gone();
       return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
     }
+    const closed = this.#enter();
+    if (closed) return closed;
+    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    if (typeof principal !== "string") return principal;
+    return await this.#serve(request, path, sse, principal);
+  }
+
+  /** Somebody calls, which is refused if the server is on its way out. */
+  #enter(): Response | undefined {
     this.core.pages.exposed = true;
-    if (this.core.closing) {
-      return refuse(
-        503,
-        "Cannot serve the request: the server is shutting down; try again when it is back",
-      );
-    }
-    if (!this.#principal) return this.#serve(request, path, sse, ANONYMOUS);
-    return Promise.resolve(this.#principal(request)).then((principal) =>
-      typeof principal === "string" ? this.#serve(request, path, sse, principal) : principal
+    if (!this.core.closing) return undefined;
+    return refuse(
+      503,
+      "Cannot serve the request: the server is shutting down; try again when it is back",
     );
   }
 
@@ -193,18 +213,22 @@ export class Handler implements McpHandler {
     sse: LegacySse | undefined,
     principal: string,
   ): Promise<Response> {
-    const refusal = this.#unacceptable(request, sse !== undefined);
-    if (refusal) return refusal;
-    const { maxBody, bodyTime } = this.core.limits;
-    const read = await readBody(request, maxBody, bodyTime, this.core.deadlines);
-    const body = read.type === "text" ? parsed(read.text) : unread(read.type, maxBody);
-    if (body instanceof Response) return body;
-    const coming = this.core.arrival?.before(body.value);
-    if (coming) await coming;
-    if (sse) return sse.post(request, body.value, principal);
-    return isModern(request.headers, body.value)
-      ? await this.#modern.post(request, body.value, principal)
-      : await this.#legacy.post(request, body.value, principal);
+    try {
+      const refusal = this.#enter() ?? this.#unacceptable(request, sse !== undefined);
+      if (refusal) return refusal;
+      const { maxBody, bodyTime } = this.core.limits;
+      const text = await readBody(request, maxBody, bodyTime, this.core.deadlines);
+      const body = typeof text === "string" ? parsed(text) : unread(text, maxBody);
+      if (body instanceof Response) return body;
+      const coming = this.core.arrival?.before(body.value);
+      if (coming) await coming;
+      if (sse) return sse.post(request, body.value, principal);
+      const era = isModern(request.headers, body.value) ? this.#modern : this.#legacy;
+      const response = era.post(request, body.value, principal);
+      return response instanceof Promise ? await response : response;
+    } catch (error) {
+      return this.#failed(error);
+    }
   }
 
   /** What is wrong with the headers of a body, if anything. */
@@ -241,7 +265,7 @@ export class Handler implements McpHandler {
 }
 
 /** Why there is no body. */
-function unread(why: Exclude<BodyOutcome["type"], "text">, maxBody: number): Response {
+function unread({ why }: Unread, maxBody: number): Response {
   switch (why) {
     case "too_large":
       return refuse(

@@ -41,6 +41,18 @@ const NO_PARAMETERS: SchemaInput = {
   additionalProperties: false,
 };
 
+/** Many tools have no parameters, and nearly every call of theirs has no arguments. */
+function noParameters(): Schema<unknown> {
+  const { json, parse } = objectSchema(NO_PARAMETERS, "input");
+  return { json, parse: (value) => isEmpty(value) ? { ok: true, value } : parse(value) };
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  for (const _key in value) return false;
+  return true;
+}
+
 export function checkedDefinition(raw: RawDefinition, body: ToolBody): FinalizedMcpTool {
   const subject = `tool "${String(raw.name)}"`;
   const core = checkedCore("tool", raw, body);
@@ -89,7 +101,7 @@ export function checkedCore<K extends Definition["kind"]>(
     parameters: named(
       subject,
       "parameters",
-      () => objectSchema("parameters" in raw ? raw.parameters! : NO_PARAMETERS, "input"),
+      () => "parameters" in raw ? objectSchema(raw.parameters!, "input") : noParameters(),
     ),
     elicits: new Map(
       Object.entries(raw.elicits ?? {}).map(([key, question]) => [

@@ -194,14 +194,24 @@ export class LegacyHttp {
   }
 
   /** An answer that is there soon, and stands alone, goes out as it is; everything else is a stream. */
-  async #respondToCalls(
+  #respondToCalls(
     client: ClientSession,
     calls: readonly Call[],
     replies: readonly string[] = [],
     batch = false,
-  ): Promise<Response> {
+  ): Response | Promise<Response> {
     const undecided = calls.filter((call) => isUndecided(call));
-    if (undecided.length > 0) await Promise.all(undecided.map((call) => this.#soon(call)));
+    if (undecided.length === 0) return this.#respondToDecided(client, calls, replies, batch);
+    return Promise.all(undecided.map((call) => this.#soon(call)))
+      .then(() => this.#respondToDecided(client, calls, replies, batch));
+  }
+
+  #respondToDecided(
+    client: ClientSession,
+    calls: readonly Call[],
+    replies: readonly string[],
+    batch: boolean,
+  ): Response | Promise<Response> {
     if (client.ended) return sessionGone();
     const answers = calls.map((call) => call.onlyMessage);
     if (answers.every((answer) => answer !== undefined)) {
@@ -212,24 +222,36 @@ export class LegacyHttp {
       return json(batch ? `[${texts.join(",")}]` : texts[0]!);
     }
     const stream = new CallStream(client.nextStream(), calls, this.#core.limits.heartbeat);
-    const first = replies.map((text) => frame(text)).join("");
     client.keep(stream);
-    const refused = (problem: string) => {
-      for (const call of calls) call.cancel("its stream could not be opened");
-      return busy(503, problem, batch ? undefined : calls[0]!.id);
+    const first = replies.map((text) => frame(text)).join("");
+    const open = (): Response => {
+      const response = this.#open(client, stream, { first });
+      if (!response) return this.#refuseCalls(calls, NO_ROOM, batch);
+      for (const call of calls) if (call.hungUp) call.disconnect();
+      return response;
     };
-    if (this.sessions.kept) {
-      const saved = this.#saved(client);
-      // Only of those that can be taken up again is anything promised.
-      if (calls.some((call) => call.durable) && !await saved) {
-        return refused("Cannot start the call: it could not be stored; try again later");
-      }
-      if (client.ended) return sessionGone();
+    return this.sessions.kept ? this.#openOnceKept(client, calls, batch, open) : open();
+  }
+
+  /** The stream is on record before it is opened, if its client is kept. */
+  async #openOnceKept(
+    client: ClientSession,
+    calls: readonly Call[],
+    batch: boolean,
+    open: () => Response,
+  ): Promise<Response> {
+    const saved = this.#saved(client);
+    // Only of those that can be taken up again is anything promised.
+    if (calls.some((call) => call.durable) && !await saved) {
+      const problem = "Cannot start the call: it could not be stored; try again later";
+      return this.#refuseCalls(calls, problem, batch);
     }
-    const response = this.#open(client, stream, { first });
-    if (!response) return refused(NO_ROOM);
-    for (const call of calls) if (call.hungUp) call.disconnect();
-    return response;
+    return client.ended ? sessionGone() : open();
+  }
+
+  #refuseCalls(calls: readonly Call[], problem: string, batch: boolean): Response {
+    for (const call of calls) call.cancel("its stream could not be opened");
+    return busy(503, problem, batch ? undefined : calls[0]!.id);
   }
 
   /** Waits for the call's first event, but not for long. */
