@@ -10,6 +10,7 @@
  * E2  A silent stream shows a sign of life; one whose reader has gone silent is ended.
  * E3  `closed` is called exactly once, however the stream ends.
  */
+import { Buffer } from "node:buffer";
 import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import { KEEP_ALIVE } from "../protocol/sse.ts";
 
@@ -30,7 +31,6 @@ export interface StreamTimes {
   readonly stallTime: number;
 }
 
-const encoder = new TextEncoder();
 /** Nothing is read before somebody wants it. */
 const NOTHING_AHEAD = { highWaterMark: 0 };
 
@@ -112,7 +112,8 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   #enqueue(text: string): void {
-    if (text) this.#controller.enqueue(encoder.encode(text));
+    // Takes a fraction of what a TextEncoder does on some runtimes.
+    if (text) this.#controller.enqueue(Buffer.from(text));
   }
 
   /** Sends what is ready. False if nothing was, and more may come. */

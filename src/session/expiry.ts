@@ -2,7 +2,7 @@
  * When the registry lets go of a session that nobody holds: a finished one after its
  * grace time, one that waits after its time to live; a durable one leaves memory.
  */
-import type { Deadlines } from "../runtime/deadlines.ts";
+import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
 import type { FinishedSessions } from "./finished.ts";
 import type { RegistryOptions } from "./registry-options.ts";
 import type { LiveToolSession } from "./tool-session.ts";
@@ -25,6 +25,8 @@ export interface ExpiryHome {
 
 export class Expiry {
   readonly #home: ExpiryHome;
+  /** When the first of those goes that are kept for their grace time. */
+  #grace: Deadline | undefined;
 
   constructor(home: ExpiryHome) {
     this.#home = home;
@@ -38,8 +40,10 @@ export class Expiry {
     if (session.holders > 0 || isClosed()) return;
     if (session.outcome) {
       if (!finished.has(session)) return;
-      const promised = session.keepUntil - deadlines.now();
-      this.#expire(session, Math.max(options.graceTime ?? GRACE_TIME, promised));
+      const now = deadlines.now();
+      const promised = session.keepUntil - now;
+      if (promised > 0) this.#expire(session, Math.max(this.#graceTime, promised));
+      else this.#keepForGrace(session, now);
     } else if (session.waiting) {
       const { passivateAfter = PASSIVATE_AFTER } = options;
       this.#expire(session, session.replayable ? passivateAfter : timeToLive);
@@ -58,6 +62,10 @@ export class Expiry {
     session.expiry?.cancel();
     session.expiry = undefined;
     if (!finished.delete(session)) return;
+    if (!finished.first) {
+      this.#grace?.cancel();
+      this.#grace = undefined;
+    }
     const stored = session.durable && !session.carried;
     // One whose end is still of interest to somebody stays on record until that expires.
     const wanted = options.store !== undefined &&
@@ -66,6 +74,35 @@ export class Expiry {
     session.owner?.gone?.(session);
     if (stored) forget(session);
   }
+
+  get #graceTime(): number {
+    return this.#home.options.graceTime ?? GRACE_TIME;
+  }
+
+  /**
+   * It goes after its grace time, as do all that nobody was told to come back for. They
+   * stand in line for that, so the first of them has a deadline that serves the others too.
+   */
+  #keepForGrace(session: LiveToolSession, now: number): void {
+    this.#home.finished.putLast(session, now);
+    this.#grace ??= this.#home.deadlines.add(this.#graceTime, this.#graceOver);
+  }
+
+  readonly #graceOver = (): void => {
+    const { deadlines, finished } = this.#home;
+    this.#grace = undefined;
+    const now = deadlines.now();
+    for (let first = finished.first; first; first = finished.first) {
+      const left = first.leftAt + this.#graceTime - now;
+      if (left > 0) {
+        this.#grace = deadlines.add(left, this.#graceOver);
+        return;
+      }
+      if (first.expiry) finished.putAside(first);
+      else if (first.holders > 0) finished.putLast(first, now);
+      else this.remove(first);
+    }
+  };
 
   #expire(session: LiveToolSession, ms: number): void {
     session.expiry = this.#home.deadlines.add(ms, this.#expired, session);

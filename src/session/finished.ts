@@ -55,6 +55,24 @@ export class FinishedSessions {
     return going;
   }
 
+  /** The one that was left longest ago, of those that nobody was told to come back for. */
+  get first(): LiveToolSession | undefined {
+    return this.#free.first;
+  }
+
+  /** Nobody was told to come back for it, and it was left just now. */
+  putLast(session: LiveToolSession, now: number): void {
+    session.leftAt = now;
+    session.line?.remove(session);
+    this.#free.add(session);
+  }
+
+  /** Somebody was told to come back for it. */
+  putAside(session: LiveToolSession): void {
+    session.line?.remove(session);
+    this.#promised.add(session);
+  }
+
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
     if (!session.line?.remove(session)) return false;

@@ -51,7 +51,8 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
-  // Where it stands among those that have ended.
+  // Where it stands among those that have ended, and since when.
+  leftAt = 0;
   line: Line<LiveToolSession> | undefined;
   ahead: LiveToolSession | undefined;
   behind: LiveToolSession | undefined;
