@@ -113,3 +113,8 @@ export function notificationText(method: string, params?: JsonObject): string {
 export function requestText(id: RpcId, method: string, params?: unknown): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) });
 }
+
+/** A request whose parameters are JSON already. */
+export function rawRequestText(id: RpcId, method: string, params: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"${method}","params":${params}}`;
+}

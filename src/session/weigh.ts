@@ -7,10 +7,25 @@ export function weigh(value: unknown): number {
       if (value === null) return 8;
       let bytes = 32;
       if (Array.isArray(value)) { for (const item of value) bytes += weigh(item); }
-      else for (const key in value) bytes += 16 + weigh((value as Record<string, unknown>)[key]);
+      else {
+        for (const key in value) {
+          const item = (value as Record<string, unknown>)[key];
+          bytes += 16 + (key === "requestedSchema" ? weighForm(item) : weigh(item));
+        }
+      }
       return bytes;
     }
     default:
       return 8;
   }
+}
+
+const forms = new WeakMap<object, number>();
+
+/** A form is asked again and again, and always weighs the same. */
+function weighForm(schema: unknown): number {
+  if (typeof schema !== "object" || schema === null) return weigh(schema);
+  let bytes = forms.get(schema);
+  if (bytes === undefined) forms.set(schema, bytes = weigh(schema));
+  return bytes;
 }

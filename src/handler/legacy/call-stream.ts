@@ -14,20 +14,21 @@ export class CallStream implements Feed {
   readonly calls: readonly Call[];
   /** The connection that carries it now. A stream has one at most. */
   connection: EventStream | undefined;
-  #cursors: number[];
   #heartbeat: number;
   #lastBeat = 0;
 
   constructor(number: number, calls: readonly Call[], heartbeat: number) {
     this.number = number;
     this.calls = calls;
-    this.#cursors = calls.map(() => 0);
     this.#heartbeat = heartbeat;
   }
 
   /** The id of the place where the reader stands. */
   get position(): string {
-    return `${this.number}.${this.#cursors.join("-")}`;
+    const { number, calls } = this;
+    return `${number}.${
+      calls.length === 1 ? calls[0]!.cursor : calls.map(({ cursor }) => cursor).join("-")
+    }`;
   }
 
   /** Whether there is such a place on this stream, and something to be read after it. */
@@ -38,24 +39,23 @@ export class CallStream implements Feed {
   }
 
   seek(cursors: readonly number[]): void {
-    this.#cursors = [...cursors];
+    this.calls.forEach((call, i) => call.cursor = cursors[i]!);
   }
 
   read(): string {
     let text = "";
-    this.calls.forEach((call, i) => {
-      const end = call.messagesAfter(this.#cursors[i]!, (message, lsn) => {
-        if (lsn !== undefined) this.#cursors[i] = lsn;
+    for (const call of this.calls) {
+      call.cursor = call.messagesAfter(call.cursor, (message, lsn) => {
+        if (lsn !== undefined) call.cursor = lsn;
         text += frame(message, lsn === undefined ? undefined : this.position);
       });
-      this.#cursors[i] = end;
-      if (call.isReadTo(end)) call.told();
-    });
+      if (call.isReadTo(call.cursor)) call.told();
+    }
     return text;
   }
 
   get done(): boolean {
-    return this.calls.every((call, i) => call.isReadTo(this.#cursors[i]!));
+    return this.calls.every((call) => call.isReadTo(call.cursor));
   }
 
   watch(wake: () => void): () => void {

@@ -37,6 +37,8 @@ export class Call implements LegacyCall, SessionOwner {
   hungUp = false;
   /** The stream that it speaks on, if it takes one. */
   stream: CallStream | undefined;
+  /** Where in its log the reader of that stream stands. */
+  cursor = 0;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
     this.id = id;

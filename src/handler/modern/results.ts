@@ -1,9 +1,13 @@
 /** What the modern era answers, as text. */
 import type { JsonObject } from "../../content.ts";
-import type { ToolSessionOutcome, ToolSessionRequest } from "../../events.ts";
-import { errorText, INTERNAL_ERROR, resultText, type RpcId } from "../../protocol/json-rpc.ts";
-import { type Caching, completeResult, inputRequests } from "../../protocol/modern/encode.ts";
-import { SERVER_INFO } from "../../protocol/modern/meta.ts";
+import type { CallResult, ToolSessionOutcome, ToolSessionRequest } from "../../events.ts";
+import { errorText, INTERNAL_ERROR, rawResultText, type RpcId } from "../../protocol/json-rpc.ts";
+import {
+  type Caching,
+  completeResultText,
+  inputRequestsText,
+  serverMetaText,
+} from "../../protocol/modern/encode.ts";
 import type { ServerCore } from "../core.ts";
 
 /** The answer to a call that has ended. */
@@ -15,7 +19,7 @@ export function outcomeText(
 ): string {
   switch (outcome.status) {
     case "completed":
-      return resultText(id, completeResult(outcome.result, core.info, caching));
+      return completeText(core, id, outcome.result, caching);
     case "failed":
       return errorText(id, outcome.error);
     case "cancelled":
@@ -33,19 +37,18 @@ export function inputRequiredText(
   open: readonly ToolSessionRequest[],
   requestState: string,
 ): string {
-  return resultText(id, {
-    resultType: "input_required",
-    inputRequests: inputRequests(open),
-    requestState,
-    _meta: { [SERVER_INFO]: core.info },
-  });
+  return rawResultText(
+    id,
+    `{"resultType":"input_required","inputRequests":${inputRequestsText(open)},` +
+      `"requestState":"${requestState}","_meta":${serverMetaText(core.info)}}`,
+  );
 }
 
 export function completeText(
   core: ServerCore,
   id: RpcId,
-  result: JsonObject,
+  result: CallResult | JsonObject,
   caching?: Caching,
 ): string {
-  return resultText(id, completeResult(result, core.info, caching));
+  return rawResultText(id, completeResultText(result, core.info, caching));
 }

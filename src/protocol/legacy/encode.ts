@@ -19,6 +19,7 @@ import {
   errorText,
   INTERNAL_ERROR,
   notificationText,
+  rawRequestText,
   requestText,
   resultText,
   type RpcId,
@@ -28,6 +29,7 @@ import { type LegacyVersion, since } from "../versions.ts";
 import { resultFor } from "./content.ts";
 import { olderForm } from "./forms.ts";
 import { sensitiveMeta } from "../sensitive.ts";
+import { formParamsText } from "../steady-json.ts";
 import type { ProgressTrack } from "./progress.ts";
 import { sampleParams, type SampleReader } from "./sampling.ts";
 
@@ -58,7 +60,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
       });
     }
     case "elicit_request":
-      return requestText(event.id, "elicitation/create", elicitParams(event, call.version));
+      return rawRequestText(event.id, "elicitation/create", elicitParams(event, call.version));
     case "sample_request":
       return requestText(event.id, "sampling/createMessage", sampleParams(event.params, call));
     case "roots_request":
@@ -110,11 +112,14 @@ function progressText(
   });
 }
 
-/** Before 2025-11-25 there was only one mode, and no word for it. */
-function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): object {
-  if (params.mode === "url") return params;
-  const meta = sensitiveMeta(sensitive);
-  if (since(version, "2025-11-25")) return { ...params, ...meta };
+/** As JSON. Before 2025-11-25 there was only one mode, and no word for it. */
+function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): string {
+  if (params.mode === "url") return JSON.stringify(params);
+  if (since(version, "2025-11-25")) return formParamsText(params, sensitive);
   const { message, requestedSchema } = params;
-  return { message, requestedSchema: olderForm(requestedSchema), ...meta };
+  return JSON.stringify({
+    message,
+    requestedSchema: olderForm(requestedSchema),
+    ...sensitiveMeta(sensitive),
+  });
 }

@@ -8,6 +8,7 @@ import type { CallResult, LogLevel, ToolSessionEvent, ToolSessionRequest } from 
 import { notificationText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { sensitiveMeta } from "../sensitive.ts";
+import { formParamsText, steadyJson } from "../steady-json.ts";
 import { SERVER_INFO } from "./meta.ts";
 
 /** What a notification's form depends on besides the event. */
@@ -74,6 +75,22 @@ export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObje
   return inputs;
 }
 
+/** The same, as JSON. */
+export function inputRequestsText(requests: readonly ToolSessionRequest[]): string {
+  const inputs = requests.map((request) =>
+    `${JSON.stringify(request.name)}:${inputRequestText(request)}`
+  );
+  return `{${inputs.join(",")}}`;
+}
+
+function inputRequestText(request: ToolSessionRequest): string {
+  if (request.type !== "elicit_request" || request.params.mode !== "form") {
+    return JSON.stringify(inputRequest(request));
+  }
+  const params = formParamsText(request.params, request.sensitive);
+  return `{"method":"elicitation/create","params":${params}}`;
+}
+
 function inputRequest(request: ToolSessionRequest): object {
   switch (request.type) {
     case "elicit_request": {
@@ -120,4 +137,23 @@ export function completeResult(
     resultType: "complete",
     _meta: { ...(_meta as object | undefined), [SERVER_INFO]: serverInfo },
   };
+}
+
+/** The same, as JSON. */
+export function completeResultText(
+  result: CallResult | JsonObject,
+  serverInfo: object,
+  caching?: Caching,
+): string {
+  // Few results have any of these, and all others need not be copied.
+  if (caching || "_meta" in result || "resultType" in result) {
+    return JSON.stringify(completeResult(result, serverInfo, caching));
+  }
+  const json = JSON.stringify(result);
+  const rest = json === "{}" ? "" : `${json.slice(1, -1)},`;
+  return `{${rest}"resultType":"complete","_meta":${serverMetaText(serverInfo)}}`;
+}
+
+export function serverMetaText(serverInfo: object): string {
+  return `{"${SERVER_INFO}":${steadyJson(serverInfo)}}`;
 }

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { JsonObject } from "../../../src/content.ts";
 import type { ToolSessionEvent, ToolSessionRequest } from "../../../src/events.ts";
 import {
   completeResult,
+  completeResultText,
   encodeNotification,
   encodeProgress,
   inputRequests,
+  inputRequestsText,
   type ModernCall,
 } from "../../../src/protocol/modern/encode.ts";
 import { describe, it } from "../../suite.ts";
@@ -111,6 +114,53 @@ describe("inputRequests()", () => {
       },
       roots: { method: "roots/list" },
     });
+    assert.deepEqual(JSON.parse(inputRequestsText(requests)), inputRequests(requests));
+  });
+});
+
+describe("inputRequestsText()", () => {
+  it("says the same as inputRequests(), whatever the words", () => {
+    const place = { branch: "", kind: "elicit", key: "k", count: 0 } as const;
+    const form = fc.record({
+      name: fc.string(),
+      message: fc.string(),
+      requestedSchema: fc.dictionary(fc.string(), fc.jsonValue()),
+      sensitive: fc.option(fc.array(fc.string()), { nil: undefined }),
+    });
+    fc.assert(fc.property(fc.array(form), (forms) => {
+      fc.pre(!fc.stringify(forms).includes("__proto__"));
+      const requests = forms.map(
+        ({ name, message, requestedSchema, sensitive }, n): ToolSessionRequest => ({
+          type: "elicit_request",
+          id: String(n),
+          name,
+          place,
+          params: { mode: "form", message, requestedSchema: requestedSchema as JsonObject },
+          ...(sensitive && { sensitive }),
+        }),
+      );
+      const expected = JSON.parse(JSON.stringify(inputRequests(requests)));
+      // Twice: the second time from what is kept of the first.
+      assert.deepEqual(JSON.parse(inputRequestsText(requests)), expected);
+      assert.deepEqual(JSON.parse(inputRequestsText(requests)), expected);
+    }));
+  });
+});
+
+describe("completeResultText()", () => {
+  it("says the same as completeResult(), whatever is in the result", () => {
+    const info = { name: "n", version: "1" };
+    const caching = { ttlMs: 1, cacheScope: "public" } as const;
+    const key = fc.oneof(fc.constantFrom("_meta", "resultType", "content", "ttlMs"), fc.string());
+    fc.assert(fc.property(fc.dictionary(key, fc.jsonValue()), fc.boolean(), (result, cached) => {
+      fc.pre(!fc.stringify(result).includes("__proto__"));
+      const given = result as JsonObject;
+      const how = cached ? caching : undefined;
+      assert.deepEqual(
+        JSON.parse(completeResultText(given, info, how)),
+        JSON.parse(JSON.stringify(completeResult(given, info, how))),
+      );
+    }));
   });
 });
 
