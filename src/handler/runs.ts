@@ -88,8 +88,9 @@ export function missingCapabilities(
   { requires }: Pick<Definition, "requires">,
   client: ClientInfo,
 ): JsonObject | undefined {
-  const missing: { [capability: string]: JsonObject } = {};
   const { elicitation, sampling, roots } = requires;
+  if (!elicitation && !sampling && !roots) return undefined;
+  const missing: { [capability: string]: JsonObject } = {};
   if (elicitation === "url") {
     if (!canElicitUrl(client)) missing.elicitation = { url: {} };
   } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};

@@ -82,12 +82,11 @@ export class Questions {
 
   /** Those that wait for an answer, oldest first, also if the tool has yet to come to them again. */
   open(): ToolSessionRequest[] {
-    const unasked = this.#home.replay?.unasked() ?? [];
-    if (!this.#pending) return unasked;
-    const asked = [...this.#pending.open.values()]
-      .filter((open) => open.put && !open.answered)
-      .map((open) => open.request);
-    return unasked.length === 0 ? asked : [...unasked, ...asked];
+    const requests = this.#home.replay?.unasked() ?? [];
+    for (const open of this.#pending?.open.values() ?? []) {
+      if (open.put && !open.answered) requests.push(open.request);
+    }
+    return requests;
   }
 
   /** The one that went out under a name, open or not. */

@@ -321,13 +321,18 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
 
 function responseIn(client: ClientSession, session: LiveToolSession, message: RpcAnswer): Response {
   if ("error" in message) return { error: message.error };
-  // Whatever a result has by that name, it is no failure.
-  const { error: _error, ...result } = message.result;
-  const response = result as unknown as Response;
+  const response = withoutError(message.result) as unknown as Response;
   if (since(client.version, "2025-11-25")) return response;
   const request = session.openRequests().find(({ id }) => id === message.id);
   if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
   return newerAnswer(request.params.requestedSchema, response);
+}
+
+/** Whatever a result has by that name, it is no failure. */
+function withoutError(result: JsonObject): JsonObject {
+  if (!("error" in result)) return result;
+  const { error: _error, ...rest } = result;
+  return rest;
 }
 
 function failed(client: ClientSession, id: RpcId, error: unknown): Received {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
 import type { ClientInfo, Response, ToolSessionRequest } from "../../events.ts";
 import { INVALID_PARAMS, isObject } from "../../protocol/json-rpc.ts";
-import type { McpToolRequirements } from "../../tool/settings.ts";
+import type { Definition } from "../../tool/types.ts";
 import { missingCapabilities } from "../runs.ts";
 
 /** Answers, by the names of their questions. */
@@ -22,6 +22,7 @@ export function readAnswers(inputResponses: unknown): Answers {
 /** Whatever an answer has by that name, it is no failure: this era has no way to tell of one. */
 function responseIn(answer: unknown): Response {
   if (!isObject(answer)) return {} as Response;
+  if (!("error" in answer)) return answer as unknown as Response;
   const { error: _error, ...response } = answer;
   return response as unknown as Response;
 }
@@ -31,17 +32,29 @@ export function undeclared(
   open: readonly ToolSessionRequest[],
   client: ClientInfo,
 ): JsonObject | undefined {
-  const missing = open.map((one) => missingCapabilities({ requires: neededFor(one) }, client));
-  return missing.some((one) => one) ? Object.assign({}, ...missing) : undefined;
+  let missing: JsonObject | undefined;
+  for (const one of open) {
+    const lacking = missingCapabilities(neededFor(one), client);
+    if (lacking) missing = { ...missing, ...lacking };
+  }
+  return missing;
 }
 
-function neededFor(request: ToolSessionRequest): McpToolRequirements {
+/** What it takes to be asked something, as a tool would insist on it. */
+type Needed = Pick<Definition, "requires">;
+const FORM: Needed = { requires: { elicitation: "form" } };
+const PAGE: Needed = { requires: { elicitation: "url" } };
+const SAMPLING: Needed = { requires: { sampling: true } };
+const SAMPLING_WITH_TOOLS: Needed = { requires: { sampling: "tools" } };
+const ROOTS: Needed = { requires: { roots: true } };
+
+function neededFor(request: ToolSessionRequest): Needed {
   switch (request.type) {
     case "elicit_request":
-      return { elicitation: request.params.mode };
+      return request.params.mode === "form" ? FORM : PAGE;
     case "sample_request":
-      return { sampling: request.params.tools ? "tools" : true };
+      return request.params.tools ? SAMPLING_WITH_TOOLS : SAMPLING;
     case "roots_request":
-      return { roots: true };
+      return ROOTS;
   }
 }
