@@ -6,11 +6,13 @@
  */
 import { all } from "effection";
 import { z } from "zod";
+import { createParley } from "../src/mod.ts";
 import { LiveToolSessionRegistry } from "../src/session/registry.ts";
 import { createMcpTool } from "../src/tool/builder.ts";
 import type { FinalizedMcpTool } from "../src/tool/types.ts";
 import { find, spreadOf } from "./kit/findings.ts";
 import { heapMeter } from "./kit/heap.ts";
+import { park } from "./kit/park.ts";
 
 const SESSIONS = 10_000;
 const WARM_UPS = 3;
@@ -73,6 +75,25 @@ for (const [name, tool] of Object.entries(tools)) {
   find(`parked-${key}`, `parked with ${name}, live heap`, parked, "KB", aim);
   const left = spread(({ left }) => left);
   find(`left-${key}`, `parked with ${name}, left after the end`, left, "bytes", { most: 100 });
+}
+
+const served: number[] = [];
+for (let round = -1; round < ROUNDS; round++) {
+  const bytes = await measureServed();
+  // The first round fills what is kept anyway.
+  if (round >= 0) served.push(bytes / 1_024);
+}
+const most = MOST["one question"]!;
+find("parked-served", "parked in a server, live heap", spreadOf(served), "KB", { most });
+
+/** Bytes for each call that a modern client has left waiting, with all that a server keeps of it. */
+async function measureServed(): Promise<number> {
+  const parley = createParley({ serve: [tools["one question"]!], maxSessions: SESSIONS });
+  const before = heapSize();
+  await park(parley, "one", SESSIONS);
+  const bytes = (heapSize() - before) / SESSIONS;
+  await parley.close();
+  return bytes;
 }
 
 interface Measured {

@@ -29,7 +29,7 @@ export interface Load {
   readonly users: number;
 }
 
-const LOAD: Load = { rounds: 5, ms: 1_000, users: 16 };
+const LOAD: Load = { rounds: 7, ms: 1_000, users: 16 };
 /** Flows before anything counts, in milliseconds: runtimes compile what they have run for a while. */
 const WARM_UP = 2_500;
 

@@ -26,14 +26,59 @@ const ROWS: readonly Row[] = [
     aim: "≥ 10, on Bun 6",
   },
   {
+    what: "99th percentile of a call, of a bare server's",
+    keys: ["call-legacy-p99", "call-modern-p99"],
+    aim: "≤ 3",
+  },
+  {
     what: "cost of a question, of the v1, v2 SDK's",
     keys: ["elicit-legacy", "elicit-modern"],
     aim: "≤ 0.25",
   },
   {
+    what: "writes for 100 progress events",
+    keys: ["progress-legacy-writes", "progress-modern-writes"],
+    aim: "≤ 3",
+  },
+  {
+    what: "cost of those, of the v1, v2 SDK's",
+    keys: ["progress-legacy", "progress-modern"],
+    aim: "",
+  },
+  {
+    what: "calls, questions with 100 000 parked, of those with none",
+    keys: ["crowded-call", "crowded-elicit"],
+    aim: "≥ 0.9",
+  },
+  {
     what: "KB parked: one question, two branches",
     keys: ["parked-one-question", "parked-two-branches"],
     aim: "≤ 6, 16",
+  },
+  {
+    what: "KB parked, with all that a server keeps of a call",
+    keys: ["parked-served"],
+    aim: "≤ 6",
+  },
+  {
+    what: "KB that the heap has grown by after a million calls",
+    keys: ["memory"],
+    aim: "≤ 512",
+  },
+  {
+    what: "calls over stdio, of a bare program's; times the v1, v2 SDK's",
+    keys: ["stdio", "stdio-v1", "stdio-v2"],
+    aim: "",
+  },
+  {
+    what: "start to the first answer, of a bare executable's: HTTP, stdio",
+    keys: ["start-http", "start-stdio"],
+    aim: "≤ 4",
+  },
+  {
+    what: "size of the executable, of a bare one's",
+    keys: ["file-size"],
+    aim: "",
   },
 ];
 
