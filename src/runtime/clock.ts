@@ -9,13 +9,13 @@ export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
   /** Calls `fire` once after `ms`; the function that comes back takes it back. */
-  after(ms: number, fire: () => void): Timer;
+  after(ms: number, fire: () => void): () => void;
 }
 
 /** Takes a timer back. */
 export interface Timer {
   (): void;
-  /** Whether the program is to go on for its sake; it is, unless told. */
+  /** Whether the program is to go on for its sake; it is, unless told. Only the system's own can. */
   matters?(matters: boolean): void;
 }
 

@@ -181,6 +181,70 @@ describe("Deadlines, whatever is added, cancelled and waited for", () => {
   });
 });
 
+describe("Deadlines on a clock whose timers need not hold the program", () => {
+  /** Counts the timers that were set, and those that hold the program. */
+  function setUpHolding() {
+    const clock = createManualClock(0);
+    const counts = { set: 0, holding: 0 };
+    const deadlines = new Deadlines({
+      now: clock.now,
+      after(ms, fire) {
+        let holds = true;
+        counts.set++;
+        counts.holding++;
+        const release = () => {
+          if (holds) counts.holding--;
+          holds = false;
+        };
+        const cancel = clock.after(ms, () => {
+          release();
+          fire();
+        });
+        const matters = (matters: boolean) => {
+          if (matters === holds) return;
+          holds = matters;
+          counts.holding += matters ? 1 : -1;
+        };
+        return Object.assign(() => {
+          release();
+          cancel();
+        }, { matters });
+      },
+    });
+    return { clock, deadlines, counts };
+  }
+
+  it("keep one timer for many that come and go, which holds it only while one is there", () => {
+    const { clock, deadlines, counts } = setUpHolding();
+    for (let n = 0; n < 100; n++) {
+      const entry = deadlines.add(30_000, () => {});
+      assert.equal(counts.holding, 1);
+      entry.cancel();
+      assert.equal(counts.holding, 0);
+      clock.advance(1);
+    }
+    assert.deepEqual([counts.set, clock.timers], [1, 1]);
+    clock.advance(30_000);
+    assert.deepEqual([counts, clock.timers], [{ set: 1, holding: 0 }, 0]);
+  });
+
+  it("wait for all the same, also for one that is due before the timer that was left", () => {
+    const { clock, deadlines, counts } = setUpHolding();
+    const fired: string[] = [];
+    deadlines.add(1_000, () => {}).cancel();
+    deadlines.add(2_000, () => fired.push("later"));
+    deadlines.add(500, () => fired.push("sooner"));
+    assert.deepEqual([counts.holding, clock.timers], [1, 1]);
+    clock.advance(500);
+    assert.deepEqual([fired, counts.holding], [["sooner"], 1]);
+    clock.advance(1_500);
+    assert.deepEqual([fired, counts.holding], [["sooner", "later"], 0]);
+    deadlines.add(1_000, () => {}).cancel();
+    deadlines.clear();
+    assert.deepEqual([counts.holding, clock.timers], [0, 0]);
+  });
+});
+
 function bound(entry: { cancel(): void }) {
   return { cancel: () => entry.cancel() };
 }
