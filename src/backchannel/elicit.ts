@@ -8,7 +8,7 @@ import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
 import { type Asker, isFailure } from "./ask.ts";
-import { elicitExchange } from "./exchange.ts";
+import { elicitExchange, shownAnswer } from "./exchange.ts";
 import { checkLimit } from "./limit.ts";
 import type {
   ElicitExchange,
@@ -102,12 +102,14 @@ function accepted(
   context: JsonObject,
   content: unknown,
 ): ElicitResult<unknown, unknown> {
+  // At once: it tells what the person said, not what the tool has made of it since.
+  const shown = shownAnswer(form, content);
   let exchange: ElicitExchange<unknown, unknown> | undefined;
   return {
     action: "accept",
     content,
     get exchange() {
-      return exchange ??= elicitExchange<unknown, unknown>(form, requestId, context, content);
+      return exchange ??= elicitExchange<unknown, unknown>(form, requestId, context, shown);
     },
   };
 }

@@ -14,20 +14,24 @@ import type {
   ElicitResponseMessage,
 } from "./elicit-types.ts";
 
-/** The exchange of an accepted form. Sensitive fields are masked in it. */
+/** An answer as it is shown: sensitive fields are masked in it. */
+export function shownAnswer({ sensitive }: ElicitForm, content: unknown): string {
+  return JSON.stringify(sensitive.length > 0 ? mask(content as JsonObject, sensitive) : content);
+}
+
+/** The exchange of an accepted form, whose answer is shown like this. */
 export function elicitExchange<TContext, TResponse>(
-  { key, sensitive }: ElicitForm,
+  { key }: ElicitForm,
   id: string,
   context: TContext,
-  content: TResponse,
+  shown: string,
 ): ElicitExchange<TContext, TResponse> {
-  const shown = sensitive.length > 0 ? mask(content as JsonObject, sensitive) : content;
   const response: ElicitResponseMessage = {
     role: "user",
     content: [{
       type: "tool_result",
       toolUseId: id,
-      content: [text(JSON.stringify(shown))],
+      content: [text(shown)],
     }],
   };
   const request = (input: JsonObject): ElicitRequestMessage => ({

@@ -137,7 +137,8 @@ export class Handler implements McpHandler {
 
   /** Total: nothing that it leads to throws. Nearly every request goes the short way. */
   #route(request: Request, path: string): Promise<Response> {
-    return request.method === "POST" && path === this.#path && !this.#principal
+    const short = path === this.#path && !this.#principal && !this.#sse?.handles(path);
+    return short && request.method === "POST"
       ? this.#post(request, undefined, ANONYMOUS)
       : this.#find(request, path).catch(this.#failed);
   }

@@ -16,14 +16,9 @@ export interface InLine<T extends InLine<T>> {
 export class Line<T extends InLine<T>> {
   #first: T | undefined;
   #last: T | undefined;
-  #size = 0;
 
   get first(): T | undefined {
     return this.#first;
-  }
-
-  get size(): number {
-    return this.#size;
   }
 
   /** Puts it behind all the others. */
@@ -34,7 +29,6 @@ export class Line<T extends InLine<T>> {
     if (last) last.behind = one;
     else this.#first = one;
     this.#last = one;
-    this.#size++;
   }
 
   /** Whether it stood in this line. */
@@ -46,7 +40,6 @@ export class Line<T extends InLine<T>> {
     if (behind) behind.ahead = ahead;
     else this.#last = ahead;
     one.line = one.ahead = one.behind = undefined;
-    this.#size--;
     return true;
   }
 }

@@ -93,13 +93,14 @@ export class Expiry {
     this.#grace = undefined;
     const now = deadlines.now();
     for (let first = finished.first; first; first = finished.first) {
-      const left = first.leftAt + this.#graceTime - now;
+      // Never later than that, should the clock have been set back.
+      const left = Math.min(first.leftAt, now) + this.#graceTime - now;
       if (left > 0) {
         this.#grace = deadlines.add(left, this.#graceOver);
         return;
       }
-      if (first.expiry) finished.putAside(first);
-      else if (first.holders > 0) finished.putLast(first, now);
+      // One that is held stands in line again when it is left.
+      if (first.expiry || first.holders > 0) finished.putAside(first);
       else this.remove(first);
     }
   };

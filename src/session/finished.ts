@@ -1,5 +1,5 @@
 /**
- * Sessions that have ended, in the order in which they did, for those who come
+ * Sessions that have ended, in the order in which they were left, for those who come
  * back for them. They are bounded in number and in bytes; the oldest go first,
  * but never one that somebody is reading.
  */
@@ -19,7 +19,7 @@ export class FinishedSessions {
   readonly #byId = new Map<string, LiveToolSession>();
   /** Those that nobody was told to come back for. */
   readonly #free = new Line<LiveToolSession>();
-  /** Those that somebody was; they go when that time is over, and before it only if they must. */
+  /** Those that somebody was, or that are held; they go before their time only if they must. */
   readonly #promised = new Line<LiveToolSession>();
   #bytes = 0;
 
@@ -67,7 +67,7 @@ export class FinishedSessions {
     this.#free.add(session);
   }
 
-  /** Somebody was told to come back for it. */
+  /** Somebody was told to come back for it, or is there. */
   putAside(session: LiveToolSession): void {
     session.line?.remove(session);
     this.#promised.add(session);

@@ -225,7 +225,7 @@ export class Questions {
     if (closing?.type === "answer") {
       return sameAnswer(closing, response) ? "repeated" : "conflicting";
     }
-    // Too long ago to be compared, it counts as the same.
+    // Too long ago to be compared, it counts as the same while the tool is at work.
     if (this.#pending?.wasAsked(id, requestId)) return "repeated";
     return ended ? "ended" : "unknown";
   }

@@ -243,6 +243,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (until <= session.keepUntil) return;
     session.keepUntil = until;
     if (session.durable) this.#durability.promised(session);
+    if (session.outcome) this.#expiry.reschedule(session);
   }
 
   /** Writes down what has changed about a session besides its events. */

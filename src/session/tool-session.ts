@@ -356,6 +356,6 @@ export class LiveToolSession extends SessionState
 }
 
 /** Who stands behind a session that has ended: nobody whom anything could be asked. */
-const NOBODY: ClientInfo = { capabilities: {} };
+const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
 export type { Answer } from "./questions.ts";

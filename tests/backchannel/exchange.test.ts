@@ -67,6 +67,20 @@ describe("ElicitResult.exchange", () => {
     assert.deepEqual(asked, [1, 2, 3].map((seq) => `elicit_${id}_${seq}`));
   });
 
+  it("tells what the person said, whatever the tool makes of it", async () => {
+    let exchange: ElicitExchange<Board, Pick> | undefined;
+    const tool = playing.execute(function* (_params, ctx) {
+      const move = yield* ctx.elicit("pickMove", { message: "Go!", board: "---", moves: [] });
+      if (move.action !== "accept") return;
+      move.content.cell = 7;
+      exchange = move.exchange;
+    });
+    const answer = { action: "accept", content: { cell: 4 } } as const;
+    await testTool(tool, {}, { elicit: { pickMove: answer } });
+    const [said] = exchange!.response.content[0].content;
+    assert.deepEqual(said, { type: "text", text: '{"cell":4}' });
+  });
+
   it("captures the context without the message", async () => {
     const { exchanges } = await play();
     assert.deepEqual(exchanges.map(({ context }) => context), [

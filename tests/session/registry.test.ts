@@ -90,6 +90,39 @@ describe("a session that has finished", () => {
     }),
   );
 
+  for (const graceTime of [0, 5_000]) {
+    it(
+      `does not hold up others, or the program, while it is held, with ${graceTime} ms of grace`,
+      withRegistry(({ registry, open, clock }) => {
+        const held = open(done);
+        registry.hold(held);
+        const other = open(done);
+        clock.advance(graceTime);
+        assert.equal(registry.find(other.id), undefined);
+        assert.equal(registry.find(held.id), held);
+        assert.deepEqual(registry.counts, { live: 0, finished: 1, deadlines: 0 });
+        registry.letGo(held);
+        clock.advance(graceTime);
+        assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
+      }, { graceTime }),
+    );
+  }
+
+  it(
+    "that somebody is told to come back for after its end is kept so long, and no longer",
+    withRegistry(({ registry, open, clock }) => {
+      const [first, second] = [open(done), open(done)];
+      registry.promise(first, clock.now() + HOUR);
+      // There is no room for all of these, and the promised one goes last.
+      for (let n = 0; n < 5; n++) open(done);
+      assert.equal(registry.find(second.id), undefined);
+      clock.advance(HOUR - 1);
+      assert.equal(registry.find(first.id), first);
+      clock.advance(1);
+      assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
+    }, { maxFinished: 3, graceTime: 5_000 }),
+  );
+
   it(
     "is evicted, oldest first, where there are too many, but never while it is held",
     withRegistry(({ registry, open }) => {

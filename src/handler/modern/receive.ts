@@ -211,10 +211,12 @@ export class ModernReceiver {
       const request = session.requestNamed(name);
       return request ? [{ requestId: request.id, response }] : [];
     });
-    // What it can do and where it stands is said anew with every request.
     const { client, trace } = session;
-    session.client = meta.client;
-    session.trace = meta.trace;
+    // What it can do and where it stands is said anew with every request, to those who may ask.
+    if (!session.outcome) {
+      session.client = meta.client;
+      session.trace = meta.trace;
+    }
     // Whoever shows a state has been told to come back, whatever the record says.
     this.#core.registry.promise(session, state.expires);
     if (session.respondAll(known).includes("conflicting")) {

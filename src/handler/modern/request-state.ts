@@ -34,12 +34,7 @@ export interface StateBinding {
 /** Begins a state that is no JSON: what follows is packed. */
 const PACKED = 1;
 
-export function sealState(
-  sealer: Sealer,
-  state: RequestState,
-  binding: StateBinding,
-  context = contextOf(binding),
-): string {
+export function sealState(sealer: Sealer, state: RequestState, context: string): string {
   const { sessionId, lsn, expires, record } = state;
   const plain = record
     ? packRecord(PACKED, [sessionId, lsn, expires, record])
@@ -55,14 +50,14 @@ function carriedState(
   sealer: Sealer,
   session: LiveToolSession,
   state: RequestState,
-  binding: StateBinding,
+  context: string,
 ): string | undefined {
   if (!session.carried || session.pinned) return undefined;
   const { createdAt, log, tool } = session;
   // A log that has forgotten its beginning is too large as well.
   if (log.firstLSN === 1) {
     const record = { createdAt, version: tool.durable!.version, events: log.after(0) };
-    const sealed = sealState(sealer, { ...state, record }, binding);
+    const sealed = sealState(sealer, { ...state, record }, context);
     if (sealed.length <= LONGEST) return sealed;
   }
   pin(session);
@@ -82,9 +77,8 @@ function pin(session: LiveToolSession): void {
 export function openState(
   sealer: Sealer,
   sealed: unknown,
-  binding: StateBinding,
+  context: string,
   now: number,
-  context = contextOf(binding),
 ): RequestState | undefined {
   if (typeof sealed !== "string") return undefined;
   const plain = sealer.openBytes(sealed, context);
@@ -102,7 +96,7 @@ interface Issued {
 }
 
 /** How many of the states handed out last are known again without being opened. */
-const MOST_KNOWN = 2_048;
+const MOST_KNOWN = 1_024;
 /** Characters of what such a state is bound to. Arguments may be long. */
 const LONGEST_KNOWN = 1_024;
 
@@ -128,10 +122,10 @@ export class States {
 
   /** Seals a state, which takes the record of its session along, if that travels. */
   seal(session: LiveToolSession, state: RequestState, binding: StateBinding): SealedState {
-    const record = carriedState(this.#sealer, session, state, binding);
-    if (record !== undefined) return { requestState: record, carried: true };
     const context = contextOf(binding);
-    const sealed = sealState(this.#sealer, state, binding, context);
+    const record = carriedState(this.#sealer, session, state, context);
+    if (record !== undefined) return { requestState: record, carried: true };
+    const sealed = sealState(this.#sealer, state, context);
     if (context.length <= LONGEST_KNOWN) this.#remember({ sealed, state, context });
     return { requestState: sealed, carried: false };
   }
@@ -150,7 +144,7 @@ export class States {
   #open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
     const context = contextOf(binding);
     const issued = this.#known.get(sealed as string);
-    if (!issued) return openState(this.#sealer, sealed, binding, now, context);
+    if (!issued) return openState(this.#sealer, sealed, context, now);
     return issued.context === context && now < issued.state.expires ? issued.state : undefined;
   }
 
@@ -173,7 +167,7 @@ export interface SealedState {
  * Bound by the seal itself: opened in another context, it does not open. Only what
  * a run depends on counts, and arguments that are left out are none.
  */
-function contextOf({ principal, method, params }: StateBinding): string {
+export function contextOf({ principal, method, params }: StateBinding): string {
   const { name, uri, arguments: args = {} } = params;
   // As it is rather than as a digest: it is no part of the state, only of what its tag is for.
   return `request state\0${principal}\0${canonical([method, name, uri, args])}`;

@@ -38,6 +38,13 @@ describe("HTTP+SSE", () => {
       assert.equal((await old.listen()).status, 404);
     }));
 
+  it("has its addresses to itself, also where the server is told to be at one of them", () =>
+    serving({ serve: [echo], legacySse, path: "/messages" }, async ({ fetch }) => {
+      const { client, stream } = await connect(fetch);
+      assert.equal((await post(client, 1, "echo", { text: "hi" })).status, 202);
+      assert.equal((await stream.message())?.result.content[0].text, "hi");
+    }));
+
   it("answers everything on its one stream", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [echo, tool], legacySse }, async ({ fetch, parley }) => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
   canonical,
+  contextOf,
   openState,
   type RequestState,
   sealState,
@@ -22,15 +23,16 @@ const binding: StateBinding = {
     arguments: { from: "Graz", to: ["Wien", "Linz"], seats: { a: 1, b: 2 } },
   },
 };
-const sealed = sealState(sealer, state, binding);
+const context = contextOf(binding);
+const sealed = sealState(sealer, state, context);
 
 describe("openState()", () => {
   it("gives back what was sealed", () => {
-    assert.deepEqual(openState(sealer, sealed, binding, 999), state);
+    assert.deepEqual(openState(sealer, sealed, context, 999), state);
   });
 
   it("refuses a state that has expired", () => {
-    assert.equal(openState(sealer, sealed, binding, 1_000), undefined);
+    assert.equal(openState(sealer, sealed, context, 1_000), undefined);
   });
 
   it("refuses another principal, method, name, address or argument", () => {
@@ -47,7 +49,7 @@ describe("openState()", () => {
       { params: { ...params, arguments: { from: "Graz", to: ["Linz", "Wien"], seats: {} } } },
     ];
     for (const other of others) {
-      assert.equal(openState(sealer, sealed, { ...binding, ...other }, 0), undefined);
+      assert.equal(openState(sealer, sealed, contextOf({ ...binding, ...other }), 0), undefined);
     }
   });
 
@@ -59,32 +61,35 @@ describe("openState()", () => {
       arguments: { seats: { b: 2, a: 1 }, to: ["Wien", "Linz"], from: "Graz" },
       name: "book",
     };
-    assert.deepEqual(openState(sealer, sealed, { ...binding, params }, 0), state);
+    assert.deepEqual(openState(sealer, sealed, contextOf({ ...binding, params }), 0), state);
   });
 
   it("takes arguments that are left out for none", () => {
     const none = { ...binding, params: { name: "book" } };
     const empty = { ...binding, params: { name: "book", arguments: {} } };
-    assert.deepEqual(openState(sealer, sealState(sealer, state, none), empty, 0), state);
+    assert.deepEqual(
+      openState(sealer, sealState(sealer, state, contextOf(none)), contextOf(empty), 0),
+      state,
+    );
   });
 
   it("refuses another server's state, and takes one of an older key", () => {
-    assert.equal(openState(new Sealer("another key"), sealed, binding, 0), undefined);
-    assert.equal(openState(new Sealer(), sealed, binding, 0), undefined);
+    assert.equal(openState(new Sealer("another key"), sealed, context, 0), undefined);
+    assert.equal(openState(new Sealer(), sealed, context, 0), undefined);
     const rotated = new Sealer("a new key", "a key");
-    assert.deepEqual(openState(rotated, sealed, binding, 0), state);
-    const fresh = sealState(rotated, state, binding);
-    assert.equal(openState(sealer, fresh, binding, 0), undefined);
-    assert.deepEqual(openState(new Sealer("a new key"), fresh, binding, 0), state);
+    assert.deepEqual(openState(rotated, sealed, context, 0), state);
+    const fresh = sealState(rotated, state, context);
+    assert.equal(openState(sealer, fresh, context, 0), undefined);
+    assert.deepEqual(openState(new Sealer("a new key"), fresh, context, 0), state);
   });
 
   it("refuses what was sealed for something else", () => {
-    assert.equal(openState(sealer, sealer.seal('["s-1",7,1000]'), binding, 0), undefined);
+    assert.equal(openState(sealer, sealer.seal('["s-1",7,1000]'), context, 0), undefined);
   });
 
   it("refuses whatever is no state", () => {
     fc.assert(fc.property(fc.anything(), (value) => {
-      assert.equal(openState(sealer, value, binding, 0), undefined);
+      assert.equal(openState(sealer, value, context, 0), undefined);
     }));
   });
 
@@ -93,14 +98,14 @@ describe("openState()", () => {
       .map(([at, piece]) => sealed.slice(0, at) + piece + sealed.slice(at + 1))
       .filter((text) => text !== sealed);
     fc.assert(fc.property(changed, (text) => {
-      assert.equal(openState(sealer, text, binding, 0), undefined);
+      assert.equal(openState(sealer, text, context, 0), undefined);
     }));
   });
 });
 
 describe("sealState()", () => {
   it("never says the same twice, and shows nothing of what it holds", () => {
-    assert.notEqual(sealState(sealer, state, binding), sealed);
+    assert.notEqual(sealState(sealer, state, context), sealed);
     assert.ok(!atob(sealed.replaceAll("-", "+").replaceAll("_", "/")).includes("s-1"));
   });
 });
