@@ -1,6 +1,7 @@
 /**
- * The suite: every test file on Deno and on Bun, and one closing line that
- * counts both. Uses `node:` only, since either runtime may be the one that runs it.
+ * The suite: every test file on Deno and on Bun at the same time, and one closing line
+ * that counts both. Deno is shown as it goes, then Bun: what that has printed by then waits
+ * in a file. Uses `node:` only, since either runtime may be the one that runs it.
  *
  *     deno task test [--deno | --bun] [part of a file's path …]
  */
@@ -9,8 +10,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { startBlueskyNetwork } from "./bluesky-net/host.ts";
-import { runChild } from "./harness/child.ts";
+import { endChildren, runChild } from "./harness/child.ts";
 import { listFiles } from "./harness/files.ts";
+import { HeldOutput } from "./harness/held-output.ts";
 import { installPeers } from "./harness/peers.ts";
 import { reaches } from "./harness/reach.ts";
 import { closingLine, sight, type Sightings, type Tally, tally } from "./harness/report.ts";
@@ -40,8 +42,11 @@ if (files.length === 0) {
   installPeers();
   const network = needsNetwork() ? await startBlueskyNetwork() : undefined;
   try {
-    for (const name of chosen.length > 0 ? chosen : runtimes) tallies.push(await runSuite(name));
+    const runs = (chosen.length > 0 ? chosen : runtimes).map(startSuite);
+    for (const run of runs) tallies.push(await showSuite(run));
   } finally {
+    // One that cannot be started must not have to wait for the other.
+    endChildren();
     await network?.stop();
   }
 }
@@ -51,14 +56,33 @@ console.log(`\n${closingLine(tallies)}`);
 // Not exit(): what was printed must reach a slow reader first.
 process.exitCode = good ? 0 : 1;
 
-async function runSuite(name: RuntimeName): Promise<Tally> {
-  const { version, path } = useRuntime(name);
-  console.log(`\n== ${name} ${version}`);
+interface Run {
+  name: RuntimeName;
+  reportPath: string;
+  output: HeldOutput;
+  sightings: Sightings;
+  /** The runner's exit code, once it has ended. */
+  ended: Promise<number>;
+}
+
+function startSuite(name: RuntimeName): Run {
   const reportPath = join(reports, `${name}.xml`);
+  const output = new HeldOutput(join(reports, `${name}.txt`));
   const sightings: Sightings = { files: new Set(), strays: [] };
-  const code = await runChild(path, testCommand(name, reportPath), {
+  const ended = runChild(useRuntime(name).path, testCommand(name, reportPath), {
     onLine: (line) => sight(name, line, sightings),
+    output,
   });
+  // It is awaited when it is its turn: until then, that nobody does is no error.
+  ended.catch(() => {});
+  return { name, reportPath, output, sightings, ended };
+}
+
+async function showSuite({ name, reportPath, output, sightings, ended }: Run): Promise<Tally> {
+  const { version } = useRuntime(name);
+  console.log(`\n== ${name} ${version}`);
+  await output.show();
+  const code = await ended;
   const report = existsSync(reportPath) ? readFileSync(reportPath, "utf8") : undefined;
   const result = tally(name, { files, report, code, sightings });
   for (const test of result.skipped) console.log(`SKIPPED on ${name}: ${test}`);

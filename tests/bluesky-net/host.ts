@@ -1,6 +1,6 @@
 /**
- * Starts the network for a whole run of the suite, on both runtimes, and stops it after
- * that. The test files find it through the environment; see network.ts.
+ * Starts the network for a whole run of the suite, on both runtimes at once, and stops it
+ * after that. The test files find it through the environment; see network.ts.
  *
  * It runs in a folder of its own below the system's, and ends by itself when its stdin
  * does: not even the SIGKILL of a test run leaves it behind.

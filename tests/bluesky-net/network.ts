@@ -1,8 +1,8 @@
 /**
  * A real AT Protocol network on loopback, for tests: PLC directory, PDS and AppView from
  * the published packages, with three accounts and thirty posts. One network serves a whole
- * run of the suite, on both runtimes: leave the seeded accounts as they are, and make one
- * of your own to change things.
+ * run of the suite, on both runtimes at once: leave the seeded accounts as they are, and make
+ * one of your own to change things.
  *
  *     const onNetwork = it.unless(absence("bluesky"));
  *     onNetwork("logs in", function* () {

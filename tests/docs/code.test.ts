@@ -4,15 +4,15 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { root } from "../harness/files.ts";
+import { root, TEMPORARY } from "../harness/files.ts";
 import { blocksOf, fileIn, unpackPages } from "../harness/pages.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
 
 /** Inside the project, where the package finds itself by name. */
 function unpacked<T>(use: (folder: string, files: string[]) => T): T {
-  mkdirSync(join(root, "tests/tmp"), { recursive: true });
-  const folder = mkdtempSync(join(root, "tests/tmp/docs-"));
+  mkdirSync(join(root, TEMPORARY), { recursive: true });
+  const folder = mkdtempSync(join(root, TEMPORARY, "docs-"));
   try {
     return use(folder, unpackPages(folder));
   } finally {

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import process from "node:process";
 import { describe, it } from "../suite.ts";
-import { runChild } from "./child.ts";
+import { Writable } from "node:stream";
+import { endChildren, runChild } from "./child.ts";
 
 const onPosix = it.when(process.platform !== "win32");
 
@@ -11,6 +12,21 @@ describe("runChild()", () => {
     const script = "echo to stdout; echo to stderr >&2; exit 7";
     assert.equal(await runChild("sh", ["-c", script], { onLine: (line) => lines.push(line) }), 7);
     assert.deepEqual(lines.sort(), ["to stderr", "to stdout"]);
+  });
+
+  onPosix("prints to where it is told, and has ended when all is out", async () => {
+    let shown = "";
+    const output = new Writable({
+      write(chunk, _encoding, done) {
+        setTimeout(() => {
+          shown += chunk;
+          done();
+        }, 0);
+      },
+    });
+    const script = "echo to stdout; echo to stderr >&2";
+    assert.equal(await runChild("sh", ["-c", script], { onLine: () => {}, output }), 0);
+    assert.deepEqual(shown.split("\n").sort(), ["", "to stderr", "to stdout"]);
   });
 
   onPosix("takes a death by signal for a failure", async () => {
@@ -24,5 +40,18 @@ describe("runChild()", () => {
 
   it("throws if there is no such program", async () => {
     await assert.rejects(runChild("parley-has-no-such-program", []), { code: "ENOENT" });
+  });
+});
+
+describe("endChildren()", () => {
+  onPosix("ends all that run at once, with what they have started", async () => {
+    const started = Promise.withResolvers<void>();
+    let count = 0;
+    const onLine = () => ++count === 2 && started.resolve();
+    const script = "sleep 1000 & echo started; wait";
+    const runs = [1, 2].map(() => runChild("sh", ["-c", script], { onLine }));
+    await started.promise;
+    endChildren();
+    assert.deepEqual(await Promise.all(runs), [1, 1]);
   });
 });

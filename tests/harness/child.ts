@@ -8,6 +8,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
 import { createInterface } from "node:readline";
+import type { Writable } from "node:stream";
 import { root } from "./files.ts";
 
 const groups = new Set<ChildProcess>();
@@ -18,6 +19,8 @@ let guarded = false;
 export interface ChildOptions {
   /** Sees each line that the child prints, on stdout or stderr. */
   onLine?(line: string): void;
+  /** Where what it prints goes, if there is `onLine`: to stdout unless told. Ended when it has. */
+  output?: Writable;
 }
 
 /** Resolves to the exit code; a death by signal counts as 1. */
@@ -27,7 +30,7 @@ export async function runChild(
   options: ChildOptions = {},
 ): Promise<number> {
   guard();
-  const { onLine } = options;
+  const { onLine, output } = options;
   const child = spawn(path, args, {
     cwd: root,
     detached: !isWindows,
@@ -36,19 +39,26 @@ export async function runChild(
   groups.add(child);
   for (const source of onLine ? [child.stdout, child.stderr] : []) {
     // Both to one sink: the order of what was printed stays, and nothing can follow our last word.
-    source?.pipe(process.stdout, { end: false });
+    source?.pipe(output ?? process.stdout, { end: false });
     if (source && onLine) createInterface({ input: source }).on("line", onLine);
   }
   // A forgotten grandchild holds the pipes open: "close" comes only once its group is killed.
   child.once("exit", () => killGroup(child));
   const [code] = await once(child, "close");
+  // All of it is out, before anybody adds a word.
+  if (output) await new Promise<void>((resolve) => output.end(resolve));
   return code ?? 1;
+}
+
+/** Kills all that run, with whatever they have started. */
+export function endChildren(): void {
+  groups.forEach(killGroup);
 }
 
 function guard(): void {
   if (guarded) return;
   guarded = true;
-  process.on("exit", () => groups.forEach(killGroup));
+  process.on("exit", endChildren);
   for (const [signal, number] of Object.entries(signals)) {
     process.on(signal, () => process.exit(128 + number));
   }

@@ -6,16 +6,26 @@ import { fileURLToPath } from "node:url";
 /** The repository, wherever the command was started. */
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 
+/** For what tests write that must lie inside the project. */
+export const TEMPORARY = "tests/tmp";
+
 /** Every file below `folder` whose name ends with `ending`, sorted; none if there is no folder. */
 export function listFiles(folder: string, ending: string): string[] {
   const start = join(root, folder);
   if (!existsSync(start)) return [];
   return readdirSync(start, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
-    // What tests install for themselves is not ours, and there is a lot of it.
-    if (entry.isDirectory()) return entry.name === "node_modules" ? [] : listFiles(path, ending);
+    if (entry.isDirectory()) return isForeign(path) ? [] : listFiles(path, ending);
     return entry.isFile() && entry.name.endsWith(ending) ? [path] : [];
   }).sort();
+}
+
+/**
+ * What tests install for themselves is not ours, and there is a lot of it; what they write to
+ * TEMPORARY may be gone before it is read, since the other runtime's tests do so too.
+ */
+function isForeign(folder: string): boolean {
+  return folder.endsWith("/node_modules") || folder === TEMPORARY;
 }
 
 /** The text of a file of the repository. */

@@ -8,7 +8,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "./files.ts";
-import { useRuntime } from "./toolchain.ts";
+import { installOnce, useRuntime } from "./toolchain.ts";
 
 const folder = join(root, "tests/peers");
 
@@ -20,13 +20,15 @@ const programs = {
 
 /** Installs exactly what the lock file says. It takes no time where that is done already. */
 export function installPeers(): void {
-  const { path } = useRuntime("bun");
-  const { status, stdout, stderr } = spawnSync(path, ["install", "--frozen-lockfile"], {
-    cwd: folder,
-    encoding: "utf8",
+  installOnce("PARLEY_TEST_PEERS", folder, () => {
+    const { path } = useRuntime("bun");
+    const { status, stdout, stderr } = spawnSync(path, ["install", "--frozen-lockfile"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    if (status === 0) return;
+    throw new Error(`Cannot install what tests/peers names:\n${stdout}${stderr}`);
   });
-  if (status === 0) return;
-  throw new Error(`Cannot install what tests/peers names:\n${stdout}${stderr}`);
 }
 
 /** The command that runs such a program, to be followed by its arguments. */

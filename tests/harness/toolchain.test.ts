@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import process from "node:process";
 import { describe, it } from "../suite.ts";
-import { currentRuntime, pinnedVersion, useRuntime } from "./toolchain.ts";
+import { currentRuntime, installOnce, pinnedVersion, useRuntime } from "./toolchain.ts";
 
 describe("useRuntime()", () => {
   for (const name of ["deno", "bun"] as const) {
@@ -16,5 +16,28 @@ describe("useRuntime()", () => {
 
   it("answers the runtime that executes the suite, since the suite runs on the pinned one", () => {
     assert.equal(useRuntime(currentRuntime()).path, process.execPath);
+  });
+});
+
+describe("installOnce()", () => {
+  const variable = "PARLEY_TEST_INSTALL_ONCE";
+
+  it("installs once for a folder, in children too, and again after a failure", () => {
+    let times = 0;
+    const install = () => {
+      if (++times === 1) throw new Error("failed");
+    };
+    try {
+      assert.throws(() => installOnce(variable, "/a", install), /failed/);
+      installOnce(variable, "/a", install);
+      installOnce(variable, "/a", install);
+      assert.equal(times, 2);
+      // What a child finds.
+      assert.equal(process.env[variable], "/a");
+      installOnce(variable, "/b", install);
+      assert.equal(times, 3);
+    } finally {
+      delete process.env[variable];
+    }
   });
 });

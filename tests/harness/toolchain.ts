@@ -62,14 +62,27 @@ export function pinnedVersion(name: RuntimeName): string {
 
 /** Installs exactly what the lock file says; the other runtime can use the result as it is. */
 export function installDependencies(): void {
-  const runtime = useRuntime(currentRuntime());
-  const flags = { deno: ["install", "--frozen"], bun: ["install", "--frozen-lockfile"] };
-  const { status, stdout, stderr } = spawnSync(runtime.path, flags[runtime.name], {
-    cwd: root,
-    encoding: "utf8",
+  installOnce("PARLEY_TEST_INSTALLED", root, () => {
+    const runtime = useRuntime(currentRuntime());
+    const flags = { deno: ["install", "--frozen"], bun: ["install", "--frozen-lockfile"] };
+    const { status, stdout, stderr } = spawnSync(runtime.path, flags[runtime.name], {
+      cwd: root,
+      encoding: "utf8",
+    });
+    if (status === 0) return;
+    throw new Error(`Cannot install the locked dependencies:\n${stdout}${stderr}`);
   });
-  if (status === 0) return;
-  throw new Error(`Cannot install the locked dependencies:\n${stdout}${stderr}`);
+}
+
+/**
+ * Once for this process and its children, who find the folder in their environment. Deno and
+ * Bun each lay packages out their own way: an install while the other runs its tests would
+ * move them under its feet.
+ */
+export function installOnce(variable: string, folder: string, install: () => void): void {
+  if (process.env[variable] === folder) return;
+  install();
+  process.env[variable] = folder;
 }
 
 function* candidates(name: RuntimeName, version: string): Generator<string[]> {

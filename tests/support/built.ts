@@ -1,4 +1,4 @@
-/** What is built of the project, made anew once in each run of the suite. */
+/** What is built of the project, made anew once in each run of the suite on a runtime. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,14 +6,16 @@ import { join } from "node:path";
 import process from "node:process";
 import { buildPackage } from "../../scripts/package.ts";
 import { root } from "../harness/files.ts";
-import { useRuntime } from "../harness/toolchain.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import type { Start } from "./program.ts";
 
 /**
  * Each run has a folder of its own, so that two of them do not take it away from each
- * other. Its test files share their environment, and nothing else.
+ * other. Its test files share their environment, and nothing else. The runtime is in the
+ * name: the two start at the same time, and each removes only what is old of its own.
  */
-const folder = join(root, "dist", `test-${process.pid}`);
+const prefix = `test-${currentRuntime()}-`;
+const folder = join(root, "dist", `${prefix}${process.pid}`);
 
 /** The folder of the package as npm gets it. */
 export function builtPackage(): string {
@@ -49,7 +51,7 @@ function removeOld(): void {
   const dist = join(root, "dist");
   if (!existsSync(dist)) return;
   for (const name of readdirSync(dist)) {
-    const pid = Number(/^test-(\d+)$/.exec(name)?.[1]);
+    const pid = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : 0;
     if (pid && !isAlive(pid)) rmSync(join(dist, name), { recursive: true, force: true });
   }
 }
