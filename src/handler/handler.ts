@@ -138,9 +138,9 @@ export class Handler implements McpHandler {
   /** Total: nothing that it leads to throws. Nearly every request goes the short way. */
   #route(request: Request, path: string): Promise<Response> {
     const short = path === this.#path && !this.#principal && !this.#sse?.handles(path);
-    return short && request.method === "POST"
-      ? this.#post(request, undefined, ANONYMOUS)
-      : this.#find(request, path).catch(this.#failed);
+    if (!short || request.method !== "POST") return this.#find(request, path).catch(this.#failed);
+    const closed = this.#enter();
+    return closed ? Promise.resolve(closed) : this.#post(request, undefined, ANONYMOUS);
   }
 
   async #find(request: Request, path: string): Promise<Response> {
@@ -215,7 +215,7 @@ export class Handler implements McpHandler {
     principal: string,
   ): Promise<Response> {
     try {
-      const refusal = this.#enter() ?? this.#unacceptable(request, sse !== undefined);
+      const refusal = this.#unacceptable(request, sse !== undefined);
       if (refusal) return refusal;
       const { maxBody, bodyTime } = this.core.limits;
       const text = await readBody(request, maxBody, bodyTime, this.core.deadlines);

@@ -80,6 +80,13 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whatever a result has by that name, it is no failure. */
+export function withoutError(result: JsonObject): JsonObject {
+  if (!("error" in result)) return result;
+  const { error: _error, ...rest } = result;
+  return rest;
+}
+
 /** A number that is not safe has been rounded, and nobody would know it again. */
 function isId(value: unknown): value is RpcId {
   return typeof value === "string" || Number.isSafeInteger(value);

@@ -21,6 +21,7 @@ import {
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
+  withoutError,
 } from "../../protocol/json-rpc.ts";
 import { newerAnswer } from "../../protocol/legacy/forms.ts";
 import { isLogLevel } from "../../protocol/log-level.ts";
@@ -326,13 +327,6 @@ function responseIn(client: ClientSession, session: LiveToolSession, message: Rp
   const request = session.openRequests().find(({ id }) => id === message.id);
   if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
   return newerAnswer(request.params.requestedSchema, response);
-}
-
-/** Whatever a result has by that name, it is no failure. */
-function withoutError(result: JsonObject): JsonObject {
-  if (!("error" in result)) return result;
-  const { error: _error, ...rest } = result;
-  return rest;
 }
 
 function failed(client: ClientSession, id: RpcId, error: unknown): Received {

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../content.ts";
 import { ProtocolError } from "../../errors.ts";
 import type { ClientInfo, Response, ToolSessionRequest } from "../../events.ts";
-import { INVALID_PARAMS, isObject } from "../../protocol/json-rpc.ts";
+import { INVALID_PARAMS, isObject, withoutError } from "../../protocol/json-rpc.ts";
 import type { Definition } from "../../tool/types.ts";
 import { missingCapabilities } from "../runs.ts";
 
@@ -19,12 +19,9 @@ export function readAnswers(inputResponses: unknown): Answers {
   return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
 }
 
-/** Whatever an answer has by that name, it is no failure: this era has no way to tell of one. */
+/** This era has no way to tell of a failure. */
 function responseIn(answer: unknown): Response {
-  if (!isObject(answer)) return {} as Response;
-  if (!("error" in answer)) return answer as unknown as Response;
-  const { error: _error, ...response } = answer;
-  return response as unknown as Response;
+  return (isObject(answer) ? withoutError(answer) : {}) as unknown as Response;
 }
 
 /** What the client of a request must declare to be asked these questions, and does not. */
