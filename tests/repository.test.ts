@@ -45,6 +45,7 @@ describe("the tasks", () => {
       "start",
       "test",
       "test:live",
+      "walks",
     ];
     assert.deepEqual(Object.keys(config.tasks).sort(), names);
     assert.deepEqual(Object.keys(manifest.scripts).sort(), names);

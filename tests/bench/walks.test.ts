@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { functionsOf, takeWalks, type Walk, walksTable } from "../../bench/kit/walks.ts";
+import { describe, it } from "../suite.ts";
+
+describe("takeWalks()", () => {
+  const walks = takeWalks();
+  const filesOf = (name: string) => walks.find((walk) => walk.name === name)!.files.length;
+
+  it("sees the tool's own generator run in every walk, also where it only goes on", () => {
+    assert.deepEqual(walks.map(({ name, tool }) => [name, ...tool]), [
+      ["legacy call", "add"],
+      ["modern question", "pick"],
+      ["modern retry", "pick"],
+      ["revived session", "book"],
+      ["stdio call", "add"],
+    ]);
+  });
+
+  it("finds more files on the way of a revived session than on that of a plain call", () => {
+    for (const plain of ["legacy call", "stdio call"]) {
+      assert.ok(filesOf(plain) > 0, plain);
+      assert.ok(filesOf(plain) < filesOf("modern question"), plain);
+      assert.ok(filesOf(plain) < filesOf("revived session"), plain);
+    }
+  });
+
+  it("counts nothing that ran before the message was sent", () => {
+    const names = walks.flatMap(({ files }) => files.flatMap(({ functions }) => functions));
+    assert.ok(names.length > 0);
+    assert.ok(!names.includes("createParley"));
+    for (const { files } of walks) {
+      assert.ok(
+        files.every(({ file, functions }) =>
+          /^src\/.+\.ts$/.test(file) && functions[0] !== undefined
+        ),
+      );
+    }
+  });
+});
+
+describe("walksTable()", () => {
+  const walk: Walk = {
+    name: "stdio call",
+    tool: ["add"],
+    files: [
+      { file: "src/a.ts", functions: ["one", ""] },
+      { file: "src/b.ts", functions: ["three"] },
+    ],
+  };
+
+  it("prints two figures for each walk", () => {
+    assert.equal(functionsOf(walk), 3);
+    assert.equal(walksTable([walk]).split("\n")[1], "stdio call          2          3");
+  });
+
+  it("lists files and functions where it is asked to", () => {
+    assert.deepEqual(walksTable([walk], true).split("\n").slice(2), [
+      "  src/a.ts: one, (anonymous)",
+      "  src/b.ts: three",
+    ]);
+  });
+});
