@@ -1,14 +1,11 @@
-/**
- * Which functions run, by V8's precise coverage of this process. Deno only: Bun's engine
- * is not V8.
- */
+/** Records which functions run in this process, by V8's precise coverage. Needs Deno: Bun does not use V8. */
 import { Session } from "node:inspector/promises";
 
 /** A file and those of its functions that ran, in the order of the source. */
 export interface Passed {
   /** URL of the file. */
   readonly url: string;
-  /** Names of functions; empty for one without a name. */
+  /** Function names; an anonymous function has an empty one. */
   readonly functions: readonly string[];
 }
 
@@ -37,7 +34,7 @@ export class Coverage {
     return coverage;
   }
 
-  /** What ran since the last call, or since the start. A generator that goes on counts too. */
+  /** Functions that ran since the last call of `take`, or since the start; resumed generators count. */
   async take(): Promise<readonly Passed[]> {
     const { result } = await this.#session.post("Profiler.takePreciseCoverage") as {
       result: readonly ScriptCoverage[];
@@ -45,13 +42,13 @@ export class Coverage {
     return result.map(({ url, functions }) => ({
       url,
       functions: functions
-        // What starts where the file starts is the module itself, which runs when it is loaded.
+        // Offset 0 is the module's own code, which runs on load.
         .filter(({ ranges: [whole] }) => whole!.count > 0 && whole!.startOffset > 0)
         .map(({ functionName }) => functionName),
     })).filter(({ functions }) => functions.length > 0);
   }
 
-  /** The rest of the process runs without being counted. */
+  /** Ends the recording. */
   stop(): void {
     this.#session.disconnect();
   }

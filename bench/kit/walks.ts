@@ -13,13 +13,13 @@ export type WalkName =
 /** What ran from the moment a message was sent until its answer had been read. */
 export interface Walk {
   readonly name: WalkName;
-  /** Functions of the tool's own file: proof that the tool ran. */
+  /** Functions of the tool's own file that ran; proves that the walk reached the tool. */
   readonly tool: readonly string[];
   /** Files of `src/`, by path, each with the names of its functions that ran. */
   readonly files: readonly { readonly file: string; readonly functions: readonly string[] }[];
 }
 
-/** Takes every walk, in a process of its own. */
+/** Measures every walk in a child process. */
 export function takeWalks(): Walk[] {
   const program = "bench/servers/walked.ts";
   const { status, stdout, stderr } = spawnSync(
@@ -27,7 +27,9 @@ export function takeWalks(): Walk[] {
     ["run", "-A", "--no-check", program],
     { cwd: root, encoding: "utf8" },
   );
-  if (status !== 0) throw new Error(`Cannot take the walks: ${program} failed\n${stderr}`);
+  if (status !== 0) {
+    throw new Error(`Cannot measure the walks: ${program} failed; see its output\n${stderr}`);
+  }
   return JSON.parse(stdout);
 }
 
@@ -35,7 +37,7 @@ export function functionsOf({ files }: Walk): number {
   return files.reduce((sum, { functions }) => sum + functions.length, 0);
 }
 
-/** A line for each walk; with `files`, also a line for each file. */
+/** One line per walk; with `files`, also one line per file. */
 export function walksTable(walks: readonly Walk[], files = false): string {
   const width = Math.max(...walks.map(({ name }) => name.length));
   const line = (name: string, ...figures: (string | number)[]) =>

@@ -1,15 +1,15 @@
-/** The tools that are called while coverage is taken. A walk that is real passes through this file. */
+/** The tools that bench/servers/walked.ts calls. Every walk must pass through this file. */
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
 
-/** Never waits. */
+/** Returns without waiting. */
 const add = createMcpTool("add").description("Adds two numbers")
   .parameters(z.object({ a: z.number(), b: z.number() }))
   .execute(function* add({ a, b }) {
     return String(a + b);
   });
 
-/** Asks once. */
+/** Asks one question. */
 const pick = createMcpTool("pick").description("Asks for a number")
   .elicits({ pick: { response: z.object({ n: z.number() }) } })
   .execute(function* pick(_params, ctx) {
@@ -17,7 +17,7 @@ const pick = createMcpTool("pick").description("Asks for a number")
     return answer.action === "accept" ? `picked ${answer.content.n}` : answer.action;
   });
 
-/** Asks twice, and outlives the server. */
+/** Durable; asks two questions. */
 const book = createMcpTool("book").description("Books a table")
   .parameters(z.object({ guests: z.number().default(2) }))
   .durable()

@@ -15,7 +15,7 @@ const MODERN = "2026-07-28";
 const CLIENT = { name: "walks", version: "1.0.0" };
 const CAPABILITIES = { elicitation: { form: {} } };
 const SUM = { name: "add", arguments: { a: 1, b: 2 } };
-/** A slow machine takes the same way as a fast one: no response becomes a stream because it is late. */
+/** A long `decideTime`, so that a slow machine does not turn a response into a stream. */
 const OPTIONS: ParleyOptions = { serve, limits: { decideTime: 20_000 } };
 
 const source = import.meta.resolve("../../src/");
@@ -37,9 +37,9 @@ const walks = [
 coverage.stop();
 console.log(JSON.stringify(walks));
 
-/** What runs from the moment the message is sent until its answer has been read. */
+/** Records what runs from sending a message until its answer has been read. */
 async function measure<T>(name: WalkName, send: () => Promise<T>): Promise<[T, Walk]> {
-  // What the messages before have left for later is done first.
+  // Let work that earlier messages scheduled finish first.
   await new Promise((resolve) => setTimeout(resolve));
   await coverage.take();
   const answer = await send();
@@ -80,7 +80,7 @@ async function walkModern(): Promise<Walk[]> {
   const ask = () => sendModern(parley, call);
   const retry = ({ requestState }: Answer) =>
     sendModern(parley, { ...call, requestState, inputResponses: { pick: accept } });
-  // The form is made for the first caller; the others are what counts.
+  // The first call also generates the form's JSON Schema; measure the second.
   await retry(await ask());
   const [asked, question] = await measure("modern question", ask);
   const [answer, retried] = await measure("modern retry", () => retry(asked));
@@ -143,7 +143,7 @@ async function walkStdio(): Promise<Walk> {
   };
   const params = { protocolVersion: LEGACY, capabilities: CAPABILITIES, clientInfo: CLIENT };
   await send({ id: 1, method: "initialize", params });
-  // It has no answer; the one to a ping shows that it was read.
+  // A notification has no answer; the answer to the ping shows that it was read.
   void send({ method: "notifications/initialized" });
   await send({ id: 2, method: "ping" });
   const [line, walk] = await measure(
@@ -179,7 +179,7 @@ async function sendModern(
   return result;
 }
 
-/** A request with the headers that it would have if it came over a socket. */
+/** A request with the headers that a runtime sets when it arrives over a socket. */
 function post(message: object, headers: Record<string, string>): Request {
   const body = text(message);
   return new Request("http://127.0.0.1/mcp", {
@@ -200,5 +200,7 @@ function text(message: object): string {
 }
 
 function expect(right: boolean, answer: unknown): void {
-  if (!right) throw new Error(`Cannot take coverage: wrong answer ${JSON.stringify(answer)}`);
+  if (!right) {
+    throw new Error(`Cannot measure the walk: the answer is wrong: ${JSON.stringify(answer)}`);
+  }
 }

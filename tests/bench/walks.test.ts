@@ -6,7 +6,7 @@ describe("takeWalks()", () => {
   const walks = takeWalks();
   const filesOf = (name: string) => walks.find((walk) => walk.name === name)!.files.length;
 
-  it("sees the tool's own generator run in every walk, also where it only goes on", () => {
+  it("sees the tool's generator run in every walk, also when it is only resumed", () => {
     assert.deepEqual(walks.map(({ name, tool }) => [name, ...tool]), [
       ["legacy call", "add"],
       ["modern question", "pick"],
@@ -16,7 +16,7 @@ describe("takeWalks()", () => {
     ]);
   });
 
-  it("finds more files on the way of a revived session than on that of a plain call", () => {
+  it("counts more files for a revived session than for a plain call", () => {
     for (const plain of ["legacy call", "stdio call"]) {
       assert.ok(filesOf(plain) > 0, plain);
       assert.ok(filesOf(plain) < filesOf("modern question"), plain);
@@ -53,7 +53,7 @@ describe("walksTable()", () => {
     assert.equal(walksTable([walk]).split("\n")[1], "stdio call          2          3");
   });
 
-  it("lists files and functions where it is asked to", () => {
+  it("lists files and functions on request", () => {
     assert.deepEqual(walksTable([walk], true).split("\n").slice(2), [
       "  src/a.ts: one, (anonymous)",
       "  src/b.ts: three",
