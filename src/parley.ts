@@ -2,6 +2,7 @@
 import { Connection } from "./handler/connection.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./handler/handler.ts";
 import { listen } from "./host/listen.ts";
+import { peerOf } from "./host/peer.ts";
 import { processStdio } from "./host/process-stdio.ts";
 import { serveStdio, type Stdio } from "./host/stdio.ts";
 import type { Definition } from "./tool/types.ts";
@@ -50,7 +51,7 @@ export interface Parley extends McpHandler {
  * ```
  */
 export function createParley(options: ParleyOptions = {}): Parley {
-  const handler = new Handler({ openPort: listen, ...options });
+  const handler = new Handler({ openPort: listen, peerOf, ...options });
   const { core, modern } = handler;
   const { catalog, changes, registry } = core;
   const changed = (kind: Definition["kind"]) =>

@@ -1,6 +1,7 @@
 /** The commands, their flags and their help. What a command does is loaded when it is used. */
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Operation } from "effection";
+import { parseRange } from "../handler/address.ts";
 import { HOST_NAMES } from "./host-names.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -44,6 +45,11 @@ export const COMMANDS: {
         "--allow-origin <origin>",
         "an origin whose web pages may call, such as https://example.com (repeatable)",
         collect,
+      )
+      .option(
+        "--trust-proxy <cidr>",
+        "a proxy whose Forwarded and X-Forwarded-* headers are believed, by address or range such as 10.0.0.0/8 (repeatable)",
+        toRanges,
       )
       .option(
         "--store <address>",
@@ -205,6 +211,11 @@ function toPort(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= 65_535) return port;
   throw new InvalidArgumentError("It is a number from 0 to 65535.");
+}
+
+function toRanges(text: string, before: readonly string[] = []): string[] {
+  if (parseRange(text)) return [...before, text];
+  throw new InvalidArgumentError("It is an IP address or a range such as 10.0.0.0/8.");
 }
 
 function toAddress(text: string): string {

@@ -21,6 +21,7 @@ export interface ServeOptions {
   readonly host: string;
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
+  readonly trustProxy?: readonly string[];
   readonly legacySse?: boolean;
   /** Where durable calls are kept, as `sqlite:PATH`. */
   readonly store?: string;
@@ -69,6 +70,7 @@ export function* serve(
     version: surroundings.version,
     allowHosts: options.allowHost ?? [],
     allowOrigins: options.allowOrigin ?? [],
+    trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: options.formPasswords,
@@ -146,9 +148,9 @@ function whyNot(error: unknown, port: number): string {
 /** With every request in the log, where that is wanted. */
 function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
   if (!log.has("debug")) return parley.fetch;
-  return async (request) => {
+  return async (request, connection) => {
     const start = performance.now();
-    const response = await parley.fetch(request);
+    const response = await parley.fetch(request, connection);
     const ms = Math.round(performance.now() - start);
     // Whoever knows the address of a page can use it.
     const pathname = new URL(request.url).pathname.replace(/(?<=^\/pages\/).*/, "…");

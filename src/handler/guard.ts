@@ -5,7 +5,11 @@
  * under a name of its choosing. So both the name that was called (`Host`) and the
  * page that calls (`Origin`) must be known: loopback names are, others by
  * configuration.
+ *
+ * A proxy may call a server by a loopback name on behalf of anybody. So a request that
+ * came through one needs a name that is configured, unless the operator trusts the proxy.
  */
+import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
 
 export interface GuardOptions {
   /** Further names under which the server may be called, with or without a port. */
@@ -30,10 +34,20 @@ export class Guard {
   }
 
   /** What is wrong with where the request comes from, if anything. */
-  refuses(request: Request, origin = request.headers.get("origin")): string | undefined {
+  refuses(
+    request: Request,
+    origin = request.headers.get("origin"),
+    forwarding: Forwarding | null = isForwarded(request.headers) ? UNTRUSTED : null,
+  ): string | undefined {
     const host = request.headers.get("host") ?? hostOf(request.url);
-    if (!this.#knowsHost(host)) {
-      return `this server does not answer to the name "${host}"; allow the name (--allow-host)`;
+    const called = forwarding?.hosts.length ? [host, ...forwarding.hosts] : [host];
+    for (const name of called) {
+      if (!this.#knowsHost(name)) {
+        return `this server does not answer to the name "${name}"; allow the name (--allow-host)`;
+      }
+    }
+    if (forwarding && !forwarding.trusted && !this.#allowsHost(host)) {
+      return `it came through a proxy under the name "${host}", which is only for callers on this machine; have the proxy pass on the name that it was called by (--allow-host), or trust the proxy (--trust-proxy)`;
     }
     if (origin !== null && !this.allowsOrigin(origin)) {
       return `pages from "${origin}" may not call this server; allow the origin (--allow-origin)`;
@@ -48,7 +62,12 @@ export class Guard {
   }
 
   #knowsHost(host: string): boolean {
-    if (LOOPBACK.test(host) || this.#hosts.has("*")) return true;
+    return LOOPBACK.test(host) || this.#allowsHost(host);
+  }
+
+  /** Whether the operator named it. */
+  #allowsHost(host: string): boolean {
+    if (this.#hosts.has("*")) return true;
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d+$/, ""));
   }

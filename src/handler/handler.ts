@@ -8,7 +8,8 @@ import type { Caching } from "../protocol/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
 import { type CoreOptions, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
-import { accepts, Guard, type GuardOptions, isType, pathOf } from "./guard.ts";
+import { Proxies, type ProxyOptions } from "./forwarded.ts";
+import { accepts, Guard, type GuardOptions, isLoopback, isType, pathOf } from "./guard.ts";
 import { LegacyHttp } from "./legacy/http.ts";
 import { LegacySse } from "./legacy/sse-2024.ts";
 import { ModernHttp } from "./modern/http.ts";
@@ -22,7 +23,7 @@ import { refuse } from "./responses.ts";
  */
 export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
 
-export interface HandlerOptions extends CoreOptions, GuardOptions {
+export interface HandlerOptions extends CoreOptions, GuardOptions, ProxyOptions {
   /** The address of the MCP endpoint; `/mcp` unless told. */
   readonly path?: string;
   /** Who calls; everybody is the same anonymous caller unless told. */
@@ -42,8 +43,12 @@ export interface CloseOptions {
 
 /** A server as the web platform knows it: a request comes in, a response goes out. */
 export interface McpHandler {
-  /** Answers every request, whatever it holds; it never throws. */
-  fetch(request: Request): Promise<Response>;
+  /**
+   * Answers every request, whatever it holds; it never throws. `connection` is what the
+   * runtime passes as the second argument (Deno's info, Bun's server); only `trustProxy`
+   * needs it.
+   */
+  fetch(request: Request, connection?: unknown): Promise<Response>;
   /** Ends every stream, halts every call, and waits until all have cleaned up. */
   close(options?: CloseOptions): Promise<void>;
 }
@@ -63,8 +68,15 @@ export class Handler implements McpHandler {
   readonly #legacy: LegacyHttp;
   readonly #modern: ModernHttp;
   readonly #sse: LegacySse | undefined;
+  readonly #proxies: Proxies;
+  readonly fetch: McpHandler["fetch"];
 
   constructor(options: HandlerOptions = {}) {
+    this.#proxies = new Proxies(options);
+    // Deno creates the second argument for each request if the handler declares it.
+    this.fetch = this.#proxies.trustsAny
+      ? (request, connection) => this.#fetch(request, connection)
+      : (request) => this.#fetch(request, undefined);
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
@@ -84,15 +96,17 @@ export class Handler implements McpHandler {
   }
 
   /** Waits only where there is something to wait for: every layer of waiting costs each request. */
-  fetch = (request: Request): Promise<Response> => {
+  #fetch(request: Request, connection: unknown): Promise<Response> {
     try {
       const path = pathOf(request.url);
       if (path === "/healthz") return Promise.resolve(this.#health(request));
       const origin = request.headers.get("origin");
-      const refusal = this.#guard.refuses(request, origin);
+      const forwarding = this.#proxies.forwarding(request, connection);
+      const refusal = this.#guard.refuses(request, origin, forwarding);
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
       }
+      if (forwarding && !forwarding.local) this.core.pages.proxied = true;
       const response = request.method === "OPTIONS"
         ? Promise.resolve(new Response(null, { status: 204 }))
         : this.#route(request, path);
@@ -103,7 +117,7 @@ export class Handler implements McpHandler {
     } catch (error) {
       return Promise.resolve(this.#failed(error));
     }
-  };
+  }
 
   readonly #failed = (error: unknown): Response => {
     this.core.registry.report({
@@ -306,6 +320,8 @@ function withOwnAddress(options: HandlerOptions): GuardOptions {
   const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
   if (typeof publicUrl !== "string") return options;
   const { host, origin } = new URL(publicUrl);
+  // Loopback names are known already, and saying so here would open them to proxies.
+  if (isLoopback(host)) return options;
   return { allowHosts: [...allowHosts, host], allowOrigins: [...allowOrigins, origin] };
 }
 

@@ -56,6 +56,8 @@ export class Pages implements Site {
   privately = false;
   /** It has been called over HTTP, by whoever that was. */
   exposed = false;
+  /** A proxy has forwarded a request from elsewhere, so others than this machine reach it. */
+  proxied = false;
   readonly #publicUrl: PagesOptions["publicUrl"];
   readonly #ports: Ports;
   readonly #guard = new Guard({});
@@ -73,10 +75,13 @@ export class Pages implements Site {
 
   get url(): string | undefined {
     const told = typeof this.#publicUrl === "function" ? this.#publicUrl() : this.#publicUrl;
+    // Browsers behind a proxy do not reach it at an address of this machine.
+    if (told !== undefined && this.proxied && isLoopback(new URL(told).host)) return undefined;
     return told?.replace(/\/+$/, "");
   }
 
   get local(): boolean {
+    if (this.proxied) return false;
     const { url } = this;
     return url === undefined ? this.privately && !this.exposed : isLoopback(new URL(url).host);
   }

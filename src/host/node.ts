@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import process from "node:process";
 import type { Listen } from "./types.ts";
 
-type Fetch = (request: Request) => Promise<Response>;
+type Fetch = (request: Request, connection?: unknown) => Promise<Response>;
 
 /**
  * Makes of a fetch handler what `http.createServer()` and Express take. Deno, Bun and
@@ -34,7 +34,9 @@ export function toNodeHandler(
     outgoing.on("error", () => {});
     try {
       const request = toRequest(incoming, gone.signal);
-      await send(await fetch(request), incoming, outgoing);
+      // The same shape as Deno's, which says who is at the other end.
+      const connection = { remoteAddr: { hostname: incoming.socket.remoteAddress } };
+      await send(await fetch(request, connection), incoming, outgoing);
     } catch {
       // A fetch handler answers whatever happens, so the request itself was no HTTP.
       if (!outgoing.headersSent) outgoing.writeHead(400);

@@ -13,6 +13,7 @@ export interface Listening {
 }
 
 export type Listen = (
-  fetch: (request: Request) => Promise<Response>,
+  /** `connection` is the runtime's own account of the connection; `peerOf` reads it. */
+  fetch: (request: Request, connection?: unknown) => Promise<Response>,
   options: ListenOptions,
 ) => Promise<Listening>;

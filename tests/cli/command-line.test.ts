@@ -79,6 +79,11 @@ describe("parley", () => {
       'Cannot use "example.com" for --public-url: it is an address such as https://example.com; --help tells what there is',
     ],
     [
+      "a trusted proxy that is no address",
+      ["serve", "--trust-proxy", "proxy.example"],
+      'Cannot use "proxy.example" for --trust-proxy: it is an IP address or a range such as 10.0.0.0/8; --help tells what there is',
+    ],
+    [
       "a missing argument",
       ["call"],
       "Cannot go on: the tool is missing; --help tells what there is",

@@ -107,6 +107,22 @@ describe("parley serve", () => {
     assert.equal(yield* until(ask({ origin: "https://a.example" })), 204);
   });
 
+  it("answers proxies under this machine's own names only if it trusts them", function* () {
+    const ask = async (url: string) =>
+      (await fetch(url, { method: "OPTIONS", headers: { "x-forwarded-for": "192.0.2.1" } })).status;
+    const { url: guarded } = yield* serve("--log-level", "debug");
+    assert.equal(yield* until(ask(guarded)), 403);
+    const { url: trusting } = yield* serve(
+      "--log-level",
+      "debug",
+      "--trust-proxy",
+      "10.0.0.0/8",
+      "--trust-proxy",
+      "127.0.0.1",
+    );
+    assert.equal(yield* until(ask(trusting)), 204);
+  });
+
   it("logs each call in one line", function* () {
     const { program, url } = yield* serve();
     yield* until(call(url, "echo", { text: "s3cret" }));

@@ -37,6 +37,14 @@ describe("Guard.refuses()", () => {
     assert.equal(refuses(guard, {}, "http://evil.example/mcp"), true);
   });
 
+  it("refuses loopback names to requests that came through a proxy", () => {
+    const forwarded = { "x-forwarded-for": "127.0.0.1" };
+    assert.equal(refuses(guard, { host: "localhost", ...forwarded }), true);
+    const named = new Guard({ allowHosts: ["tools.example.com"] });
+    assert.equal(refuses(named, { host: "tools.example.com", ...forwarded }), false);
+    assert.equal(refuses(named, { host: "127.0.0.1", ...forwarded }), true);
+  });
+
   it("refuses pages from elsewhere", () => {
     const host = "localhost";
     for (const origin of ["http://localhost", "https://127.0.0.1:3000", "http://[::1]:1"]) {

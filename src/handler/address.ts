@@ -1,0 +1,86 @@
+/** IP addresses and ranges of them, as 16 bytes: IPv4 addresses are mapped into IPv6. */
+
+/** Addresses that begin with the same bits. */
+export interface AddressRange {
+  readonly start: Uint8Array;
+  readonly bits: number;
+}
+
+const BYTES = 16;
+/** Where an IPv4 address begins in its mapped form, `::ffff:a.b.c.d`. */
+const MAPPED = 12;
+
+/** The bytes of an address, or nothing if the text is none. */
+export function parseAddress(text: string): Uint8Array | undefined {
+  if (!text.includes(":")) {
+    const tail = ipv4Bytes(text);
+    if (!tail) return undefined;
+    const bytes = new Uint8Array(BYTES);
+    bytes.set([0xff, 0xff, ...tail], MAPPED - 2);
+    return bytes;
+  }
+  // A zone ("%eth0") names a network card of this machine, and is no part of the address.
+  const halves = text.replace(/%.*$/, "").split("::");
+  if (halves.length > 2) return undefined;
+  const [head, tail] = halves.map((half, index) => ipv6Bytes(half, index === halves.length - 1));
+  if (!head || (halves.length === 2 && !tail)) return undefined;
+  const length = head.length + (tail?.length ?? 0);
+  if (tail ? length > BYTES - 2 : length !== BYTES) return undefined;
+  const bytes = new Uint8Array(BYTES);
+  bytes.set(head);
+  if (tail) bytes.set(tail, BYTES - tail.length);
+  return bytes;
+}
+
+/** A range such as `10.0.0.0/8`, or a single address; nothing if the text is neither. */
+export function parseRange(text: string): AddressRange | undefined {
+  const [address = "", prefix, ...rest] = text.split("/");
+  const start = parseAddress(address);
+  if (!start || rest.length > 0) return undefined;
+  const longest = address.includes(":") ? BYTES * 8 : 32;
+  if (prefix !== undefined && !/^\d{1,3}$/.test(prefix)) return undefined;
+  const length = prefix === undefined ? longest : Number(prefix);
+  if (length > longest) return undefined;
+  return { start, bits: BYTES * 8 - longest + length };
+}
+
+export function isInRange({ start, bits }: AddressRange, address: Uint8Array): boolean {
+  const whole = bits >> 3;
+  for (let i = 0; i < whole; i++) if (start[i] !== address[i]) return false;
+  const rest = bits & 7;
+  return rest === 0 || (start[whole]! ^ address[whole]!) >> (8 - rest) === 0;
+}
+
+const LOOPBACK = [parseRange("127.0.0.0/8")!, parseRange("::1")!];
+
+/** Whether an address is of this machine alone. */
+export function isLoopbackAddress(address: Uint8Array): boolean {
+  return LOOPBACK.some((range) => isInRange(range, address));
+}
+
+function ipv4Bytes(text: string): number[] | undefined {
+  const parts = text.split(".");
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) {
+    return undefined;
+  }
+  const bytes = parts.map(Number);
+  return bytes.every((byte) => byte <= 255) ? bytes : undefined;
+}
+
+/** The bytes of groups between colons; the last group of an address may be an IPv4 address. */
+function ipv6Bytes(text: string, isEnd: boolean): number[] | undefined {
+  if (text === "") return [];
+  const bytes: number[] = [];
+  const groups = text.split(":");
+  for (const [index, group] of groups.entries()) {
+    if (/^[\da-f]{1,4}$/i.test(group)) {
+      const value = parseInt(group, 16);
+      bytes.push(value >> 8, value & 0xff);
+      continue;
+    }
+    const tail = isEnd && index === groups.length - 1 ? ipv4Bytes(group) : undefined;
+    if (!tail) return undefined;
+    bytes.push(...tail);
+  }
+  return bytes;
+}
