@@ -11,11 +11,10 @@ import {
 import { z } from "zod";
 import { AIRPORTS, describeFlight, type Flight, searchFlights } from "./book_flight/timetable.ts";
 
-/** What can be said for a flight, and who says it. */
+/** What can be said for a flight. */
 interface Advice {
   readonly flight: Flight;
   readonly why: string;
-  readonly by: "model" | "arithmetic";
 }
 
 /** A side from which flights can be weighed; the figures do where no model is to be had. */
@@ -53,22 +52,51 @@ function* weigh(ctx: McpToolContext, side: Side, flights: readonly Flight[]): Op
       maxTokens: 1_000,
     });
     const flight = flights.find(({ number }) => number === parsed.flight)!;
-    return { flight, why: parsed.why, by: "model" };
+    return { flight, why: halfSentence(parsed.why) };
   } catch (error) {
     const canDoWithout = error instanceof CapabilityError || error instanceof SampleError ||
       error instanceof SampleValidationError;
     if (!canDoWithout) throw error;
     yield* ctx.log("info", `Weighing the ${side.name} without a model: ${error.message}`);
     const flight = flights.toSorted((a, b) => side.cost(a) - side.cost(b))[0]!;
-    return { flight, why: side.why, by: "arithmetic" };
+    return { flight, why: side.why };
   }
 }
 
-function flightForm(flights: readonly Flight[]) {
-  const choices = flights.map((flight) =>
-    z.literal(flight.number).meta({ title: describeFlight(flight) })
-  );
+/** The longest reason that is shown: dialogs cut messages after a few lines. */
+const LONGEST_REASON = 100;
+
+/** What a model said, on one line and without its full stop. */
+function halfSentence(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
+  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON - 1)}…` : line;
+}
+
+/** The flights as choices, with the best of each side marked. */
+function flightForm(flights: readonly Flight[], price: Advice, schedule: Advice) {
+  const choices = flights.map((flight) => {
+    const marks = [
+      ...(flight === price.flight ? ["best price"] : []),
+      ...(flight === schedule.flight ? ["best times"] : []),
+    ];
+    const title = [describeFlight(flight), ...marks].join(" – ");
+    return z.literal(flight.number).meta({ title });
+  });
   return z.object({ flight: z.union(choices) });
+}
+
+/** Why nothing was booked: the person said no, or closed a form without an answer. */
+type Refusal = "declined" | "cancelled";
+
+const NOT_BOOKED: Record<Refusal, string> = {
+  declined: "Nothing was booked: the person decided against it.",
+  cancelled:
+    "Nothing was booked: the question was closed without an answer. Ask the person whether they still want the flight.",
+};
+
+function notBooked(action: "decline" | "cancel") {
+  const reason: Refusal = action === "decline" ? "declined" : "cancelled";
+  return { status: "not booked" as const, reason };
 }
 
 const airport = z.enum(AIRPORTS).describe("An airport of the sample timetable");
@@ -89,10 +117,17 @@ export const bookFlight = createMcpTool("book_flight")
   .output(z.object({
     sample: z.literal(true).describe("This is made up: no flight was really booked"),
     status: z.enum(["booked", "not booked"]),
+    reason: z.enum(["declined", "cancelled"]).optional().describe(
+      "Why nothing was booked: the person said no, or closed the question without an answer",
+    ),
     flight: z.string().optional(),
+    departs: z.string().optional(),
+    arrives: z.string().optional(),
+    seat: z.enum(["window", "aisle", "any"]).optional(),
     passengers: z.int(),
     total: z.number().optional().describe("Euros for all passengers"),
     reference: z.string().optional(),
+    summary: z.string().describe("What happened, in words"),
   }))
   .elicits({
     choose: {
@@ -132,18 +167,14 @@ export const bookFlight = createMcpTool("book_flight")
 
       yield* ctx.notify("Choosing", 2, STEPS);
       const choice = yield* ctx.elicit("choose", {
-        message: [
-          "Which flight would you like?",
-          "",
-          ...flights.map((flight) => `• ${describeFlight(flight)}`),
-          "",
-          `For the price: ${price.flight.number}, because ${price.why}.`,
+        // The flights themselves are the form's choices; many dialogs cut a longer message.
+        message:
+          `Which flight would you like? For the price: ${price.flight.number}, because ${price.why}. ` +
           `For the schedule: ${schedule.flight.number}, because ${schedule.why}.`,
-        ].join("\n"),
         byPrice: price.flight.number,
         bySchedule: schedule.flight.number,
-      }, { response: flightForm(flights) });
-      if (choice.action !== "accept") return { status: "not booked" as const };
+      }, { response: flightForm(flights, price, schedule) });
+      if (choice.action !== "accept") return notBooked(choice.action);
       const flight = flights.find(({ number }) => number === choice.content.flight)!;
 
       yield* ctx.notify("Confirming", 3, STEPS);
@@ -151,34 +182,39 @@ export const bookFlight = createMcpTool("book_flight")
       const confirmed = yield* ctx.elicit("confirm", {
         message: `Book ${describeFlight(flight)} for ${passengers}? That makes ${total} €.`,
       });
-      if (confirmed.action !== "accept" || !confirmed.content.book) {
-        return { status: "not booked" as const };
-      }
+      if (confirmed.action !== "accept") return notBooked(confirmed.action);
+      if (!confirmed.content.book) return notBooked("decline");
       return { status: "booked" as const, flight, total, seat: confirmed.content.seat };
     },
 
     *after({ passengers }, result, ctx) {
       yield* ctx.notify("Done", STEPS, STEPS);
       if (result.status === "not booked") {
+        const { status, reason } = result;
+        const summary = NOT_BOOKED[reason];
         return {
-          content: [{ type: "text", text: "Nothing was booked: the person decided against it." }],
-          structuredContent: { sample: true, status: result.status, passengers },
+          content: [{ type: "text", text: summary }],
+          structuredContent: { sample: true, status, reason, passengers, summary },
         };
       }
       const { flight, total, seat, status } = result;
       const reference = `SAMPLE-${flight.number.replace(" ", "")}`;
-      const text = `Booked (sample data, nothing real): ${
+      const summary = `Booked (sample data, nothing real): ${
         describeFlight(flight)
       }, for ${passengers}, ${seat} seat, ${total} € in all. Reference ${reference}.`;
       return {
-        content: [{ type: "text", text }],
+        content: [{ type: "text", text: summary }],
         structuredContent: {
           sample: true,
           status,
           flight: flight.number,
+          departs: flight.departs,
+          arrives: flight.arrives,
+          seat,
           passengers,
           total,
           reference,
+          summary,
         },
       };
     },

@@ -1,9 +1,29 @@
 /** The model suggests, the person chooses, and the model writes the shopping list. */
 import { all } from "effection";
-import { createMcpTool, ToolError } from "parley-mcp";
+import { CapabilityError, createMcpTool, ToolError } from "parley-mcp";
 import { z } from "zod";
 
 const FIVE_MINUTES = 5 * 60_000;
+const LONGEST_NAME = 80;
+
+/** The name of a dish, as a model gave it, on one line. */
+function dishName(text: string): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  if (line === "") return "a dish without a name";
+  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME - 1)}…` : line;
+}
+
+/** The form with the dishes' names for its choices. */
+function dishForm(first: string, second: string) {
+  const dish = z.union([
+    z.literal("first").meta({ title: first }),
+    z.literal("second").meta({ title: second }),
+  ]);
+  return z.object({
+    dish,
+    without: z.string().optional().describe("Anything you would rather not eat"),
+  });
+}
 
 export const planDinner = createMcpTool("plan_dinner")
   .title("Plan a dinner")
@@ -12,7 +32,11 @@ export const planDinner = createMcpTool("plan_dinner")
     guests: z.int().min(1).max(20).describe("How many people will eat"),
     wishes: z.string().default("none").describe("What to keep in mind, such as a diet"),
   }))
-  .output(z.object({ dish: z.string(), shoppingList: z.string() }))
+  .output(z.object({
+    dish: z.string(),
+    chosenBy: z.enum(["person", "nobody"]).describe("Nobody: the person did not answer in time"),
+    shoppingList: z.string(),
+  }))
   .elicits({
     choose: {
       response: z.object({
@@ -22,14 +46,20 @@ export const planDinner = createMcpTool("plan_dinner")
       context: z.object({ first: z.string(), second: z.string() }),
     },
   })
+  .requires({ elicitation: "form" })
   .execute(function* ({ guests, wishes }, ctx) {
+    if (!ctx.canSample) {
+      // Said before anything is asked, so that nobody answers in vain.
+      const wayOut = "use a client that does, or give the server a model of its own (PARLEY_MODEL)";
+      throw new CapabilityError("sampling", ctx.client.name, wayOut);
+    }
     // A branch has a conversation of its own, so that neither suggestion copies the other.
     const suggest = (kind: string) =>
       ctx.branch(function* (branch) {
         const prompt =
           `Name one ${kind} dish for ${guests} people (wishes: ${wishes}). Only its name.`;
         const { text } = yield* branch.sample({ prompt, maxTokens: 50 });
-        return text.trim();
+        return dishName(text);
       });
 
     yield* ctx.notify("Thinking of two dishes", 0, 2);
@@ -37,8 +67,8 @@ export const planDinner = createMcpTool("plan_dinner")
 
     const choice = yield* ctx.elicit(
       "choose",
-      { message: `Which shall it be?\n1. ${first}\n2. ${second}`, first, second },
-      { timeout: FIVE_MINUTES },
+      { message: `Which dish shall it be: ${first}, or ${second}?`, first, second },
+      { response: dishForm(first, second), timeout: FIVE_MINUTES },
     );
     if (choice.action === "decline" || choice.action === "cancel") {
       throw new ToolError("The person wants neither dish; ask them what they would like instead.");
@@ -55,5 +85,6 @@ export const planDinner = createMcpTool("plan_dinner")
         { role: "user", content: `Write the shopping list for ${dish}, one item per line.` },
       ],
     });
-    return { dish, shoppingList: text };
+    const chosenBy = choice.action === "accept" ? "person" as const : "nobody" as const;
+    return { dish, chosenBy, shoppingList: text };
   });

@@ -1,7 +1,21 @@
-/** A whole game of tic-tac-toe in one call: the person against the model. */
-import { closeToolCalls, createMcpTool, type McpMessageInput } from "parley-mcp";
+/**
+ * A whole game of tic-tac-toe in one call: the person against the model, or against the
+ * built-in player where there is no model.
+ */
+import type { Operation } from "effection";
+import {
+  CapabilityError,
+  closeToolCalls,
+  createMcpTool,
+  type McpMessageInput,
+  type McpToolContext,
+  SampleError,
+  SampleValidationError,
+} from "parley-mcp";
 import { z } from "zod";
 import {
+  boardLine,
+  boardRows,
   type Cell,
   CELLS,
   describeBoard,
@@ -16,6 +30,7 @@ import {
   turnOf,
   winnerOf,
 } from "./play_ttt/board.ts";
+import { chooseCell } from "./play_ttt/opponent.ts";
 
 const STRATEGIES = [
   {
@@ -30,22 +45,69 @@ const STRATEGIES = [
   },
 ] as const;
 
-/** The form for a move, with a choice for each of these cells. */
-function moveForm(cells: readonly Cell[]) {
+/** The form for a move, with a choice for each of these cells. Its title shows the board. */
+function moveForm(cells: readonly Cell[], title = "Your move") {
   const choices = cells.map((cell) => z.literal(cell).meta({ title: `${cell}: ${PLACES[cell]}` }));
-  return z.object({ cell: z.union(choices).describe("The number of an empty cell") });
+  return z.object({
+    cell: z.union(choices).meta({ title, description: "The number of an empty cell" }),
+  });
 }
+
+/** Has the model choose a strategy, then a cell, and adds both to what it was told so far. */
+function* askModel(
+  ctx: McpToolContext,
+  game: Game,
+  history: McpMessageInput[],
+): Operation<Cell> {
+  // L1: which way to play.
+  const strategy = yield* ctx.sampleTools({
+    messages: [...history, {
+      role: "user",
+      content: `It is your turn.\n${describeBoard(game)}\nChoose your strategy.`,
+    }],
+    tools: STRATEGIES,
+  });
+  history.push(...closeToolCalls(strategy.exchange, "Good. Now pick your cell."));
+
+  // L2: which cell. One that is taken does not fit the schema, and is never played.
+  const empty = emptyCells(game);
+  const move = yield* ctx.sampleSchema({
+    messages: [...history, {
+      role: "user",
+      content: `Pick one of the empty cells: ${empty.join(", ")}.`,
+    }],
+    schema: z.object({ cell: z.literal(empty) }),
+  });
+  history.push(...move.exchange.messages);
+  return move.parsed.cell;
+}
+
+/** There is no model, it could not be reached, or it found no legal move in all its tries. */
+function isModelAtFault(error: unknown): error is Error {
+  return error instanceof CapabilityError || error instanceof SampleError ||
+    error instanceof SampleValidationError;
+}
+
+const OPPONENTS = ["model", "built-in player", "model, then built-in player"] as const;
+type Opponent = typeof OPPONENTS[number];
 
 /** How it ended, seen from the person. */
 type Ending = "won" | "lost" | "draw" | "declined" | "cancelled";
 
-const HOW_IT_ENDED: Record<Ending, string> = {
-  won: "The person has won.",
-  lost: "The model has won.",
-  draw: "It is a draw.",
-  declined: "The person gave the game up.",
-  cancelled: "The person closed the game before its end.",
-};
+function howItEnded(ending: Ending, opponent: Opponent): string {
+  switch (ending) {
+    case "won":
+      return "The person has won.";
+    case "lost":
+      return opponent === "model" ? "The model has won." : "The built-in player has won.";
+    case "draw":
+      return "It is a draw.";
+    case "declined":
+      return "The person gave the game up.";
+    case "cancelled":
+      return "The person closed the game before its end.";
+  }
+}
 
 /** The tool, with another coin for tests. */
 export function createPlayTtt(toss: () => number = Math.random) {
@@ -59,8 +121,11 @@ export function createPlayTtt(toss: () => number = Math.random) {
     .output(z.object({
       ending: z.enum(["won", "lost", "draw", "declined", "cancelled"]),
       person: z.enum(["X", "O"]),
-      model: z.enum(["X", "O"]),
+      model: z.enum(["X", "O"]).describe("The mark of the person's opponent"),
+      opponent: z.enum(OPPONENTS).describe("Who played against the person"),
       moves: z.array(z.object({ mark: z.enum(["X", "O"]), cell: z.enum(CELLS) })),
+      board: z.string().describe("The board at the end, as rows; empty cells have their numbers"),
+      summary: z.string().describe("How the game ended, in words"),
     }))
     .elicits({
       pickMove: { response: moveForm(CELLS), context: z.object({ board: z.string() }) },
@@ -68,18 +133,30 @@ export function createPlayTtt(toss: () => number = Math.random) {
     .requires({ elicitation: "form" })
     .durable()
     .handoff({
-      *before() {
+      *before(_params, ctx) {
         const person: Mark = toss() < 0.5 ? "X" : "O";
-        return { person, model: other(person) };
+        // Recorded here, so that a call that goes on elsewhere keeps its opponent.
+        return { person, model: other(person), hasModel: ctx.canSample };
       },
 
-      *client({ person, model }, ctx) {
+      *client({ person, model, hasModel }, ctx) {
         let game: Game = [];
+        let modelMoves = 0;
+        // Calls that an earlier version began did not record whether there is a model.
+        let isModelPlaying = hasModel ?? true;
         /** Everything that the model is told, from the first move on. */
         const history: McpMessageInput[] = [{
           role: "user",
           content: `Let us play tic-tac-toe. You are ${model}, I am ${person}, and X begins.`,
         }];
+        const over = (ending: Ending) => {
+          const opponent: Opponent = isModelPlaying
+            ? "model"
+            : modelMoves > 0
+            ? "model, then built-in player"
+            : "built-in player";
+          return { game, ending, opponent };
+        };
 
         while (!isOver(game)) {
           const empty = emptyCells(game);
@@ -90,58 +167,56 @@ export function createPlayTtt(toss: () => number = Math.random) {
             // There is nothing to ask: only one move is left.
             game = play(game, last);
           } else if (turnOf(game) === model) {
-            // L1: which way to play.
-            const strategy = yield* ctx.sampleTools({
-              messages: [...history, {
-                role: "user",
-                content: `It is your turn.\n${describeBoard(game)}\nChoose your strategy.`,
-              }],
-              tools: STRATEGIES,
-            });
-            history.push(...closeToolCalls(strategy.exchange, "Good. Now pick your cell."));
-
-            // L2: which cell. One that is taken does not fit the schema, and is never played.
-            const move = yield* ctx.sampleSchema({
-              messages: [...history, {
-                role: "user",
-                content: `Pick one of the empty cells: ${empty.join(", ")}.`,
-              }],
-              schema: z.object({ cell: z.literal(empty) }),
-            });
-            history.push(...move.exchange.messages);
-            game = play(game, move.parsed.cell);
+            let cell: Cell | undefined;
+            if (isModelPlaying) {
+              try {
+                cell = yield* askModel(ctx, game, history);
+                modelMoves++;
+              } catch (error) {
+                if (!isModelAtFault(error)) throw error;
+                isModelPlaying = false;
+                yield* ctx.log("warning", `The built-in player takes over: ${error.message}`);
+              }
+            }
+            game = play(game, cell ?? chooseCell(game));
           } else {
-            const board = drawBoard(game);
             const theirs = game.at(-1);
+            const who = isModelPlaying ? "I have" : "The built-in player has";
+            const line = boardLine(game);
             const pick = yield* ctx.elicit("pickMove", {
+              // Many dialogs show no more than the first lines, or fold them into one.
               message: [
-                theirs && `I have played ${theirs.cell} (${PLACES[theirs.cell]}).`,
-                `You are ${person}. Where do you play?`,
-                "",
-                board,
-              ].filter((line) => line !== undefined).join("\n"),
-              board,
-            }, { response: moveForm(empty) });
+                theirs && `${who} played ${theirs.cell} (${PLACES[theirs.cell]}).`,
+                `You are ${person}. Where do you play? ${line}`,
+              ].filter((part) => part !== undefined).join(" ") + `\n\n${drawBoard(game)}`,
+              board: drawBoard(game),
+            }, { response: moveForm(empty, `Your move (${person}): ${line}`) });
             if (pick.action !== "accept") {
-              const ending: Ending = pick.action === "decline" ? "declined" : "cancelled";
-              return { game, ending };
+              return over(pick.action === "decline" ? "declined" : "cancelled");
             }
             history.push(...pick.exchange.withArguments(() => ({ board: describeBoard(game) })));
             game = play(game, pick.content.cell);
           }
         }
         const winner = winnerOf(game);
-        const ending: Ending = winner === undefined ? "draw" : winner === person ? "won" : "lost";
-        return { game, ending };
+        return over(winner === undefined ? "draw" : winner === person ? "won" : "lost");
       },
 
-      *after({ person, model }, { game, ending }) {
-        const text = `${HOW_IT_ENDED[ending]} (Person: ${person}, model: ${model})\n\n${
-          drawBoard(game)
-        }`;
+      *after({ person, model }, { game, ending, opponent }) {
+        const summary = `${
+          howItEnded(ending, opponent)
+        } (Person: ${person}, ${opponent}: ${model})`;
         return {
-          content: [{ type: "text", text }],
-          structuredContent: { ending, person, model, moves: [...game] },
+          content: [{ type: "text", text: `${summary}\n\n${drawBoard(game)}` }],
+          structuredContent: {
+            ending,
+            person,
+            model,
+            opponent,
+            moves: [...game],
+            board: boardRows(game),
+            summary,
+          },
         };
       },
     });

@@ -153,6 +153,14 @@ function answererOf(
   );
 }
 
+/** Whether anybody would answer a sample: the client, or the server's own model. */
+export function canSample(
+  { client, provider, answerer }: Pick<Asker, "client" | "provider" | "answerer">,
+): boolean {
+  if (provider && answerer !== "client") return true;
+  return answerer !== "provider" && client.capabilities.sampling !== undefined;
+}
+
 function* askClient(asker: Asker, params: SampleParams): Operation<SampleResponse> {
   const reply = yield* asker.ask({ kind: "sample", key: "sample", params });
   // A sample has no deadline of its own; a branch around it may have one.

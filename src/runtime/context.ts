@@ -7,6 +7,7 @@
 import { all, type Operation, race, resource } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
 import { elicit, type ElicitForm, elicitUrl } from "../backchannel/elicit.ts";
+import { canSample } from "../backchannel/attempt.ts";
 import { checkLimit } from "../backchannel/limit.ts";
 import { listRoots } from "../backchannel/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../backchannel/sample.ts";
@@ -53,6 +54,11 @@ export class ServerContext implements McpToolServerContext {
 
   get client(): ClientInfo {
     return this.host.client;
+  }
+
+  get canSample(): boolean {
+    const { client, sampling: { provider, answerer = "auto" } } = this.host;
+    return canSample({ client, provider, answerer });
   }
 
   get trace(): TraceContext {

@@ -87,6 +87,11 @@ export type ElicitContext<E extends ElicitDefinition> = E extends
 export interface McpToolServerContext extends ToolSurroundings {
   readonly sessionId: string;
   readonly client: ClientInfo;
+  /**
+   * Whether a sample would be answered, by the client or by the server's own model. A durable
+   * tool that depends on it reads it in `before`: it may change when the server restarts.
+   */
+  readonly canSample: boolean;
   /** The caller's place in a distributed trace; empty if it gave none. */
   readonly trace: TraceContext;
   /** Tells the client something. What it shows depends on the level it asked for. */

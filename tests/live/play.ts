@@ -46,7 +46,7 @@ async function main(): Promise<number> {
   console.log(`\n${run.text}`);
   const { samples, tokens } = counted;
   console.log(`\n${samples} samples, ${tokens} tokens answered, ${Date.now() - start} ms.`);
-  if (run.result.isError) {
+  if (run.result.isError || run.structured.opponent !== "model") {
     console.log(`FAILED: no whole game could be played against ${provider.name}.`);
     return 1;
   }

@@ -36,6 +36,40 @@ describe("ctx.client", () => {
   });
 });
 
+describe("ctx.canSample", () => {
+  const asks = createMcpTool("asks").description("d").handoff({
+    *before(_params, ctx) {
+      return ctx.canSample;
+    },
+    *client(before, ctx) {
+      return [before, ctx.canSample];
+    },
+    *after(_before, both) {
+      return both.join();
+    },
+  });
+  const provider = { name: "own", sample: () => Promise.reject(new Error("never asked")) };
+
+  it("tells whether the client or the server's own model would answer", async () => {
+    const able = { capabilities: { sampling: {} } };
+    const unable = { capabilities: {} };
+    for (
+      const [client, sampling, expected] of [
+        [able, {}, true],
+        [unable, {}, false],
+        [unable, { provider }, true],
+        [unable, { provider, answerer: "client" }, false],
+        [able, { provider, answerer: "client" }, true],
+        [able, { answerer: "provider" }, false],
+        [unable, { provider, answerer: "provider" }, true],
+      ] as const
+    ) {
+      const { text } = await testTool(asks, {}, { client, sampling });
+      assert.equal(text, `${expected},${expected}`);
+    }
+  });
+});
+
 describe("ctx.notify()", () => {
   it("counts by itself, and goes on from where it was told", async () => {
     const { events } = await testTool(

@@ -16,16 +16,18 @@ const choose = { action: "accept", content: { flight: "PY 149" } } as const;
 const confirm = { action: "accept", content: { book: true, seat: "window" } } as const;
 
 /** A model that likes PY 101 for its price and PY 149 for its times. */
-function advise({ params }: SampleRequest): SampleResponse {
-  const isPrice = JSON.stringify(params.messages).includes("value for money");
-  const input = isPrice
-    ? { flight: "PY 101", why: "it is cheap for what it is" }
-    : { flight: "PY 149", why: "the day is yours" };
-  return {
-    role: "assistant",
-    content: [{ type: "tool_use", id: isPrice ? "p" : "s", name: "__schema__", input }],
-    model: "m",
-    stopReason: "toolUse",
+const advise = adviseBecause("it is cheap for what it is", "the day is yours");
+
+function adviseBecause(price: string, schedule: string) {
+  return ({ params }: SampleRequest): SampleResponse => {
+    const isPrice = JSON.stringify(params.messages).includes("value for money");
+    const input = isPrice ? { flight: "PY 101", why: price } : { flight: "PY 149", why: schedule };
+    return {
+      role: "assistant",
+      content: [{ type: "tool_use", id: isPrice ? "p" : "s", name: "__schema__", input }],
+      model: "m",
+      stopReason: "toolUse",
+    };
   };
 }
 
@@ -39,9 +41,13 @@ describe("book_flight", () => {
       sample: true,
       status: "booked",
       flight: "PY 149",
+      departs: "20:55",
+      arrives: "00:05",
+      seat: "window",
       passengers: 2,
       total: 242,
       reference: "SAMPLE-PY149",
+      summary: run.text,
     });
     assert.match(run.text, /sample data.*PY 149.*window seat, 242 €/);
     assert.deepEqual(run.conversation.map(({ key }) => key), [
@@ -80,6 +86,26 @@ describe("book_flight", () => {
     assert.match(oneOf[0]!.title, /06:10–09:10 \(4 h 00, non-stop\), 189 €/);
   });
 
+  it("says everything in one line, and marks the advice in the choices", async () => {
+    const why = "it is cheap,\nand it leaves early. " + "x".repeat(200);
+    const { events, conversation } = await book({ sample: adviseBecause(why, why) });
+    for (const { key, asked } of conversation) {
+      if (key !== "sample") assert.doesNotMatch(asked, /\n/);
+    }
+    const { asked } = conversation[2]!;
+    assert.match(
+      asked,
+      /^Which flight would you like\? For the price: PY 101, because it is cheap, and/,
+    );
+    assert.match(asked, /For the schedule: PY 149/);
+    assert.ok(asked.length < 320, asked);
+    const titles = events.flatMap((event) =>
+      event.type === "elicit_request" ? [JSON.stringify(event.params)] : []
+    )[0]!;
+    assert.match(titles, /PY 101, [^"]*189 € – best price"/);
+    assert.match(titles, /PY 149, [^"]*121 € – best times"/);
+  });
+
   it("does without a model that is not there, refuses, or talks nonsense", async () => {
     const client: ClientInfo = { name: "Acme", capabilities: { elicitation: {} } };
     const without: Script[] = [
@@ -109,16 +135,31 @@ describe("book_flight", () => {
   });
 
   it("books nothing unless the person chooses and confirms", async () => {
-    const refusals: Script[] = [
-      { elicit: { choose: "decline" } },
-      { elicit: { choose: "cancel" } },
-      { elicit: { choose, confirm: "decline" } },
-      { elicit: { choose, confirm: "cancel" } },
-      { elicit: { choose, confirm: { action: "accept", content: { book: false } } } },
+    const decided = "Nothing was booked: the person decided against it.";
+    const refusals: [Script, "declined" | "cancelled"][] = [
+      [{ elicit: { choose: "decline" } }, "declined"],
+      [{ elicit: { choose: "cancel" } }, "cancelled"],
+      [{ elicit: { choose, confirm: "decline" } }, "declined"],
+      [{ elicit: { choose, confirm: "cancel" } }, "cancelled"],
+      [
+        { elicit: { choose, confirm: { action: "accept", content: { book: false } } } },
+        "declined",
+      ],
     ];
-    for (const script of refusals) {
+    for (const [script, reason] of refusals) {
       const run = await book(script);
-      assert.deepEqual(run.structured, { sample: true, status: "not booked", passengers: 2 });
+      assert.deepEqual(run.structured, {
+        sample: true,
+        status: "not booked",
+        reason,
+        passengers: 2,
+        summary: run.text,
+      });
+      assert.equal(run.text === decided, reason === "declined");
+      assert.match(
+        run.text,
+        reason === "declined" ? /decided against/ : /closed without an answer/,
+      );
       assert.notEqual(run.result.isError, true);
     }
   });

@@ -13,15 +13,60 @@ describe("plan_dinner", () => {
       elicit: { choose: second },
       sample,
     });
-    assert.deepEqual(structured, { dish: "Roast", shoppingList: "1 kg of it" });
+    assert.deepEqual(structured, {
+      dish: "Roast",
+      chosenBy: "person",
+      shoppingList: "1 kg of it",
+    });
     assert.deepEqual(conversation.map(({ kind }) => kind), [
       "sample",
       "sample",
       "elicit",
       "sample",
     ]);
-    assert.match(conversation[2]!.asked, /1\. Soup\n2\. Roast$/);
+    assert.equal(conversation[2]!.asked, "Which dish shall it be: Soup, or Roast?");
     assert.deepEqual(leftover, []);
+  });
+
+  it("has the dishes for its choices, each on one line", async () => {
+    const { events, conversation } = await testTool(planDinner, { guests: 4 }, {
+      elicit: { choose: second },
+      sample: ["  Soup\nwith noodles", "x".repeat(500), "list"],
+    });
+    const form = events.find((event) => event.type === "elicit_request")!;
+    const titles = [...JSON.stringify(form).matchAll(/"title":"([^"]*)"/g)].map(([, title]) =>
+      title!
+    );
+    assert.equal(titles[0], "Soup with noodles");
+    assert.equal(titles[1]!.length, 80);
+    assert.doesNotMatch(conversation[2]!.asked, /\n/);
+  });
+
+  it("says what is missing before it asks anybody", async () => {
+    const client = { name: "Acme", capabilities: { elicitation: {} } };
+    const run = await testTool(planDinner, { guests: 4 }, { client });
+    assert.equal(run.result.isError, true);
+    assert.match(run.text, /Acme does not support sampling; .*PARLEY_MODEL/);
+    assert.deepEqual(run.events.map(({ type }) => type), ["result"]);
+    assert.equal(planDinner.requires.elicitation, "form");
+  });
+
+  it("is content with a model of the server's own", async () => {
+    const provider = {
+      name: "own",
+      sample: () =>
+        Promise.resolve({
+          role: "assistant" as const,
+          content: { type: "text" as const, text: "Soup" },
+          model: "m",
+        }),
+    };
+    const run = await testTool(planDinner, { guests: 4 }, {
+      client: { name: "Acme", capabilities: { elicitation: {} } },
+      sampling: { provider },
+      elicit: { choose: second },
+    });
+    assert.equal(run.structured.shoppingList, "Soup");
   });
 
   it("tells the model what was on offer and what was chosen", async () => {
@@ -42,6 +87,7 @@ describe("plan_dinner", () => {
       sample,
     });
     assert.equal(run.structured.dish, "Soup");
+    assert.equal(run.structured.chosenBy, "nobody");
   });
 
   it("gives up when the person wants neither", async () => {

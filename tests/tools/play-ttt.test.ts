@@ -1,7 +1,16 @@
 import assert from "node:assert/strict";
 import { type ElicitRequest, testTool, type ToolScript } from "../../src/mod.ts";
 import { createPlayTtt } from "../../tools/play_ttt.ts";
-import { type Cell, emptyCells, isOver, play, winnerOf } from "../../tools/play_ttt/board.ts";
+import {
+  type Cell,
+  emptyCells,
+  type Game,
+  isOver,
+  play,
+  turnOf,
+  winnerOf,
+} from "../../tools/play_ttt/board.ts";
+import { chooseCell } from "../../tools/play_ttt/opponent.ts";
 import { describe, it } from "../suite.ts";
 import {
   cellsOffered,
@@ -52,6 +61,7 @@ describe("play_ttt", () => {
       ending: "won",
       person: "X",
       model: "O",
+      opponent: "model",
       moves: [
         { mark: "X", cell: "1" },
         { mark: "O", cell: "4" },
@@ -59,6 +69,8 @@ describe("play_ttt", () => {
         { mark: "O", cell: "5" },
         { mark: "X", cell: "3" },
       ],
+      board: "X | X | X\nO | O | 6\n7 | 8 | 9",
+      summary: "The person has won. (Person: X, model: O)",
     });
     assert.match(run.text, /^The person has won\..*\n\n❌ │ ❌ │ ❌\n⭕ │ ⭕ │ ６\n７ │ ８ │ ９$/);
     assert.deepEqual(run.faults, []);
@@ -126,6 +138,20 @@ describe("play_ttt", () => {
     assert.match(second!.message, /I have played 4 \(middle left\)\..*\n\n❌ │ ２ │ ３\n⭕ │ ５/s);
   });
 
+  it("shows the board in the first line of the message, and in the form", async () => {
+    const [first, second] = forms(await game(PERSON_FIRST, { person: FAST, model: SLOW }));
+    assert.equal(
+      first!.message.split("\n")[0],
+      "You are X. Where do you play? １ ２ ３ / ４ ５ ６ / ７ ８ ９",
+    );
+    assert.equal(
+      second!.message.split("\n")[0],
+      "I have played 4 (middle left). You are X. Where do you play? ❌ ２ ３ / ⭕ ５ ６ / ７ ８ ９",
+    );
+    const { cell } = second!.requestedSchema.properties as { cell: { title: string } };
+    assert.equal(cell.title, "Your move (X): ❌ ２ ３ / ⭕ ５ ６ / ７ ８ ９");
+  });
+
   it("asks again for a cell that is taken", async () => {
     const taken = { action: "accept", content: { cell: "1" } } as const;
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
@@ -183,7 +209,7 @@ describe("play_ttt", () => {
     assert.equal(corrections.length, 2);
   });
 
-  it("ends as an error where the model never makes a legal move", async () => {
+  it("is finished by the built-in player where the model never makes a legal move", async () => {
     const taken = {
       type: "tool_use",
       id: "bad",
@@ -196,9 +222,61 @@ describe("play_ttt", () => {
         return params.tools?.[0]?.name === "__schema__" ? { ...answer, content: [taken] } : answer;
       },
     });
-    assert.equal(run.result.isError, true);
-    assert.match(run.text, /after 3 attempts/);
+    assert.equal(run.structured.opponent, "built-in player");
+    // One strategy and three tries at a cell; after that the model is left alone.
+    assert.equal(samples(run).length, 4);
+    assert.ok(isOver(run.structured.moves));
+    assert.match(forms(run)[1]!.message, /^The built-in player has played 5 \(centre\)\./);
+    assert.match(run.text, /\(Person: X, built-in player: O\)/);
     assert.deepEqual(run.faults, []);
+  });
+
+  it("says so where the built-in player takes over from the model", async () => {
+    let strategies = 0;
+    const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
+      sample: ({ params }) => {
+        const isStrategy = params.tools?.[0]?.name !== "__schema__";
+        if (isStrategy && ++strategies > 1) return { error: { code: -1, message: "denied" } };
+        return modelAnswer(SLOW, params);
+      },
+    });
+    assert.equal(run.structured.opponent, "model, then built-in player");
+    // The model played 4; the built-in player sees that 3 would be the person's third in a row.
+    assert.deepEqual(run.structured.moves.slice(0, 4).map(({ cell }) => cell), [
+      "1",
+      "4",
+      "2",
+      "3",
+    ]);
+    assert.ok(isOver(run.structured.moves));
+    assert.match(run.structured.summary, /model, then built-in player: O/);
+    const logs = run.events.flatMap((event) => event.type === "log" ? [event.data] : []);
+    assert.match(JSON.stringify(logs), /takes over: .*denied/);
+  });
+
+  it("is played to its end, whoever begins, where there is no model", async () => {
+    const client = { name: "Acme", capabilities: { elicitation: {} } };
+    for (const toss of [PERSON_FIRST, MODEL_FIRST]) {
+      for (const person of [FAST, SLOW, DRAW_X, DRAW_O]) {
+        const run = await game(toss, { person, model: [] }, { client });
+        assert.notEqual(run.result.isError, true);
+        assert.ok(isOver(run.structured.moves));
+        assert.equal(run.structured.opponent, "built-in player");
+        assert.notEqual(run.structured.ending, "won");
+        assert.deepEqual(samples(run), []);
+        if (run.structured.ending === "lost") {
+          assert.match(run.text, /^The built-in player has won/);
+        }
+      }
+    }
+  });
+
+  it("ends as an error where the client cannot show the form", async () => {
+    const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
+      elicit: { pickMove: { error: { code: -1, message: "no dialog" } } },
+    });
+    assert.equal(run.result.isError, true);
+    assert.match(run.text, /no dialog/);
   });
 
   it("is played with a model that knows no tools", async () => {
@@ -224,5 +302,32 @@ describe("the board", () => {
     assert.deepEqual(emptyCells(over), ["6", "7", "8", "9"]);
     assert.throws(() => play(over, "9"), /over/);
     assert.throws(() => play(play([], "5"), "5"), /taken/);
+  });
+});
+
+describe("the built-in player", () => {
+  it("wins where it can, and else keeps the other from winning", () => {
+    const after = (...cells: Cell[]) => chooseCell(cells.reduce<Game>(play, []));
+    assert.equal(after("1", "4", "2", "5"), "3", "wins, though 6 would have to be blocked");
+    assert.equal(after("1", "4", "2"), "3", "blocks");
+    assert.equal(after(), "5");
+    assert.equal(after("5"), "1");
+  });
+
+  it("ends every game, and never against the rules", () => {
+    /** Plays every course of a game in which one side is the built-in player. */
+    const explore = (game: Game, mine: "X" | "O"): number => {
+      if (isOver(game)) return 1;
+      const cells = turnOf(game) === mine ? [chooseCell(game)] : emptyCells(game);
+      return cells.reduce((sum, cell) => sum + explore(play(game, cell), mine), 0);
+    };
+    assert.ok(explore([], "X") > 50);
+    assert.ok(explore([], "O") > 100);
+    assert.throws(() =>
+      chooseCell(["1", "9", "8", "3", "4", "5", "2", "7", "6"].reduce<Game>(
+        (game, cell) => [...game, { mark: turnOf(game), cell: cell as Cell }],
+        [],
+      ))
+    );
   });
 });

@@ -85,16 +85,29 @@ const WIDE_DIGITS = "１２３４５６７８９";
  * so in a dialog with proportional letters, so the columns stay columns.
  */
 export function drawBoard(game: Game): string {
+  return pictureRows(game).map((row) => row.join(" │ ")).join("\n");
+}
+
+/** The board for people on one line, for dialogs that cut or fold what is longer. */
+export function boardLine(game: Game): string {
+  return pictureRows(game).map((row) => row.join(" ")).join(" / ");
+}
+
+function pictureRows(game: Game): string[][] {
   const signs = CELLS.map((cell, index) => {
     const mark = markAt(game, cell);
     return mark ? PICTURES[mark] : WIDE_DIGITS[index]!;
   });
-  return [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" │ ")).join("\n");
+  return [0, 3, 6].map((at) => signs.slice(at, at + 3));
 }
 
 /** The board for models, which read plain letters best. */
-export function describeBoard(game: Game): string {
+export function boardRows(game: Game): string {
   const signs = CELLS.map((cell) => markAt(game, cell) ?? cell);
-  const rows = [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" | "));
-  return `${rows.join("\n")}\nEmpty cells: ${emptyCells(game).join(", ")}`;
+  return [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" | ")).join("\n");
+}
+
+/** The same, with the cells that are left. */
+export function describeBoard(game: Game): string {
+  return `${boardRows(game)}\nEmpty cells: ${emptyCells(game).join(", ")}`;
 }

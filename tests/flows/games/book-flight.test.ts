@@ -13,6 +13,9 @@ const BOOKED = {
   sample: true,
   status: "booked",
   flight: "PY 233",
+  departs: "17:40",
+  arrives: "19:25",
+  seat: "aisle",
   passengers: 3,
   total: 297,
   reference: "SAMPLE-PY233",
@@ -44,8 +47,10 @@ function table(sampling: "tools" | "words" | "none", heard: string[] = []): Tabl
 }
 
 function checkBooked({ result }: Played): void {
-  assert.deepEqual(result.structuredContent, BOOKED);
-  assert.match(JSON.stringify(result.content), /sample data.*aisle seat/);
+  const [block] = result.content;
+  assert.ok(block?.type === "text");
+  assert.match(block.text, /sample data.*aisle seat/);
+  assert.deepEqual(result.structuredContent, { ...BOOKED, summary: block.text });
 }
 
 const served = (body: (url: string) => Promise<void>) => onAnySocket({ serve: [bookFlight] }, body);
@@ -98,11 +103,14 @@ describe("a flight", () => {
       for (const play of [playV1, playV2]) {
         for (const no of ["decline", "cancel"] as const) {
           const { result } = await play(url, { person: () => no }, CALL);
-          assert.deepEqual(result.structuredContent, {
+          const { summary, ...rest } = result.structuredContent as JsonObject;
+          assert.deepEqual(rest, {
             sample: true,
             status: "not booked",
+            reason: no === "decline" ? "declined" : "cancelled",
             passengers: 3,
           });
+          assert.match(String(summary), no === "decline" ? /decided against/ : /without an answer/);
         }
       }
     }));

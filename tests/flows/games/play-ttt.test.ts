@@ -3,12 +3,22 @@ import assert from "node:assert/strict";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { createSamplingProvider, type JsonObject } from "parley-mcp";
+import {
+  createMcpTool,
+  createSamplingProvider,
+  type JsonObject,
+  type ParleyOptions,
+  type ToolResult,
+} from "parley-mcp";
+import { z } from "zod";
 import { createPlayTtt } from "../../../tools/play_ttt.ts";
-import type { Cell, Mark } from "../../../tools/play_ttt/board.ts";
+import { type Cell, CELLS, type Mark } from "../../../tools/play_ttt/board.ts";
 import { type Received, type Reply, startFakeModel } from "../../sampling/fake-model.ts";
 import { anthropicAnswer, ollamaAnswer, openaiAnswer, openaiCall } from "../../sampling/samples.ts";
+import { scriptedProvider } from "../../backchannel/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
+import { type Life, living } from "../../support/life.ts";
+import { ModernClient } from "../../support/modern-client.ts";
 import { onAnySocket } from "../../support/modern-socket.ts";
 import {
   DRAW_O,
@@ -151,15 +161,19 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("is refused in words where nobody can play the model", async () => {
-    const game = GAMES[1]!;
-    await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
-      for (const play of [playV1, playV2]) {
-        const { result } = await play(url, table(game, "none"), CALL);
-        assert.equal(result.isError, true);
-        assert.match(JSON.stringify(result.content), /player.*PARLEY_MODEL/);
-      }
-    });
+  it("is played by the built-in player where there is no model, in both eras", async () => {
+    for (const game of GAMES) {
+      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+        for (const play of [playV1, playV2]) {
+          const played = await play(url, table(game, "none"), CALL);
+          assert.notEqual(played.result.isError, true);
+          const over = played.result.structuredContent as unknown as GameOver & JsonObject;
+          assert.equal(over.opponent, "built-in player");
+          assert.ok(["lost", "draw"].includes(over.ending));
+          assert.deepEqual(samplesOf(played), []);
+        }
+      });
+    }
   });
 
   it("ends when the person has had enough, in both eras", async () => {
@@ -191,6 +205,68 @@ describe("a game of tic-tac-toe over stdio", () => {
       }
     }
   });
+});
+
+/** A parked game, over one server after another. */
+describe("a game of tic-tac-toe that outlasts its server", () => {
+  type Round = { readonly requestState: string; readonly inputRequests?: JsonObject } & ToolResult;
+
+  /** The game as an earlier version began it, which recorded less. */
+  const earlier = createMcpTool("play_ttt").description("d")
+    .elicits({ pickMove: { response: z.object({ cell: z.enum(CELLS) }) } })
+    .durable()
+    .handoff({
+      *before() {
+        return { person: "X", model: "O" };
+      },
+      *client(_marks, ctx) {
+        yield* ctx.notify("Your turn", 0, 9);
+        yield* ctx.elicit("pickMove", { message: "Where do you play?" });
+      },
+      *after() {
+        return "";
+      },
+    });
+
+  const provider = scriptedProvider({
+    role: "assistant",
+    content: { type: "text", text: "I do not know this game." },
+    model: "p",
+  });
+
+  /** Plays on until the game is over, each move with another server. */
+  async function playOn(life: Life, ...starts: ParleyOptions[]) {
+    const client = new ModernClient((request) => life.parley.fetch(request), {
+      capabilities: { elicitation: {} },
+    });
+    let retry = {};
+    for (let moves = 0; moves < 9; moves++) {
+      await life.start(starts.shift() ?? {});
+      const round = await client.result("tools/call", { ...CALL, ...retry }) as unknown as Round;
+      const [name] = Object.keys(round.inputRequests ?? {});
+      if (name === undefined) return round;
+      const { params } = round.inputRequests![name] as { params: { requestedSchema: JsonObject } };
+      const answer = personMove([], params.requestedSchema);
+      const inputResponses = { [name]: { action: "accept", content: answer } };
+      retry = { requestState: round.requestState, inputResponses };
+    }
+    throw new Error("the game does not end");
+  }
+
+  it("keeps its opponent, also where the next server has a model", () =>
+    living({ serve: [createPlayTtt(() => 0.9)] }, async (life) => {
+      const result = await playOn(life, {}, {}, { sampling: { provider } });
+      assert.notEqual(result.isError, true, JSON.stringify(result.content));
+      assert.equal(result.structuredContent!["opponent"], "built-in player");
+      assert.equal(provider.asked.length, 0);
+    }));
+
+  it("is finished where an earlier version began it", () =>
+    living({ serve: [createPlayTtt(() => 0)] }, async (life) => {
+      const result = await playOn(life, { serve: [earlier] });
+      assert.notEqual(result.isError, true, JSON.stringify(result.content));
+      assert.equal(result.structuredContent!["opponent"], "built-in player");
+    }));
 });
 
 // Models behind a socket, each of which plays in the words of its provider.
