@@ -62,13 +62,17 @@ export type {
   SampleResultWithParsed,
   SampleResultWithToolCalls,
   SampleSchemaConfig,
+  SampleSchemaConfigMessages,
   SampleSchemaResult,
   SampleToolsConfig,
+  SampleToolsConfigMessages,
   SampleToolsResult,
   SamplingToolCall,
   SamplingToolChoice,
   SamplingToolDefinition,
+  ToolCall,
   ToolCallOf,
+  ToolDefinition,
 } from "./backchannel/sample-types.ts";
 export { createSamplingProvider, samplingFromEnvironment } from "./sampling/config.ts";
 export type { SamplingProviderConfig } from "./sampling/config.ts";

@@ -73,7 +73,7 @@ export function unparsedResult(
 export function callsResult(
   prepared: Prepared,
   made: Attempt,
-  toolCalls: readonly SamplingToolCall[],
+  toolCalls: SamplingToolCall[],
 ): SampleResultWithToolCalls {
   const response = made.calls.length > 0 && toolUses(made.response).length === 0
     ? assistantCalls(made.calls)

@@ -10,12 +10,21 @@ export interface SamplingToolDefinition {
   readonly inputSchema: SchemaInput;
 }
 
+/** Another name for `SamplingToolDefinition`. */
+export type ToolDefinition = SamplingToolDefinition;
+
 /** A call that the model made. */
 export interface SamplingToolCall<TName extends string = string, TArguments = JsonObject> {
   readonly id: string;
   readonly name: TName;
   readonly arguments: TArguments;
 }
+
+/** Another name for `SamplingToolCall`. */
+export type ToolCall<TName extends string = string, TArguments = JsonObject> = SamplingToolCall<
+  TName,
+  TArguments
+>;
 
 /** The calls that a list of tools makes possible; `name` tells which `arguments` it has. */
 export type ToolCallOf<T extends SamplingToolDefinition> = T extends SamplingToolDefinition
@@ -88,17 +97,36 @@ export type McpToolSampleConfig =
   & (SampleConfigPlain | SampleConfigWithSchema | SampleConfigWithTools)
   & SampleInput;
 
-/** What `ctx.sampleSchema` takes. */
-export type SampleSchemaConfig<S extends SchemaInput = SchemaInput> =
+interface Retries {
+  /** How often to try again; default: 2. */
+  retries?: number;
+}
+
+type SchemaSample<S extends SchemaInput> =
   & Omit<SampleConfigWithSchema<S>, "tools" | "toolChoice">
-  & { /** How often to try again; 2 unless told. */ retries?: number }
-  & SampleInput;
+  & Retries;
+
+type ToolsSample<T extends SamplingToolDefinition> =
+  & Omit<SampleConfigWithTools<T>, "schema">
+  & Retries;
+
+/** What `ctx.sampleSchema` takes. */
+export type SampleSchemaConfig<S extends SchemaInput = SchemaInput> = SchemaSample<S> & SampleInput;
+
+/** What `ctx.sampleSchema` takes with messages instead of a prompt. */
+export type SampleSchemaConfigMessages<S extends SchemaInput = SchemaInput> =
+  & SchemaSample<S>
+  & SampleMessages;
 
 /** What `ctx.sampleTools` takes. */
 export type SampleToolsConfig<T extends SamplingToolDefinition = SamplingToolDefinition> =
-  & Omit<SampleConfigWithTools<T>, "schema">
-  & { /** How often to try again; 2 unless told. */ retries?: number }
+  & ToolsSample<T>
   & SampleInput;
+
+/** What `ctx.sampleTools` takes with messages instead of a prompt. */
+export type SampleToolsConfigMessages<T extends SamplingToolDefinition = SamplingToolDefinition> =
+  & ToolsSample<T>
+  & SampleMessages;
 
 /** An answered sample as messages, ready to be appended to a conversation. */
 export interface SampleExchange<TParsed = undefined> {
@@ -141,7 +169,7 @@ export interface SampleResultWithParsed<T> extends SampleResultBase {
 export interface SampleResultWithToolCalls<
   TCall extends SamplingToolCall<string, unknown> = SamplingToolCall,
 > extends SampleResultBase {
-  readonly toolCalls: readonly TCall[];
+  readonly toolCalls: TCall[];
   readonly exchange: SampleExchange;
 }
 
@@ -156,6 +184,6 @@ export interface SampleToolsResult<
   TCall extends SamplingToolCall<string, unknown> = SamplingToolCall,
 > extends SampleResultBase {
   readonly stopReason: "toolUse";
-  readonly toolCalls: readonly [TCall, ...TCall[]];
+  readonly toolCalls: [TCall, ...TCall[]];
   readonly exchange: SampleExchange;
 }
