@@ -5,6 +5,7 @@ import { listen } from "../host/listen.ts";
 import type { Listening } from "../host/types.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
+import { dataCheck } from "./data-check.ts";
 import { sealerFrom } from "./key.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
@@ -65,6 +66,7 @@ export function* serve(
     ? undefined
     : yield* (yield* until(import("./store.ts"))).useStore(options.store);
   let server: Listening | undefined = undefined;
+  const checkData = dataCheck(log);
   const parley = yield* useParley({
     serve,
     version: surroundings.version,
@@ -80,7 +82,10 @@ export function* serve(
     durableTimeToLive: options.keep * DAY,
     ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),
-    onCall: (call) => log.call(call),
+    onCall: (call) => {
+      log.call(call);
+      checkData(call);
+    },
   });
   server = yield* until(listening(logged(parley, log), options));
   const address = addressOf(server);

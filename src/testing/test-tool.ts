@@ -7,6 +7,7 @@ import type { ContentBlock } from "../content.ts";
 import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../events.ts";
 import { LiveToolSessionRegistry } from "../session/registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
+import { textAndDataWarning, wordsOnlyInText } from "../tool/text-and-data.ts";
 import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "../tool/types.ts";
 import { createManualClock } from "./manual-clock.ts";
 import { answered, isRequest, leftover, type ScriptedTurn, type ToolScript } from "./script.ts";
@@ -30,7 +31,12 @@ export interface ToolTestRun<TResult = unknown> {
   readonly leftover: readonly string[];
   /** What the tool threw by mistake; the caller was told only that it failed. */
   readonly faults: readonly unknown[];
+  /** What works, and may not everywhere: text that the structured content does not have. */
+  readonly warnings: readonly string[];
 }
+
+/** Names of tools whose author has been warned on the console: once is enough. */
+const warned = new Set<string>();
 
 /**
  * Runs a tool to its end, answering its questions from the script. No host, no model
@@ -94,6 +100,11 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
       if (turn.answered === "timeout") ignored.add(event.id);
       else session.respond(event.id, turn.answered);
     }
+    const warnings = warningsOf(tool.name, session.outcome!);
+    if (warnings.length > 0 && !warned.has(tool.name)) {
+      warned.add(tool.name);
+      for (const warning of warnings) console.warn(`Warning: ${warning}`);
+    }
     return new FinishedRun<TResult>(
       tool.name,
       session.outcome!,
@@ -101,6 +112,7 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
       turns,
       leftover(script as ToolScript, turns),
       faults,
+      warnings,
     );
   } finally {
     await registry.close();
@@ -115,6 +127,7 @@ class FinishedRun<TResult> implements ToolTestRun<TResult> {
     readonly conversation: readonly ScriptedTurn[],
     readonly leftover: readonly string[],
     readonly faults: readonly unknown[],
+    readonly warnings: readonly string[],
   ) {}
 
   get result(): ToolResult {
@@ -139,6 +152,12 @@ class FinishedRun<TResult> implements ToolTestRun<TResult> {
       cause,
     });
   }
+}
+
+function warningsOf(toolName: string, outcome: ToolSessionOutcome): string[] {
+  if (outcome.status !== "completed") return [];
+  const warning = textAndDataWarning(toolName, wordsOnlyInText(outcome.result as ToolResult));
+  return warning === undefined ? [] : [warning];
 }
 
 function isOver(session: LiveToolSession, lsn: number): boolean {

@@ -229,6 +229,40 @@ describe("what testTool() shows", () => {
     assert.deepEqual(all.leftover, []);
   });
 
+  it("is where the text says more than the data, on the console once for each tool", async () => {
+    const seat = z.object({ seat: z.enum(["window", "aisle"]) });
+    const tool = createMcpTool("seats").description("d").parameters(seat)
+      .output(z.object({ status: z.string(), seat: z.string().optional() }))
+      .execute(function* ({ seat }) {
+        const structuredContent = { status: "booked", ...(seat === "aisle" && { seat }) };
+        return {
+          content: [{ type: "text" as const, text: `Booked the ${seat} seat.` }],
+          structuredContent,
+        };
+      });
+    const told: unknown[] = [];
+    const { warn } = console;
+    console.warn = (...args: unknown[]) => void told.push(...args);
+    try {
+      assert.deepEqual((await testTool(tool, { seat: "aisle" })).warnings, []);
+      for (let i = 0; i < 2; i++) {
+        const { warnings } = await testTool(tool, { seat: "window" });
+        assert.equal(warnings.length, 1);
+        assert.match(
+          warnings[0]!,
+          /tool "seats" says "window", "seat", which its structuredContent/,
+        );
+      }
+      assert.deepEqual(
+        (await testTool(summing, {}, { elicit: { number: "decline" } })).warnings,
+        [],
+      );
+    } finally {
+      console.warn = warn;
+    }
+    assert.equal(told.length, 1);
+  });
+
   it("is what the tool broke with, and reading its result fails the test with that", async () => {
     const mistake = new RangeError("a mistake");
     const tool = createMcpTool("t").description("d").execute(function* () {

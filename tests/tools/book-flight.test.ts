@@ -57,6 +57,7 @@ describe("book_flight", () => {
       "confirm",
     ]);
     assert.deepEqual(run.faults, []);
+    assert.deepEqual(run.warnings, []);
   });
 
   it("asks about price and schedule at once, in conversations of their own", async () => {
@@ -161,6 +162,7 @@ describe("book_flight", () => {
         reason === "declined" ? /decided against/ : /closed without an answer/,
       );
       assert.notEqual(run.result.isError, true);
+      assert.deepEqual(run.warnings, []);
     }
   });
 

@@ -9,7 +9,9 @@ const second = { action: "accept", content: { dish: "second", without: "fish" } 
 
 describe("plan_dinner", () => {
   it("lets the person choose between the two dishes that the model suggests", async () => {
-    const { structured, conversation, leftover } = await testTool(planDinner, { guests: 4 }, {
+    const { structured, conversation, leftover, warnings } = await testTool(planDinner, {
+      guests: 4,
+    }, {
       elicit: { choose: second },
       sample,
     });
@@ -26,6 +28,7 @@ describe("plan_dinner", () => {
     ]);
     assert.equal(conversation[2]!.asked, "Which dish shall it be: Soup, or Roast?");
     assert.deepEqual(leftover, []);
+    assert.deepEqual(warnings, []);
   });
 
   it("has the dishes for its choices, each on one line", async () => {

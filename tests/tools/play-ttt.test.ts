@@ -74,6 +74,7 @@ describe("play_ttt", () => {
     });
     assert.match(run.text, /^The person has won\..*\n\n❌ │ ❌ │ ❌\n⭕ │ ⭕ │ ６\n７ │ ８ │ ９$/);
     assert.deepEqual(run.faults, []);
+    assert.deepEqual(run.warnings, []);
   });
 
   it("is lost to the model", async () => {
@@ -229,6 +230,7 @@ describe("play_ttt", () => {
     assert.match(forms(run)[1]!.message, /^The built-in player has played 5 \(centre\)\./);
     assert.match(run.text, /\(Person: X, built-in player: O\)/);
     assert.deepEqual(run.faults, []);
+    assert.deepEqual(run.warnings, []);
   });
 
   it("says so where the built-in player takes over from the model", async () => {

@@ -1,0 +1,68 @@
+/**
+ * Compares the text of a result with its data. Some clients give the model
+ * `structuredContent` only, so what stands in the text alone never reaches it.
+ */
+import type { ToolResult } from "../events.ts";
+
+/** Numbers, and words of three letters or more. */
+const WORDS = /\p{N}+|\p{L}{3,}/gu;
+const CAMEL_CASE = /(?<=\p{Ll})(?=\p{Lu})/gu;
+
+/** Words that say nothing by themselves. */
+const GLUE = new Set(
+  ("all also and any are been but can did does for from had has have here into its not now off " +
+    "one only our out she than that the their them then there they this was were what when " +
+    "which who will with you your").split(" "),
+);
+
+/** The words of a result's text that its data does not have; none if it has no data at all. */
+export function wordsOnlyInText(result: ToolResult): string[] {
+  const { content, structuredContent, isError } = result;
+  if (structuredContent === undefined || isError) return [];
+  const text = content.map((block) => block.type === "text" ? block.text : "").join("\n");
+  const json = JSON.stringify(structuredContent);
+  if (text === json) return [];
+  const known = knownWords(structuredContent);
+  const missing = wordsOf(text).filter((word) => !GLUE.has(word) && !isAmong(known, word));
+  return [...new Set(missing)];
+}
+
+/** In one form for all: wide digits are digits, and `shoppingList` is two words. */
+function wordsOf(text: string): string[] {
+  const plain = text.normalize("NFKC").replace(CAMEL_CASE, " ").toLowerCase();
+  return plain.match(WORDS) ?? [];
+}
+
+/** The words of all keys and values, and how many entries each list has. */
+function knownWords(value: unknown, words = new Set<string>()): Set<string> {
+  const add = (text: string) => wordsOf(text).forEach((word) => words.add(word));
+  if (Array.isArray(value)) add(String(value.length));
+  if (typeof value !== "object" || value === null) {
+    add(String(value));
+    return words;
+  }
+  for (const [key, entry] of Object.entries(value)) {
+    if (!Array.isArray(value)) add(key);
+    knownWords(entry, words);
+  }
+  return words;
+}
+
+/** Whether a word is known, also in another form: flight and flights, book and booked. */
+function isAmong(known: ReadonlySet<string>, word: string): boolean {
+  if (known.has(word)) return true;
+  if (/^\p{N}/u.test(word)) return false;
+  for (const other of known) {
+    if (other.length > 3 && word.startsWith(other)) return true;
+    if (word.length > 3 && other.startsWith(word)) return true;
+  }
+  return false;
+}
+
+/** What to tell the author of a tool, if anything. */
+export function textAndDataWarning(toolName: string, words: readonly string[]): string | undefined {
+  if (words.length === 0) return undefined;
+  const shown = words.slice(0, 5).map((word) => `"${word}"`).join(", ");
+  const more = words.length > 5 ? ` and ${words.length - 5} more` : "";
+  return `The text of tool "${toolName}" says ${shown}${more}, which its structuredContent does not; some clients give the model structuredContent only, so put it there too`;
+}
