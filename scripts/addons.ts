@@ -8,27 +8,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
-
-/**
- * By Bun's names: the system and processor, and how the addon's package ends. Bun installs
- * none for musl on a machine that has glibc.
- */
-const targets: Record<string, readonly [os: string, cpu: string, ending: string]> = {
-  "bun-linux-x64": ["linux", "x64", "linux-x64-gnu"],
-  "bun-linux-arm64": ["linux", "arm64", "linux-arm64-gnu"],
-  "bun-darwin-arm64": ["darwin", "arm64", "darwin-arm64"],
-  "bun-darwin-x64": ["darwin", "x64", "darwin-x64"],
-  "bun-windows-x64": ["win32", "x64", "win32-x64-msvc"],
-};
+import { machineOf } from "./targets.ts";
 
 /** Puts the addons for a target where the bundler finds them, as the lock file has them. */
 export function installAddonsFor(target: string): void {
-  const [os, cpu, ending] = targets[target.replace(/-(?:baseline|modern)$/, "")] ?? [];
-  if (ending === undefined) {
+  const { os, cpu, addon } = machineOf(target) ?? {};
+  if (addon === undefined) {
     console.warn(`There is no keyring for ${target}: it will keep credentials in sealed files.`);
     return;
   }
-  const name = `@napi-rs/keyring-${ending}`;
+  const name = `@napi-rs/keyring-${addon}`;
   if (existsSync(join(root, "node_modules", name))) return;
   const folder = mkdtempSync(join(tmpdir(), "parley-addons-"));
   try {

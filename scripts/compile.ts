@@ -4,7 +4,8 @@
  *     deno task compile [--target TARGET] [--out FILE]     with deno compile
  *     bun run compile [--target TARGET] [--out FILE]       with bun build --compile
  *
- * Targets other than this machine, whose base is fetched on first use:
+ * Without a target, it is dist/parley, for this machine. With one, the target is in the file's
+ * name, such as dist/parley-darwin-arm64, and its base is fetched on first use:
  *
  *   Bun   bun-linux-x64, bun-linux-arm64, bun-linux-x64-musl, bun-darwin-arm64,
  *         bun-darwin-x64, bun-windows-x64 (from npm)
@@ -15,12 +16,15 @@ import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -31,16 +35,17 @@ import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
 import { installAddonsFor } from "./addons.ts";
 import { buildPackage } from "./package.ts";
+import { stage } from "./stage.ts";
+import { machineOf, outputFor } from "./targets.ts";
 import { folderOf } from "./third-party.ts";
+
+/** What the compiler said, for a person to read: no stack. */
+class Failure extends Error {}
 
 const { values } = parseArgs({
   options: { target: { type: "string" }, out: { type: "string" } },
 });
-const windows = values.target === undefined
-  ? process.platform === "win32"
-  : values.target.includes("windows");
-const named = resolve(values.out ?? join(root, "dist/parley"));
-const out = windows && !named.endsWith(".exe") ? `${named}.exe` : named;
+const out = outputFor(values, join(root, "dist"));
 const target = values.target === undefined ? [] : [`--target=${values.target}`];
 
 installDependencies();
@@ -48,11 +53,16 @@ const folder = dirname(out);
 mkdirSync(folder, { recursive: true });
 const built = join(folder, "npm");
 buildPackage(built);
-// Where Deno finds it again is fixed; Bun takes it from anywhere.
-const packed = join(currentRuntime() === "bun" ? folder : join(root, "dist"), PACKED);
+const packed = join(folder, PACKED);
 writeFileSync(packed, packPackages());
-if (currentRuntime() === "bun") await compileWithBun();
-else compileWithDeno();
+try {
+  if (currentRuntime() === "bun") await compileWithBun();
+  else compileWithDeno();
+} catch (error) {
+  if (!(error instanceof Failure)) throw error;
+  console.error(error.message.trim());
+  process.exit(1);
+}
 copyFileSync(join(built, "THIRD-PARTY.txt"), join(folder, "THIRD-PARTY.txt"));
 console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
@@ -78,7 +88,7 @@ async function compileWithBun(): Promise<void> {
     "src/main.ts",
     packed,
   ]);
-  if (status !== 0) fail(output);
+  if (status !== 0) throw new Failure(output);
 }
 
 /** What is said of the tools at the start, so that they can be loaded after it. */
@@ -92,37 +102,44 @@ async function announced(): Promise<Announced[]> {
   }));
 }
 
+/** From a folder elsewhere: in one of the project, a package that is missing would be found above. */
 function compileWithDeno(): void {
-  const { status, output } = build(useRuntime("deno").path, [
-    "compile",
-    "--allow-all",
-    "--no-check",
-    `--include=${packed}`,
-    ...target,
-    `--output=${out}`,
-    "src/main.ts",
-  ]);
-  if (status === 0) return;
-  if (/dl\.deno\.land|denort|download/i.test(output)) {
-    fail(
+  const staged = mkdtempSync(join(tmpdir(), "parley-compile-"));
+  // The program looks for the file at this path.
+  const inside = `dist/${PACKED}`;
+  const machine = values.target === undefined ? undefined : machineOf(values.target);
+  try {
+    stage(staged, { machine, files: { [inside]: packed } });
+    const { status, output } = build(useRuntime("deno").path, [
+      "compile",
+      "--allow-all",
+      "--no-check",
+      `--include=${inside}`,
+      ...target,
+      `--output=${out}`,
+      "src/main.ts",
+    ], staged);
+    if (status === 0) return;
+    if (!/dl\.deno\.land|denort|download/i.test(output)) throw new Failure(output);
+    throw new Failure(
       `Cannot compile with Deno: it gets the base of the executable from dl.deno.land, which cannot be reached from here; compile where it can, or with Bun: bun run compile\n\n${output}`,
     );
+  } finally {
+    rmSync(staged, { recursive: true, force: true });
   }
-  fail(output);
 }
 
-function build(path: string, args: readonly string[]): { status: number | null; output: string } {
+function build(
+  path: string,
+  args: readonly string[],
+  cwd = root,
+): { status: number | null; output: string } {
   const { status, stdout, stderr } = spawnSync(path, args, {
-    cwd: root,
+    cwd,
     encoding: "utf8",
     env: { ...process.env, NO_COLOR: "1" },
   });
   return { status, output: `${stdout}${stderr}` };
-}
-
-function fail(message: string): never {
-  console.error(message.trim());
-  process.exit(1);
 }
 
 /** What a project of its own needs: our package as it is built, and what tools import besides. */

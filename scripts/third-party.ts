@@ -18,7 +18,8 @@ export function thirdParties(leftOut: readonly string[]): Package[] {
     if (!folder || leftOut.includes(name) || found.has(folder)) return;
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const { version, license = "see its text", dependencies, optionalDependencies } = manifest;
-    found.set(folder, { name, version, license, text: licenseIn(folder) });
+    // A package may be installed under another name; its manifest has its own.
+    found.set(folder, { name: manifest.name, version, license, text: licenseIn(folder) });
     // Of the optional ones, those for other machines are not here.
     for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) {
       visit(other, folder);

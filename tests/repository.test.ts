@@ -5,6 +5,7 @@ import { importsOf } from "./harness/tokens.ts";
 import { describe, it } from "./suite.ts";
 
 interface Manifest {
+  private?: boolean;
   scripts: Record<string, string>;
   dependencies: Record<string, string>;
   devDependencies: Record<string, string>;
@@ -58,6 +59,13 @@ describe("the tasks", () => {
       assert.notEqual(withoutDeno, task, name);
       assert.equal(withoutDeno, withoutBun, name);
     }
+  });
+});
+
+describe("the project's folder", () => {
+  it("is private: the package to publish is the one that is built", () => {
+    assert.equal(manifest.private, true);
+    assert.match(readText("CONTRIBUTING.md"), /`npx -y deno task build` +\|.*`dist\/npm`/);
   });
 });
 

@@ -1,0 +1,59 @@
+/**
+ * The folder from which `deno compile` makes the program. The compiler embeds all of
+ * node_modules, so this folder has the dependencies of the program alone, as the lock file
+ * states them: no test client, no type checker, no browser driver.
+ */
+import { spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { root } from "../tests/harness/files.ts";
+import { readDenoLock } from "../tests/harness/locks.ts";
+import { useRuntime } from "../tests/harness/toolchain.ts";
+import type { Machine } from "./targets.ts";
+
+export interface StageOptions {
+  /** The machine that the program is for. Default: this one. */
+  readonly machine?: Machine | undefined;
+  /** More files to embed: paths in the folder, and where they are now. */
+  readonly files?: { readonly [path: string]: string };
+}
+
+/** Fills a folder, which is emptied before. */
+export function stage(folder: string, { machine, files = {} }: StageOptions = {}): void {
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  const { devDependencies: _, ...manifest } = JSON.parse(
+    readFileSync(join(root, "package.json"), "utf8"),
+  );
+  writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  for (const name of ["deno.json", "deno.lock"]) copyFileSync(join(root, name), join(folder, name));
+  for (const name of ["src", "tools"]) {
+    cpSync(join(root, name), join(folder, name), { recursive: true });
+  }
+  for (const [path, from] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    copyFileSync(from, join(folder, path));
+  }
+  install(folder, machine);
+}
+
+/** Not frozen: without the development dependencies, the lock file becomes a part of itself. */
+function install(folder: string, machine: Machine | undefined): void {
+  const args = machine === undefined ? [] : [`--os=${machine.os}`, `--arch=${machine.cpu}`];
+  const { status, stdout, stderr } = spawnSync(useRuntime("deno").path, ["install", ...args], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (status !== 0) {
+    throw new Error(`Cannot install the dependencies of the program:\n${stdout}${stderr}`);
+  }
+  const [all, staged] = [root, folder].map((at) =>
+    readDenoLock(readFileSync(join(at, "deno.lock"), "utf8"))
+  );
+  for (const [name, integrity] of staged!) {
+    if (all!.get(name) === integrity) continue;
+    throw new Error(
+      `Cannot embed ${name}: deno.lock does not have it; run deno install, and commit the lock file`,
+    );
+  }
+}
