@@ -19,12 +19,13 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
@@ -105,6 +106,8 @@ async function announced(): Promise<Announced[]> {
 /** From a folder elsewhere: in one of the project, a package that is missing would be found above. */
 function compileWithDeno(): void {
   const staged = mkdtempSync(join(tmpdir(), "parley-compile-"));
+  // Deno removes the file that it is to write before it knows whether it can.
+  const made = join(staged, basename(out));
   // The program looks for the file at this path.
   const inside = `dist/${PACKED}`;
   const machine = values.target === undefined ? undefined : machineOf(values.target);
@@ -116,10 +119,14 @@ function compileWithDeno(): void {
       "--no-check",
       `--include=${inside}`,
       ...target,
-      `--output=${out}`,
+      `--output=${made}`,
       "src/main.ts",
     ], staged);
-    if (status === 0) return;
+    if (status === 0) {
+      copyFileSync(made, `${out}.new`);
+      renameSync(`${out}.new`, out);
+      return;
+    }
     if (!/dl\.deno\.land|denort|download/i.test(output)) throw new Failure(output);
     throw new Failure(
       `Cannot compile with Deno: it gets the base of the executable from dl.deno.land, which cannot be reached from here; compile where it can, or with Bun: bun run compile\n\n${output}`,
