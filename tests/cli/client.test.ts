@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
-import { type Operation, resource, run, suspend, until } from "effection";
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type Operation, run, suspend } from "effection";
+import type { RequestListener } from "node:http";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { connect } from "../../src/cli/client/connect.ts";
@@ -17,6 +16,7 @@ import { Problem } from "../../src/cli/problem.ts";
 import type { Response } from "../../src/events.ts";
 import { describe, it } from "../suite.ts";
 import { cuttingProxy } from "../support/cutting-proxy.ts";
+import { useHttp } from "../support/http-server.ts";
 import { onAnySocket } from "../support/modern-socket.ts";
 import { answerForm, planTrip, POEM } from "../support/multi-round-tool.ts";
 import { until as turnsUntil } from "../support/turn.ts";
@@ -68,20 +68,6 @@ function* trip(server: RemoteServer): Operation<Scripted> {
 
 function endpoint(url: string) {
   return { url, headers: {} };
-}
-
-/** A server of somebody else's, on Node's own `http`. */
-function useHttp(listener: RequestListener): Operation<string> {
-  return resource(function* (provide) {
-    const server = createServer(listener);
-    yield* until(new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
-    try {
-      yield* provide(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`);
-    } finally {
-      server.closeAllConnections();
-      yield* until(new Promise((resolve) => server.close(resolve)));
-    }
-  });
 }
 
 describe("the client in the terminal", () => {

@@ -27,10 +27,11 @@ export function* connect(endpoint: Endpoint, identity: ClientIdentity): Operatio
   }
 }
 
-function refuseForGood({ url }: Endpoint, { status, message }: Refusal): void {
-  if (status === 401 || status === 403) {
-    throw new Problem(
-      `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass what it wants with --header "Authorization: …"`,
-    );
-  }
+function refuseForGood({ url }: Endpoint, { status, message, redirectedTo }: Refusal): void {
+  if (status !== 401 && status !== 403) return;
+  throw new Problem(
+    redirectedTo === undefined
+      ? `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass what it wants with --header "Authorization: …"`
+      : `Cannot talk to ${url}: it redirects to ${redirectedTo}, which refuses (HTTP ${status}: ${message}) and got none of your headers; if you trust it, call that address instead`,
+  );
 }

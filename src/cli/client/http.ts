@@ -4,6 +4,7 @@ import type { JsonObject } from "../../content.ts";
 import type { RpcError } from "../../events.ts";
 import { isObject, readMessage, type RpcMessage } from "../../protocol/json-rpc.ts";
 import { messageOf, Problem } from "../problem.ts";
+import { isRedirect, MOST_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
 import { EventReader, type ServerSentEvent } from "./sse.ts";
 
 export type HeaderLines = { readonly [name: string]: string };
@@ -18,6 +19,8 @@ export interface Endpoint {
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
+  /** The address of another origin that answered in the place of the one that was called. */
+  readonly redirectedTo: string | undefined;
   /** The next message, in whichever form it comes; nothing when there are no more. */
   next(): Operation<Incoming | undefined>;
 }
@@ -29,7 +32,13 @@ export interface Incoming {
 
 const ACCEPT = "application/json, text/event-stream";
 
-/** Sends one message. The connection is closed when the surrounding scope ends. */
+/** These belong to a session of the server that gave them. */
+const OF_SESSION = ["mcp-session-id", "last-event-id"];
+
+/**
+ * Sends one message, and follows redirects. Another origin gets neither the headers that the
+ * person gave nor those of a session. The connection is closed when the surrounding scope ends.
+ */
 export function* send(
   { url, headers }: Endpoint,
   method: "POST" | "GET" | "DELETE",
@@ -37,28 +46,49 @@ export function* send(
   message?: JsonObject,
 ): Operation<Reply> {
   const signal = yield* useAbortSignal();
-  let response: Response;
+  const common = {
+    accept: method === "GET" ? "text/event-stream" : ACCEPT,
+    ...(message && { "content-type": "application/json" }),
+  };
+  const body = message && { body: JSON.stringify(message) };
+  const { origin } = new URL(url);
+  let at = new URL(url);
+  let all: HeaderLines = { ...common, ...headers, ...extra };
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const request = { method, headers: all, ...body, signal, redirect: "manual" } as const;
+    const response = yield* fetched(at, request);
+    if (!isRedirect(response.status)) {
+      return replyOf(response, at.origin === origin ? undefined : at.href);
+    }
+    yield* until(Promise.resolve(response.body?.cancel()));
+    const next = nextAddress(at, method, response.status, response.headers.get("location"));
+    if (next.origin !== at.origin) all = { ...common, ...without(OF_SESSION, extra) };
+    at = next;
+  }
+  throw tooMany(url);
+}
+
+function* fetched(url: URL, request: RequestInit): Operation<Response> {
   try {
-    response = yield* until(fetch(url, {
-      method,
-      headers: {
-        accept: method === "GET" ? "text/event-stream" : ACCEPT,
-        ...(message && { "content-type": "application/json" }),
-        ...headers,
-        ...extra,
-      },
-      ...(message && { body: JSON.stringify(message) }),
-      signal,
-    }));
+    return yield* until(fetch(url, request));
   } catch (error) {
     throw new Problem(`Cannot reach ${url}: ${reasonOf(error)}; is the server running?`);
   }
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream");
+}
+
+function replyOf(response: Response, redirectedTo: string | undefined): Reply {
+  const { status, headers, body } = response;
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream");
   return {
-    status: response.status,
-    headers: response.headers,
-    next: isStream && response.body ? streamed(response.body) : whole(response),
+    status,
+    headers,
+    redirectedTo,
+    next: isStream && body ? streamed(body) : whole(response),
   };
+}
+
+function without(names: readonly string[], lines: HeaderLines): HeaderLines {
+  return Object.fromEntries(Object.entries(lines).filter(([name]) => !names.includes(name)));
 }
 
 /** Runtimes hide what happened behind "fetch failed". */
@@ -112,7 +142,16 @@ function parsed(text: string): RpcMessage | undefined {
 /** A server's refusal. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
-  constructor(readonly status: number, readonly error: RpcError | undefined) {
+  readonly status: number;
+  /** See `Reply`. */
+  readonly redirectedTo: string | undefined;
+
+  constructor(
+    { status, redirectedTo }: Pick<Reply, "status"> & Partial<Reply>,
+    readonly error?: RpcError,
+  ) {
     super(error?.message ?? `the server answered with HTTP status ${status}`);
+    this.status = status;
+    this.redirectedTo = redirectedTo;
   }
 }

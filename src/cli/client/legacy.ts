@@ -26,7 +26,7 @@ const MOST_RETRIES = 5;
 
 export class LegacyServer implements RemoteServer {
   version: string = LEGACY_VERSIONS[0];
-  readonly #endpoint: Endpoint;
+  #endpoint: Endpoint;
   #session: HeaderLines = {};
   #lastId = 0;
 
@@ -78,8 +78,7 @@ export class LegacyServer implements RemoteServer {
       try {
         const message = { jsonrpc: "2.0", id, method, params };
         const reply = yield* send(server.#endpoint, "POST", server.#session, message);
-        const session = reply.headers.get("mcp-session-id");
-        if (method === "initialize" && session) server.#session = { "mcp-session-id": session };
+        if (method === "initialize") server.#begin(reply);
         const result = yield* server.#resultIn(reply, id, person);
         answered = true;
         return result;
@@ -89,6 +88,13 @@ export class LegacyServer implements RemoteServer {
         throw error;
       }
     });
+  }
+
+  /** The session is kept with the server that gave it, which may not be the one that was called. */
+  #begin({ headers, redirectedTo }: Reply): void {
+    const session = headers.get("mcp-session-id");
+    if (session) this.#session = { "mcp-session-id": session };
+    if (redirectedTo !== undefined) this.#endpoint = { url: redirectedTo, headers: {} };
   }
 
   /** Sends what is not answered. */
@@ -109,12 +115,12 @@ export class LegacyServer implements RemoteServer {
       const incoming = yield* nextOf(reply);
       if (!incoming) {
         if (position === undefined || ++failures > MOST_RETRIES) {
-          throw new Refusal(reply.status, undefined);
+          throw new Refusal(reply);
         }
         yield* sleep(retry);
         const headers = { ...this.#session, "last-event-id": position };
         reply = yield* send(this.#endpoint, "GET", headers);
-        if (reply.status !== 200) throw new Refusal(reply.status, undefined);
+        if (reply.status !== 200) throw new Refusal(reply);
         continue;
       }
       const { message, event } = incoming;
@@ -123,7 +129,7 @@ export class LegacyServer implements RemoteServer {
       if (message) failures = 0;
       switch (message?.type) {
         case "answer":
-          if ("error" in message) throw new Refusal(reply.status, message.error);
+          if ("error" in message) throw new Refusal(reply, message.error);
           if (message.id === id) return message.result;
           break;
         case "request":

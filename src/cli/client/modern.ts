@@ -38,7 +38,7 @@ export class ModernServer implements RemoteServer {
   *discover(): Operation<void> {
     const { supportedVersions } = yield* this.#request("server/discover", {});
     if (Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)) return;
-    throw new Refusal(200, undefined);
+    throw new Refusal({ status: 200 });
   }
 
   *tools(): Operation<RemoteTool[]> {
@@ -106,10 +106,10 @@ export class ModernServer implements RemoteServer {
 function* resultIn(reply: Reply, id: number, person: Person | undefined): Operation<JsonObject> {
   for (;;) {
     const incoming = yield* reply.next();
-    if (!incoming) throw new Refusal(reply.status, undefined);
+    if (!incoming) throw new Refusal(reply);
     const { message } = incoming;
     if (message?.type === "answer") {
-      if ("error" in message) throw new Refusal(reply.status, message.error);
+      if ("error" in message) throw new Refusal(reply, message.error);
       if (message.id === id) return message.result;
     } else if (message?.type === "notification") {
       const { method, params } = message;
