@@ -11,6 +11,7 @@ import { messageOf, Problem } from "./problem.ts";
 import { ProgressBar } from "./progress.ts";
 import { describeQuestion } from "./question-text.ts";
 import type { Terminal } from "./terminal.ts";
+import { visible, visibleJson, visibleNote } from "./visible.ts";
 
 export class AtTerminal implements Person {
   readonly #terminal: Terminal;
@@ -42,8 +43,8 @@ export class AtTerminal implements Person {
 
   log(level: LogLevel, data: unknown): void {
     const { err } = this.#terminal;
-    const text = typeof data === "string" ? data : JSON.stringify(data);
-    const line = `${err.dim(`${level}:`)} ${text}`;
+    const text = typeof data === "string" ? visibleNote(data) : visibleJson(data ?? null);
+    const line = `${err.dim(`${visible(level)}:`)} ${text}`;
     if (this.#busy) this.#held.push(line);
     else this.#say(isAtLeast(level, "error") ? err.red(line) : line);
   }
@@ -62,7 +63,7 @@ export class AtTerminal implements Person {
     const { dim } = this.#terminal.err;
     const asked = params.messages.at(-1);
     const signal = yield* useAbortSignal();
-    this.#say(dim(`asking ${provider.name}: ${asked ? shortened(textOf(asked)) : ""}`));
+    this.#say(dim(`asking ${provider.name}: ${asked ? shortened(visible(textOf(asked))) : ""}`));
     try {
       return yield* until(provider.sample(params, signal));
     } catch (error) {

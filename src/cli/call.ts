@@ -19,6 +19,7 @@ import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
 import { readableResult } from "./result.ts";
 import { exitCodeOf, useSignals } from "./signals.ts";
 import type { Surroundings } from "./surroundings.ts";
+import { visibleJson } from "./visible.ts";
 
 export interface CallTarget {
   readonly tool: string;
@@ -53,7 +54,7 @@ export function* call(
   if (typeof ended === "number") return ended;
   const { json = false } = options;
   terminal.print(
-    json ? JSON.stringify(ended, null, 2) : readableResult(ended, terminal.out),
+    json ? visibleJson(ended, 2) : readableResult(ended, terminal.out),
   );
   return ended.isError ? FAILED : 0;
 }

@@ -1,6 +1,7 @@
 /** A form or a list of parameters, field by field, in words. */
 import type { JsonObject } from "../content.ts";
 import { isObject } from "../protocol/json-rpc.ts";
+import { visible } from "./visible.ts";
 
 export interface Field {
   readonly name: string;
@@ -8,7 +9,7 @@ export interface Field {
   readonly required: boolean;
 }
 
-/** A value that may be chosen, and what it is called. */
+/** A value that may be chosen, and what it is called, ready to be shown. */
 export interface Choice {
   readonly value: unknown;
   readonly label: string;
@@ -29,18 +30,22 @@ export function choicesOf(schema: JsonObject): Choice[] | undefined {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   if (Array.isArray(values)) {
     const names = Array.isArray(enumNames) ? enumNames : [];
-    return values.map((value, index) => ({ value, label: String(names[index] ?? value) }));
+    return values.map((value, index) => ({ value, label: visible(String(names[index] ?? value)) }));
   }
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined;
   if (!titled?.every((one) => isObject(one) && "const" in one)) return undefined;
   return (titled as JsonObject[]).map((one) => ({
     value: one.const,
-    label: String(one.title ?? one.const),
+    label: visible(String(one.title ?? one.const)),
   }));
 }
 
-/** `text`, `whole number from 1 to 20`, `one of a, b`, … */
+/** `text`, `whole number from 1 to 20`, `one of a, b`, …, ready to be shown. */
 export function typeOf(schema: JsonObject): string {
+  return visible(typeIn(schema));
+}
+
+function typeIn(schema: JsonObject): string {
   const choices = choicesOf(schema);
   const type = choices
     ? `one of ${choices.map(({ value }) => String(value)).join(", ")}`

@@ -4,6 +4,7 @@ import { isLegacyVersion } from "../protocol/versions.ts";
 import type { EndedCall } from "../session/types.ts";
 import { type Style, styleFor } from "./style.ts";
 import { isTerminal, writeError } from "./terminal.ts";
+import { visible, visibleJson } from "./visible.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warning", "error", "silent"] as const;
 export type OperatorLogLevel = typeof LOG_LEVELS[number];
@@ -44,7 +45,7 @@ export class OperatorLog {
     if (!this.has(level)) return;
     this.#write(
       this.#format === "json"
-        ? JSON.stringify({ time: this.#now().toISOString(), level, message, ...fields })
+        ? visibleJson({ time: this.#now().toISOString(), level, message, ...fields })
         : this.#text(level, message, fields),
     );
   }
@@ -125,7 +126,7 @@ const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
 
 /** What comes from outside must not look like a line of ours, nor paint the terminal. */
 function plain(text: string): string {
-  return text.replace(CONTROL, " ");
+  return visible(text.replace(CONTROL, " "));
 }
 
 function quoted(value: string | number): string {

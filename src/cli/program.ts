@@ -5,6 +5,7 @@ import { COMMANDS } from "./commands.ts";
 import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { usageProblem } from "./usage.ts";
+import { visible } from "./visible.ts";
 
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(
@@ -34,13 +35,15 @@ function explain(error: unknown, { terminal }: Surroundings): number {
     return error.exitCode === 0 ? 0 : USAGE;
   }
   if (error instanceof Problem) {
-    terminal.note(red(error.message));
+    terminal.note(red(visible(error.message)));
     return error.exitCode;
   }
   terminal.note(
-    red(`Cannot go on: ${messageOf(error)}; this is a fault of Parley, and here is where:`),
+    red(
+      visible(`Cannot go on: ${messageOf(error)}; this is a fault of Parley, and here is where:`),
+    ),
   );
-  if (error instanceof Error && error.stack) terminal.note(error.stack);
+  if (error instanceof Error && error.stack) terminal.note(visible(error.stack));
   return FAILED;
 }
 

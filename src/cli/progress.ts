@@ -2,6 +2,7 @@
 import process from "node:process";
 import type { Progress } from "./person.ts";
 import { isTerminal, type Terminal } from "./terminal.ts";
+import { visible, visibleNote } from "./visible.ts";
 
 const WIDTH = 24;
 const CLEAR = "\r\x1b[K";
@@ -42,7 +43,7 @@ export class ProgressBar {
   #draw(progress: Progress): void {
     const { cyan, dim } = this.#terminal.err;
     const room = this.#terminal.columns("stderr") - WIDTH - 8;
-    const message = (progress.message ?? "").split("\n", 1)[0]!.slice(0, Math.max(0, room));
+    const message = visible(progress.message ?? "").split("\n", 1)[0]!.slice(0, Math.max(0, room));
     const line = `${cyan(barFor(progress))} ${dim(percentOf(progress))} ${message}`;
     this.#terminal.scribble(`${CLEAR}${line}`);
     this.#shown = true;
@@ -72,6 +73,6 @@ function percentOf(progress: Progress): string {
 
 function lineFor(progress: Progress): string {
   const share = shareOf(progress);
-  const { message = "" } = progress;
+  const message = visibleNote(progress.message ?? "");
   return share === undefined ? message : `${percentOf(progress).trim()} ${message}`.trim();
 }

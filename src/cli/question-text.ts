@@ -2,8 +2,13 @@
 import { textOf } from "../content.ts";
 import { fieldsOf, typeOf } from "./fields.ts";
 import type { Question } from "./person.ts";
+import { visible } from "./visible.ts";
 
 export function describeQuestion(question: Question): string {
+  return visible(inWords(question));
+}
+
+function inWords(question: Question): string {
   switch (question.type) {
     case "form": {
       const { message, requestedSchema } = question.params;

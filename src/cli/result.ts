@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import type { ContentBlock, ResourceContents } from "../content.ts";
 import type { ToolResult } from "../events.ts";
 import type { Style } from "./style.ts";
+import { visible, visibleJson } from "./visible.ts";
 
 export function readableResult(result: ToolResult, style: Style): string {
   const { content = [], structuredContent } = result;
@@ -10,7 +11,7 @@ export function readableResult(result: ToolResult, style: Style): string {
   if (structuredContent === undefined) return blocks.join("\n\n");
   // Tools with structured output repeat it as text, for clients that know no better.
   const others = content.flatMap((block, index) => isJson(block) ? [] : [blocks[index]!]);
-  return [...others, JSON.stringify(structuredContent, null, 2)].join("\n\n");
+  return [...others, visibleJson(structuredContent, 2)].join("\n\n");
 }
 
 function isJson(block: ContentBlock): boolean {
@@ -26,24 +27,24 @@ function isJson(block: ContentBlock): boolean {
 function readableBlock(block: ContentBlock, style: Style): string {
   switch (block.type) {
     case "text":
-      return isJson(block) ? JSON.stringify(JSON.parse(block.text), null, 2) : block.text;
+      return isJson(block) ? visibleJson(JSON.parse(block.text), 2) : visible(block.text);
     case "image":
     case "audio":
-      return style.dim(`[${block.type}, ${block.mimeType}, ${sizeOf(block.data)}]`);
+      return style.dim(visible(`[${block.type}, ${block.mimeType}, ${sizeOf(block.data)}]`));
     case "resource_link":
-      return `${block.title ?? block.name} ${style.dim(`<${block.uri}>`)}`;
+      return `${visible(block.title ?? block.name)} ${style.dim(visible(`<${block.uri}>`))}`;
     case "resource":
       return readableResource(block.resource, style);
     default:
-      return style.dim(`[${(block as { type: string }).type}]`);
+      return style.dim(visible(`[${(block as { type: string }).type}]`));
   }
 }
 
 function readableResource(resource: ResourceContents, style: Style): string {
   const { uri, mimeType = "unknown type" } = resource;
   return "text" in resource
-    ? `${style.dim(`<${uri}>`)}\n${resource.text}`
-    : style.dim(`[<${uri}>, ${mimeType}, ${sizeOf(resource.blob)}]`);
+    ? `${style.dim(visible(`<${uri}>`))}\n${visible(resource.text)}`
+    : style.dim(visible(`[<${uri}>, ${mimeType}, ${sizeOf(resource.blob)}]`));
 }
 
 function sizeOf(base64: string): string {

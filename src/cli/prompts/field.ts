@@ -6,6 +6,7 @@ import { describeIssues } from "../../schema/issues.ts";
 import { schemaOf } from "../../schema/schema.ts";
 import { choicesOf, type Field, typeOf } from "../fields.ts";
 import { isObject } from "../../protocol/json-rpc.ts";
+import { visible } from "../visible.ts";
 
 /** The person wants to leave the form. */
 export const LEFT = Symbol("left");
@@ -43,13 +44,12 @@ function terminal(signal: AbortSignal) {
 function messageFor({ name, schema, required }: Field): string {
   const title = typeof schema.title === "string" ? schema.title : name;
   const more = typeof schema.description === "string" ? `: ${schema.description}` : "";
-  return `${title}${more}${required ? "" : " (optional)"}`;
+  return visible(`${title}${more}${required ? "" : " (optional)"}`);
 }
 
 async function askText(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
   const { schema, required } = field;
-  const known = before ?? schema.default;
-  const initialValue = known === undefined ? undefined : written(known);
+  const initialValue = shownDefault(before ?? schema.default);
   const answer = await text({
     message: messageFor(field),
     placeholder: typeOf(schema),
@@ -141,7 +141,7 @@ const NUMBERS: { readonly [type: string]: string | undefined } = {
 };
 
 function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+  return visible(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 }
 
 /** What was typed, as the field wants it. What cannot be read stays text, and is refused. */
@@ -159,6 +159,9 @@ function valueOf(entered: string, schema: JsonObject, required: boolean): unknow
   }
 }
 
-function written(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
+/** A value to start from. One that cannot be shown as it is must not be sent as if it were. */
+function shownDefault(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return visible(text) === text ? text : undefined;
 }

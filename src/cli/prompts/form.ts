@@ -7,6 +7,7 @@ import type { ElicitFormParams, ElicitResponse, ElicitUrlParams } from "../../ev
 import { describeIssues } from "../../schema/issues.ts";
 import { schemaOf } from "../../schema/schema.ts";
 import { fieldsOf } from "../fields.ts";
+import { visible } from "../visible.ts";
 import { askField, EMPTY, LEFT } from "./field.ts";
 import { Stopped } from "./stopped.ts";
 
@@ -89,5 +90,5 @@ function terminal(signal: AbortSignal) {
 }
 
 export function show(text: string, title: string): void {
-  note(text, title, { output: process.stderr, format: (line) => line });
+  note(visible(text), title, { output: process.stderr, format: (line) => line });
 }

@@ -5,6 +5,7 @@ import process from "node:process";
 import { type JsonObject, type McpMessage, textOf } from "../../content.ts";
 import type { RequestFailure, SampleParams, SampleResponse } from "../../events.ts";
 import { SCHEMA_TOOL } from "../../sampling/provider.ts";
+import { visible } from "../visible.ts";
 import { askForm, show } from "./form.ts";
 import { Stopped } from "./stopped.ts";
 
@@ -46,8 +47,8 @@ async function chooseTool(
 ): Promise<string> {
   const options = tools.map(({ name, description }) => ({
     value: name,
-    label: name,
-    ...(description !== undefined && { hint: description }),
+    label: visible(name),
+    ...(description !== undefined && { hint: visible(description) }),
   }));
   const words = { value: WORDS, label: "answer in words" };
   const answer = await select<string>({
