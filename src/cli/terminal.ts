@@ -6,6 +6,10 @@ import { fstatSync, writeSync } from "node:fs";
 import process from "node:process";
 import { type Style, styleFor } from "./style.ts";
 
+/** The size of a terminal that does not know its own: some report 0. */
+const COLUMNS = 80;
+const ROWS = 24;
+
 export class Terminal {
   #written: Promise<void> = Promise.resolve();
   #listening = false;
@@ -27,7 +31,7 @@ export class Terminal {
 
   /** How wide a line may be. */
   columns(output: "stdout" | "stderr"): number {
-    return isTerminal(output === "stdout" ? 1 : 2) ? process[output].columns || 80 : 80;
+    return isTerminal(output === "stdout" ? 1 : 2) ? process[output].columns || COLUMNS : COLUMNS;
   }
 
   /** A result. */
@@ -58,6 +62,15 @@ export class Terminal {
   async flush(): Promise<void> {
     await this.#written;
   }
+}
+
+/** Where the person is asked: on stderr, because stdout is for the result. */
+export function promptStreams(signal: AbortSignal) {
+  const { stdin: input, stderr: output } = process;
+  // The prompts believe what the stream says, and would put one letter on each line.
+  if (output.columns === 0) output.columns = COLUMNS;
+  if (output.rows === 0) output.rows = ROWS;
+  return { input, output, signal };
 }
 
 /** A line on stderr. Not by `console.error`: on a terminal, Bun paints all of that red. */

@@ -126,8 +126,8 @@ describe("the client in the terminal, redirected", () => {
     const parley = createParley({ serve: [greet] });
     const handle = toNodeHandler(parley.fetch);
     const url = yield* useHttp((request, response) => {
-      if (request.headers["mcp-session-id"] === undefined) return handle(request, response);
-      request.resume().on("end", () => response.writeHead(307, { location: other.url }).end());
+      if (request.headers["mcp-session-id"] === undefined) handle(request, response);
+      else request.resume().on("end", () => response.writeHead(307, { location: other.url }).end());
     });
     const client = yield* useClient("legacy", url);
     try {

@@ -93,6 +93,23 @@ describe("parley call in a terminal", () => {
     assert.equal(yield* exitCode(terminal), 0);
   });
 
+  inTerminal("takes a terminal that reports no size for one of 80 columns", function* () {
+    const call = ["call", "register", '{"event":"the fair"}', tools];
+    const terminal = yield* useTerminal(call, { columns: 0 });
+    yield* until(terminal.shows(/━+─+ +25% Looking for a place/));
+    yield* until(terminal.shows(/Who comes to the fair\?/));
+    yield* until(terminal.shows(/Your name/));
+    terminal.type(`Ann${KEYS.enter}`);
+    yield* until(terminal.shows(/age/));
+    terminal.type(`19${KEYS.enter}`);
+    yield* until(terminal.shows(/meat[^]*fish/));
+    terminal.type(KEYS.interrupt);
+    yield* until(terminal.shows(/Leave the question\?[^]*Go back to it[^]*Stop the tool/));
+    terminal.type(KEYS.interrupt);
+    yield* until(terminal.shows(/Stopped\./));
+    assert.equal(yield* exitCode(terminal), 130);
+  });
+
   inTerminal("takes a question away when the tool no longer waits for it", function* () {
     const terminal = yield* useTerminal(["call", "nobody_there", tools]);
     yield* until(terminal.shows(/Is anybody there\?/));

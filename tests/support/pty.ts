@@ -1,5 +1,5 @@
 /**
- * The program in a real pseudo-terminal, 80 columns wide. `script` makes one; it is
+ * The program in a real pseudo-terminal, 80 columns wide by default. `script` makes one; it is
  * part of every Linux (util-linux), and of Debian's essential packages (bsdutils).
  */
 import { spawnSync } from "node:child_process";
@@ -62,11 +62,11 @@ export class Terminal {
 
 export function* useTerminal(
   args: readonly string[],
-  { start = fromSource(), ...options }: ProgramOptions = {},
+  { start = fromSource(), columns = 80, ...options }: ProgramOptions & { columns?: number } = {},
 ): Operation<Terminal> {
   const command = [...start, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   const program = yield* useProgram(
-    ["-qefc", `stty rows 40 cols 80; exec ${command}`, "/dev/null"],
+    ["-qefc", `stty rows ${columns && 40} cols ${columns}; exec ${command}`, "/dev/null"],
     {
       ...options,
       start: ["script"],

@@ -6,6 +6,7 @@ import { describeIssues } from "../../schema/issues.ts";
 import { schemaOf } from "../../schema/schema.ts";
 import { choicesOf, type Field, typeOf } from "../fields.ts";
 import { isObject } from "../../protocol/json-rpc.ts";
+import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 
 /** The person wants to leave the form. */
@@ -36,11 +37,6 @@ function ask(field: Field, options: FieldOptions): Promise<unknown> {
   return askText(field, options);
 }
 
-/** To stderr: stdout is for the result. */
-function terminal(signal: AbortSignal) {
-  return { input: process.stdin, output: process.stderr, signal };
-}
-
 function messageFor({ name, schema, required }: Field): string {
   const title = typeof schema.title === "string" ? schema.title : name;
   const more = typeof schema.description === "string" ? `: ${schema.description}` : "";
@@ -55,7 +51,7 @@ async function askText(field: Field, { before, signal }: FieldOptions): Promise<
     placeholder: typeOf(schema),
     ...(initialValue !== undefined && { initialValue }),
     validate: (entered) => problemWith(entered ?? "", schema, required),
-    ...terminal(signal),
+    ...promptStreams(signal),
   });
   return isCancel(answer) ? answer : valueOf(answer ?? "", schema, required);
 }
@@ -65,7 +61,7 @@ async function askHidden(field: Field, { signal }: FieldOptions): Promise<unknow
   const answer = await password({
     message: messageFor(field),
     validate: (entered) => problemWith(entered ?? "", schema, required),
-    ...terminal(signal),
+    ...promptStreams(signal),
   });
   return isCancel(answer) ? answer : valueOf(answer ?? "", schema, required);
 }
@@ -78,7 +74,7 @@ function askChoice(field: Field, { before, signal }: FieldOptions): Promise<unkn
     message: messageFor(field),
     options: [...options, ...(field.required ? [] : [NEITHER])] as never,
     ...(initialValue !== undefined && { initialValue }),
-    ...terminal(signal),
+    ...promptStreams(signal),
   });
 }
 
@@ -90,14 +86,14 @@ function askYesNo(field: Field, { before, signal }: FieldOptions): Promise<unkno
     return confirm({
       message: messageFor(field),
       initialValue: initialValue ?? true,
-      ...terminal(signal),
+      ...promptStreams(signal),
     });
   }
   return select<boolean | typeof EMPTY>({
     message: messageFor(field),
     options: [{ value: true, label: "Yes" }, { value: false, label: "No" }, NEITHER] as never,
     initialValue: initialValue ?? EMPTY,
-    ...terminal(signal),
+    ...promptStreams(signal),
   });
 }
 
@@ -114,7 +110,7 @@ async function askChoices(
       options: choicesOf(items)!.map(({ value, label }) => ({ value: value as string, label })),
       initialValues: Array.isArray(known) ? known as string[] : [],
       required: required && Number(schema.minItems ?? 0) > 0,
-      ...terminal(signal),
+      ...promptStreams(signal),
     });
     if (isCancel(answer)) return answer;
     if (answer.length === 0 && !required) return EMPTY;

@@ -1,12 +1,12 @@
 /** Puts a form to the person, field by field, or asks for consent to a page. */
 import { isCancel, note, select } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
-import process from "node:process";
 import type { JsonObject } from "../../content.ts";
 import type { ElicitFormParams, ElicitResponse, ElicitUrlParams } from "../../events.ts";
 import { describeIssues } from "../../schema/issues.ts";
 import { schemaOf } from "../../schema/schema.ts";
 import { fieldsOf } from "../fields.ts";
+import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 import { askField, EMPTY, LEFT } from "./field.ts";
 import { Stopped } from "./stopped.ts";
@@ -19,7 +19,7 @@ export function* askForm(
   sensitive: readonly string[],
 ): Operation<ElicitResponse> {
   const signal = yield* useAbortSignal();
-  show(message, "The tool asks");
+  show(message, "The tool asks", signal);
   const fields = fieldsOf(requestedSchema);
   if (fields.length === 0) return yield* askConsent("Is that all right?", signal);
   const content: JsonObject = {};
@@ -39,7 +39,7 @@ export function* askForm(
     }
     const parsed = schemaOf(requestedSchema).parse(content);
     if (parsed.ok) return { action: "accept", content };
-    show(describeIssues(parsed.issues), "That does not fit together");
+    show(describeIssues(parsed.issues), "That does not fit together", signal);
   }
 }
 
@@ -47,7 +47,7 @@ export function* askPage(
   { message, url }: Pick<ElicitUrlParams, "message" | "url">,
 ): Operation<ElicitResponse> {
   const signal = yield* useAbortSignal();
-  show(`${message}\n\n${url}`, "The tool asks you to open a page");
+  show(`${message}\n\n${url}`, "The tool asks you to open a page", signal);
   return yield* askConsent("Open the address above in a browser. Will you?", signal);
 }
 
@@ -59,7 +59,7 @@ function* askConsent(message: string, signal: AbortSignal): Operation<ElicitResp
       { value: "decline", label: "No" },
       { value: "cancel", label: "Not now" },
     ],
-    ...terminal(signal),
+    ...promptStreams(signal),
   }));
   if (isCancel(answer)) return leave(yield* until(askExit(signal)), "cancel");
   return answer === "accept" ? { action: "accept", content: {} } : { action: answer };
@@ -74,7 +74,7 @@ async function askExit(signal: AbortSignal): Promise<Exit> {
       { value: "cancel", label: "Cancel", hint: "tell the tool that you did not decide" },
       { value: "stop", label: "Stop the tool" },
     ],
-    ...terminal(signal),
+    ...promptStreams(signal),
   });
   return isCancel(answer) ? "stop" : answer;
 }
@@ -84,11 +84,6 @@ function leave(exit: Exit, otherwise?: "cancel"): ElicitResponse {
   return { action: exit === "back" ? otherwise ?? "cancel" : exit };
 }
 
-/** To stderr: stdout is for the result. */
-function terminal(signal: AbortSignal) {
-  return { input: process.stdin, output: process.stderr, signal };
-}
-
-export function show(text: string, title: string): void {
-  note(visible(text), title, { output: process.stderr, format: (line) => line });
+export function show(text: string, title: string, signal: AbortSignal): void {
+  note(visible(text), title, { ...promptStreams(signal), format: (line) => line });
 }

@@ -1,10 +1,10 @@
 /** Shows what a tool asks the model, and lets the person answer in its place. */
 import { isCancel, select, text } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
-import process from "node:process";
 import { type JsonObject, type McpMessage, textOf } from "../../content.ts";
 import type { RequestFailure, SampleParams, SampleResponse } from "../../events.ts";
 import { SCHEMA_TOOL } from "../../sampling/provider.ts";
+import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 import { askForm, show } from "./form.ts";
 import { Stopped } from "./stopped.ts";
@@ -19,7 +19,7 @@ export function* askInsteadOfModel(
   params: SampleParams,
 ): Operation<SampleResponse | RequestFailure> {
   const signal = yield* useAbortSignal();
-  show(conversation(params), "The tool asks the model");
+  show(conversation(params), "The tool asks the model", signal);
   const { tools = [], toolChoice } = params;
   const offered = toolChoice?.mode === "none" ? [] : tools;
   const [only] = offered;
@@ -32,9 +32,7 @@ export function* askInsteadOfModel(
   const answer = yield* until(text({
     message: "What would the model say?",
     validate: (entered) => entered ? undefined : "Expected an answer.",
-    input: process.stdin,
-    output: process.stderr,
-    signal,
+    ...promptStreams(signal),
   }));
   if (isCancel(answer)) throw new Stopped();
   return said({ type: "text", text: answer }, "endTurn");
@@ -54,9 +52,7 @@ async function chooseTool(
   const answer = await select<string>({
     message: "Which tool would the model call?",
     options: required ? options : [...options, words],
-    input: process.stdin,
-    output: process.stderr,
-    signal,
+    ...promptStreams(signal),
   });
   if (isCancel(answer)) throw new Stopped();
   return answer;
