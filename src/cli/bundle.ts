@@ -1,12 +1,30 @@
-/** `parley bundle`: this program and the tools in one file that Claude Desktop installs. */
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+/**
+ * `parley bundle`: this program and the tools in one file that Claude Desktop installs. The
+ * file is written only after what is in it has been started on its own.
+ */
+import { type Operation, race, resource, until } from "effection";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 import process from "node:process";
-import { isExecutable } from "../host/self.ts";
-import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
-import { loadDefinitions } from "./load.ts";
-import { Problem, USAGE } from "./problem.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { type Machine, machineOf, nameOf, runsOn, thisMachine } from "../host/machine.ts";
+import { isExecutable, selfCommand } from "../host/self.ts";
+import { bundleModules } from "./bundle-modules.ts";
+import { type Bundled, listAlone, startAlone } from "./bundle-start.ts";
+import { messageOf, Problem, USAGE } from "./problem.ts";
+import { exitCodeOf, useSignals } from "./signals.ts";
+import type { Announced, Surroundings } from "./surroundings.ts";
 import { zip, type ZipEntry } from "./zip.ts";
 
 export interface BundleOptions {
@@ -16,36 +34,128 @@ export interface BundleOptions {
 }
 
 const FOLDER = "server";
-const MODULES = `${FOLDER}/modules`;
+/** Where an app unpacks a bundle; it fills that in. */
+const INSIDE = "${__dirname}";
 
-export async function bundle(
+export function* bundle(
+  modules: readonly string[],
+  options: BundleOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  // Held for a while, so that what was made on the way is removed.
+  const signals = yield* useSignals();
+  return yield* race([
+    make(modules, options, surroundings),
+    (function* () {
+      return exitCodeOf((yield* signals.next()).value);
+    })(),
+  ]);
+}
+
+function* make(
   modules: readonly string[],
   { name, out, executable }: BundleOptions,
-  surroundings: Surroundings,
-): Promise<number> {
-  const { terminal, version } = surroundings;
+  { terminal, version, own, shipped }: Surroundings,
+): Operation<number> {
   const program = executableFor(executable);
-  const definitions = await loadDefinitions(modules, surroundings);
-  const entryPoint = `${FOLDER}/${process.platform === "win32" ? "parley.exe" : "parley"}`;
-  const manifest = manifestFor({ name, version, entryPoint, modules, definitions });
-  const packed = await zip([
-    { name: "manifest.json", data: encode(`${JSON.stringify(manifest, null, 2)}\n`) },
-    { name: entryPoint, data: readFileSync(program), executable: true },
-    ...modules.flatMap((path) => filesAt(path, `${MODULES}/${basename(resolve(path))}`)),
-  ]);
+  const machine = programMachine(program);
+  const work = yield* useWorkFolder();
+  const content = join(work, "content");
+  const server = join(content, FOLDER);
+  mkdirSync(server, { recursive: true });
+  const external = Object.keys(own);
+  const inside = modules.length === 0
+    ? []
+    : yield* bundleModules({ paths: modules, program, out: server, work, external });
+  const entryPoint = `${FOLDER}/${machine.platform === "win32" ? "parley.exe" : "parley"}`;
+  copyFileSync(program, join(content, entryPoint));
+  chmodSync(join(content, entryPoint), 0o755);
+
+  const paths = inside.map((path) => `${FOLDER}/${path}`);
+  const { bundled, remark } = startable(content, entryPoint, paths, machine);
+  if (bundled) yield* startAlone(bundled, work);
+  const definitions = bundled
+    ? yield* listAlone(bundled, work)
+    : (yield* until(shipped())) as readonly Announced[];
+  const tools = definitions.filter(({ kind }) => kind === "tool");
+
+  const manifest = manifestFor({ name, version, entryPoint, paths, tools, machine });
+  writeFileSync(join(content, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  const packed = yield* until(zip(entriesIn(content, "", entryPoint)));
   const file = resolve(out ?? `${name}-${version}.mcpb`);
-  writeFileSync(file, packed);
+  write(file, packed);
+  const size = `${Math.round(packed.length / 1e6)} MB`;
+  const what = `${tools.length} tools for ${nameOf(machine)}`;
   terminal.note(
-    `${file} (${
-      Math.round(packed.length / 1e6)
-    } MB) has ${definitions.length} tools for ${process.platform}. Open it with Claude Desktop to install it.`,
+    `${file} (${size}) has ${what}${remark}. Open it with Claude Desktop to install it.`,
   );
   return 0;
 }
 
+/** A folder that is removed in the end, with all that is in it. */
+function useWorkFolder(): Operation<string> {
+  return resource(function* (provide) {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "parley-bundle-")));
+    try {
+      yield* provide(folder);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+interface Startable {
+  /** Undefined if nothing of it can be started here. */
+  readonly bundled?: Bundled;
+  /** What is said of that in the end. */
+  readonly remark: string;
+}
+
+/**
+ * How the content is started. A program for another machine cannot be; its modules can, with
+ * the program that runs here.
+ */
+function startable(
+  content: string,
+  entryPoint: string,
+  paths: readonly string[],
+  machine: Machine,
+): Startable {
+  const modules = paths.map((path) => join(content, path));
+  if (runsOn(machine, thisMachine())) {
+    const program = { command: join(content, entryPoint), args: [] };
+    return { bundled: { program, modules, content }, remark: ", and starts on its own" };
+  }
+  const remark = `; the program was not started, because this is no ${nameOf(machine)} machine`;
+  if (modules.length === 0) return { remark };
+  return {
+    bundled: { program: selfCommand(), modules, content },
+    remark: `${remark}; its modules start on their own`,
+  };
+}
+
+function write(file: string, data: Uint8Array): void {
+  try {
+    writeFileSync(file, data);
+  } catch (error) {
+    throw new Problem(
+      `Cannot write "${file}": ${messageOf(error)}; choose another place with --out`,
+    );
+  }
+}
+
+function programMachine(program: string): Machine {
+  const machine = machineOf(program);
+  if (machine) return machine;
+  throw new Problem(
+    `Cannot bundle "${program}": it is no program for Linux, macOS or Windows; give the compiled one, such as dist/parley`,
+    USAGE,
+  );
+}
+
 function executableFor(given: string | undefined): string {
   if (given !== undefined) {
-    if (statSync(given, { throwIfNoEntry: false })?.isFile()) return given;
+    if (statSync(given, { throwIfNoEntry: false })?.isFile()) return resolve(given);
     throw new Problem(
       `Cannot bundle "${given}": there is no such file; compile the program, and give its path`,
       USAGE,
@@ -62,13 +172,13 @@ interface ManifestFacts {
   readonly name: string;
   readonly version: string;
   readonly entryPoint: string;
-  readonly modules: readonly string[];
-  readonly definitions: readonly Definition[];
+  /** Of the modules, in the bundle. */
+  readonly paths: readonly string[];
+  readonly tools: readonly Announced[];
+  readonly machine: Machine;
 }
 
-function manifestFor({ name, version, entryPoint, modules, definitions }: ManifestFacts): object {
-  const inside = modules.map((path) => `\${__dirname}/${MODULES}/${basename(resolve(path))}`);
-  const tools = definitions.filter(({ kind }) => kind === "tool") as FinalizedMcpTool[];
+function manifestFor({ name, version, entryPoint, paths, tools, machine }: ManifestFacts): object {
   return {
     manifest_version: "0.3",
     name,
@@ -82,26 +192,23 @@ function manifestFor({ name, version, entryPoint, modules, definitions }: Manife
       type: "binary",
       entry_point: entryPoint,
       mcp_config: {
-        command: `\${__dirname}/${entryPoint}`,
-        args: ["stdio", ...inside],
+        command: `${INSIDE}/${entryPoint}`,
+        args: ["stdio", ...paths.map((path) => `${INSIDE}/${path}`)],
         env: {},
       },
     },
     tools: tools.map(({ name, description }) => ({ name, description })),
-    compatibility: { platforms: [process.platform] },
+    compatibility: { platforms: [machine.platform] },
   };
 }
 
-/** A file, or everything in a folder but what can be made again. */
-function filesAt(path: string, name: string): ZipEntry[] {
-  if (!statSync(path).isDirectory()) return [{ name, data: readFileSync(path) }];
-  return readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name === "node_modules" || entry.name.startsWith(".")) return [];
-    const inner = join(path, entry.name);
-    return existsSync(inner) ? filesAt(inner, `${name}/${entry.name}`) : [];
-  });
-}
-
-function encode(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
+/** All files in a folder. The manifest comes first. */
+function entriesIn(folder: string, path: string, program: string): ZipEntry[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => Number(a.isDirectory()) - Number(b.isDirectory()) || (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const [inner, name] = [join(folder, entry.name), `${path}${entry.name}`];
+      if (entry.isDirectory()) return entriesIn(inner, `${name}/`, program);
+      return [{ name, data: readFileSync(inner), executable: name === program }];
+    });
 }

@@ -147,19 +147,19 @@ export const COMMANDS: {
       });
   },
 
-  bundle(program, { finish, surroundings }) {
+  bundle(program, { operate, surroundings }) {
     program.command("bundle")
       .summary("make an .mcpb file, to be opened with Claude Desktop")
       .description(
-        "Makes an .mcpb bundle of this program and the tools, to be installed by a click.",
+        "Makes an .mcpb bundle of this program, the tools and all that they import, to be installed by a click. It is started in an empty folder before it is written.",
       )
       .argument("[module...]", MODULES)
-      .option("-o, --out <file>", "where to write it; NAME-VERSION.mcpb unless told")
+      .option("-o, --out <file>", "where to write it; default: NAME-VERSION.mcpb")
       .option("--name <name>", "what the bundle is called", "parley")
       .option("--executable <file>", "the compiled program, where this is not one itself")
       .action(async (modules, options) => {
         const { bundle } = await import("./bundle.ts");
-        await finish(bundle(modules, options, surroundings));
+        await operate(() => bundle(modules, options, surroundings));
       });
   },
 

@@ -20,7 +20,7 @@ export async function loadDefinitions(
   if (paths.length === 0) return [...await shipped()];
   registerOwnModules(own);
   const found = new Map<string, { definition: Definition; file: string }>();
-  for (const file of paths.flatMap(filesAt)) {
+  for (const file of paths.flatMap(modulesAt)) {
     for (const definition of await definitionsIn(file)) {
       const key = `${definition.kind} "${definition.name}"`;
       const other = found.get(key);
@@ -35,14 +35,19 @@ export async function loadDefinitions(
   return [...found.values()].map(({ definition }) => definition);
 }
 
+/** Whether a file in a folder of tools is a module: a tool, or what stands beside one. */
+export function isModule(name: string): boolean {
+  return SOURCE.test(name);
+}
+
 /** A file, or the modules in a folder. */
-function filesAt(path: string): string[] {
+export function modulesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) {
     throw new Problem(`Cannot load "${path}": there is no such file or folder; check the path`);
   }
   if (!stat.isDirectory()) return [path];
-  const files = readdirSync(path).filter((name) => SOURCE.test(name) && !ASIDE.test(name)).sort();
+  const files = readdirSync(path).filter((name) => isModule(name) && !ASIDE.test(name)).sort();
   if (files.length > 0) return files.map((name) => join(path, name));
   throw new Problem(
     `Cannot load "${path}": the folder has no TypeScript or JavaScript in it; put a tool there`,

@@ -41,17 +41,25 @@ function mainFile(): string {
   return "Bun" in globalThis ? Bun.main : process.argv[1]!;
 }
 
-export interface TestCommand extends SelfCommand {
+export interface RuntimeCommand extends SelfCommand {
   readonly env: { readonly [name: string]: string };
 }
 
+/** What tells a program that was compiled with Bun to be Bun. */
+export const BE_BUN = { BUN_BE_BUN: "1" };
+
+/** The command that starts Bun, where this program runs on it. */
+export function bunCommand(): RuntimeCommand | undefined {
+  if (!("Bun" in globalThis)) return undefined;
+  return { command: process.execPath, args: [], env: isExecutable() ? BE_BUN : {} };
+}
+
 /** The command that runs tests on what this program runs on, if that can run any. */
-export function testCommand(files: readonly string[]): TestCommand | undefined {
+export function testCommand(files: readonly string[]): RuntimeCommand | undefined {
   const command = process.execPath;
-  // What is compiled with Bun has all of Bun inside, and can be told to be it.
-  if ("Bun" in globalThis) {
-    return { command, args: ["test", ...files], env: isExecutable() ? { BUN_BE_BUN: "1" } : {} };
-  }
+  // What is compiled with Bun has all of Bun inside.
+  const bun = bunCommand();
+  if (bun) return { ...bun, args: ["test", ...files] };
   if (!("Deno" in globalThis)) return { command, args: ["--test", ...files], env: {} };
   // As the others do: types are for editors.
   const args = ["test", "-A", "--no-check", ...files];

@@ -19,6 +19,7 @@ import { TestClient } from "../support/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
 import { isDefinition } from "../../src/cli/definitions.ts";
+import { bundledTripWorks } from "./bundle-cases.ts";
 import { projectCases, typeCases } from "./project-cases.ts";
 import { terminalCases } from "./terminal-cases.ts";
 
@@ -144,6 +145,12 @@ if (!isHere) {
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } };
       program.send({ id: 0, method: "initialize", params });
       yield* until(program.says(/"serverInfo"/, "stdout"));
+    }, { within: 120_000 });
+
+    it("bundles tools with all that they import, with nothing else on the machine", function* () {
+      installPeers();
+      const folder = yield* useFolder();
+      yield* bundledTripWorks(folder, { start: builtExecutable(), env: bare });
     }, { within: 120_000 });
 
     officialCases(builtExecutable);
