@@ -85,7 +85,7 @@ function* make(
   const file = resolve(out ?? `${name}-${version}.mcpb`);
   write(file, packed);
   const size = `${Math.round(packed.length / 1e6)} MB`;
-  const what = `${tools.length} tools for ${nameOf(machine)}`;
+  const what = `${tools.length} tool${tools.length === 1 ? "" : "s"} for ${nameOf(machine)}`;
   terminal.note(
     `${file} (${size}) has ${what}${remark}. Open it with Claude Desktop to install it.`,
   );
