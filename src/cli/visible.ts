@@ -12,8 +12,12 @@ const CONTROL =
   // deno-lint-ignore no-control-regex
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
 
+/** The same, to look before anything is replaced: most text has none, and a log has much text. */
+const ANY = new RegExp(CONTROL.source);
+
 /** With newlines and tabs as they are. */
 export function visible(text: string): string {
+  if (!ANY.test(text)) return text;
   return text.replaceAll("\r\n", "\n").replace(CONTROL, escaped);
 }
 
@@ -24,8 +28,9 @@ export function visibleNote(text: string): string {
 
 /** As JSON that reads as the very same value. */
 export function visibleJson(value: unknown, indent?: number): string {
-  // What JSON escapes by itself does not come here.
-  return JSON.stringify(value, null, indent).replace(CONTROL, inJson);
+  const text = JSON.stringify(value, null, indent);
+  // What JSON escapes by itself is not found any more.
+  return ANY.test(text) ? text.replace(CONTROL, inJson) : text;
 }
 
 function escaped(character: string): string {
