@@ -4,6 +4,9 @@
  *
  * Those schemas let unknown fields pass. Where an older client would stumble over
  * one, in forms and in what is put to a model, the fields are checked strictly.
+ *
+ * URL elicitation is checked against the revision that introduced it: a client may
+ * declare it under an older one.
  */
 import type { LegacyVersion } from "../../src/protocol/versions.ts";
 
@@ -82,10 +85,11 @@ function schemasOf(version: LegacyVersion): Promise<Schemas> {
  * request which the message answers, if it answers one.
  */
 export async function complaintsAbout(
-  version: LegacyVersion,
+  spoken: LegacyVersion,
   message: Message,
   method?: string,
 ): Promise<string[]> {
+  const version = isAboutUrl(message) ? "2025-11-25" : spoken;
   const schemas = await schemasOf(version);
   const complaints: string[] = [];
   const check = (name: string, value: unknown, schema = schemas[name]) => {
@@ -119,20 +123,31 @@ export async function complaintsAbout(
   return complaints;
 }
 
+function isAboutUrl({ method, params }: Message): boolean {
+  return method === "notifications/elicitation/complete" ||
+    method === "elicitation/create" && params?.mode === "url";
+}
+
+/** A default is kept for older clients, whose schemas let it pass. */
+function strictly(version: LegacyVersion, field: unknown): unknown {
+  if (version === "2025-11-25") return field;
+  const { default: preset, ...rest } = field as { default?: unknown };
+  return typeof preset === "boolean" ? field : rest;
+}
+
 // deno-lint-ignore no-explicit-any
 function formComplaints(version: LegacyVersion, schemas: Schemas, params: any): string[] {
-  if (params.mode === "url") {
-    return version === "2025-11-25" ? extra(params, ["mode", "message", "url", "elicitationId"]) : [
-      `${version} has no URL mode`,
-    ];
-  }
+  if (params.mode === "url") return extra(params, ["mode", "message", "url", "elicitationId"]);
   const known = ["message", "requestedSchema", ...(version === "2025-11-25" ? ["mode"] : [])];
   const complaints = [
     ...extra(params, known),
     ...extra(params.requestedSchema, ["type", "properties", "required"]),
   ];
   for (const [name, field] of Object.entries(params.requestedSchema.properties)) {
-    const fits = fields[version]?.some((kind) => schemas[kind]!.strict().safeParse(field).success);
+    const checked = strictly(version, field);
+    const fits = fields[version]?.some((kind) =>
+      schemas[kind]!.strict().safeParse(checked).success
+    );
     if (!fits) complaints.push(`${version} has no field like ${name}: ${JSON.stringify(field)}`);
   }
   return complaints;

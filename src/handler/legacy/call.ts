@@ -92,6 +92,10 @@ export class Call implements LegacyCall, SessionOwner {
     return this.client.info.capabilities.sampling?.tools !== undefined;
   }
 
+  get usesUrls(): boolean {
+    return this.client.info.capabilities.elicitation?.url !== undefined;
+  }
+
   /** Whether its log has come so far. */
   hasPlace(cursor: number): boolean {
     return this.lost || cursor <= this.session.log.lastLSN;

@@ -1,6 +1,9 @@
 /**
- * What a client declared that it can do, in the words of its own revision. What
- * that revision has no message for cannot be sent, whatever else was declared.
+ * What a client declared in `initialize`.
+ *
+ * A declared elicitation mode counts whatever the revision: a client that names one
+ * knows its messages, and some declare URL mode under a revision that came before it.
+ * Without a mode, elicitation counts from the revision that introduced it.
  */
 import type { JsonObject } from "../../content.ts";
 import type { ClientCapabilities } from "../../events.ts";
@@ -12,11 +15,11 @@ export function declaredCapabilities(
   { elicitation, sampling, roots, ...others }: JsonObject,
   version: LegacyVersion,
 ): ClientCapabilities {
+  const modes = isObject(elicitation) ? only(elicitation, ["form", "url"]) : undefined;
+  const canElicit = modes && (since(version, "2025-06-18") || Object.keys(modes).length > 0);
   return {
     ...others,
-    ...(since(version, "2025-06-18") && isObject(elicitation) && {
-      elicitation: since(version, "2025-11-25") ? only(elicitation, ["form", "url"]) : {},
-    }),
+    ...(canElicit && { elicitation: modes }),
     ...(isObject(sampling) && {
       sampling: since(version, "2025-11-25") ? only(sampling, ["tools", "context"]) : {},
     }),

@@ -40,6 +40,8 @@ export interface LegacyCall extends SampleReader {
   /** The least severe level that the client wants to hear. */
   readonly logLevel: LogLevel;
   readonly progress: ProgressTrack;
+  /** Whether the client declared URL elicitation. */
+  readonly usesUrls: boolean;
 }
 
 /** The message for an event, or nothing. */
@@ -70,7 +72,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
       return notificationText("notifications/cancelled", { requestId, reason });
     }
     case "elicit_complete": {
-      if (!since(call.version, "2025-11-25")) return undefined;
+      if (!call.usesUrls) return undefined;
       const { elicitationId } = event;
       return notificationText("notifications/elicitation/complete", { elicitationId });
     }

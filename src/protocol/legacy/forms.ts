@@ -1,12 +1,12 @@
 /**
  * Forms for clients older than 2025-11-25.
  *
- * Those know neither titled choices nor several choices at once, and a default
- * only for yes or no:
+ * Those know neither titled choices nor several choices at once, and their revision
+ * has defaults only for yes or no:
  *
  *   titled choices     `enum` with `enumNames`
  *   several choices    text; its description lists them and says how to separate them
- *   other defaults     told in the description
+ *   other defaults     kept, because many clients show them, and told in the description
  *
  * Parsing is not touched: a field that is left out still gets its default, and
  * what was written as text is a list again before anybody reads it.
@@ -48,17 +48,20 @@ export function newerAnswer({ properties, required }: JsonObject, response: Resp
 
 function olderField(field: JsonObject): JsonObject {
   if (field.type === "boolean") return field;
-  const { default: preset, oneOf: _choices, description, ...rest } = field;
+  const { oneOf: _choices, description, ...rest } = field;
+  const { default: preset } = rest;
   const choices = choicesOf(field);
   const notes = typeof description === "string" ? [description] : [];
   if (field.type === "array") {
     notes.push(howToChoose(field, choices));
-    if (Array.isArray(preset)) notes.push(`If left out: ${preset.join(separatorOf(choices))}`);
+    const chosen = Array.isArray(preset) ? preset.join(separatorOf(choices)) : undefined;
+    if (chosen !== undefined) notes.push(`If left out: ${chosen}`);
     const { title } = rest;
     return {
       type: "string",
       ...(title !== undefined && { title }),
       description: notes.join("\n"),
+      ...(chosen !== undefined && { default: chosen }),
     };
   }
   if (preset !== undefined) notes.push(`If left out: ${preset}`);

@@ -98,8 +98,9 @@ function inputRequest(request: ToolSessionRequest): object {
       if (params.mode === "form") {
         return { method: "elicitation/create", params: { ...params, ...sensitiveMeta(sensitive) } };
       }
-      const { mode, message, url } = params;
-      return { method: "elicitation/create", params: { mode, message, url } };
+      // Some clients refuse a request without `elicitationId`; the others ignore it.
+      const { mode, message, url, elicitationId } = params;
+      return { method: "elicitation/create", params: { mode, message, url, elicitationId } };
     }
     case "sample_request": {
       const { params } = request;

@@ -175,16 +175,28 @@ describe("what a client has declared", () => {
       ]);
     }));
 
+  it("is asked of it by the modes it names, whatever its revision", () =>
+    serving({ serve }, async ({ fetch }) => {
+      for (const version of ["2025-06-18", "2025-03-26"] as const) {
+        const client = await TestClient.connect(fetch, { version, capabilities: ABLE });
+        const { questions, result } = await asked(client, "page");
+        assert.deepEqual(questions, ["elicitation/create", "notifications/elicitation/complete"]);
+        assert.equal(textOf(result), "accept");
+      }
+    }));
+
   it("in a revision that has no message for it is not asked", () =>
     serving({ serve }, async ({ fetch }) => {
       for (
-        const [version, name] of [
-          ["2025-06-18", "page"],
-          ["2025-03-26", "ask"],
-          ["2024-11-05", "ask"],
+        const [version, name, elicitation] of [
+          ["2025-06-18", "page", {}],
+          ["2025-06-18", "page", { form: {} }],
+          ["2025-03-26", "ask", {}],
+          ["2024-11-05", "ask", {}],
         ] as const
       ) {
-        const client = await TestClient.connect(fetch, { version, capabilities: ABLE });
+        const capabilities = { ...ABLE, elicitation };
+        const client = await TestClient.connect(fetch, { version, capabilities });
         const { questions, result } = await asked(client, name);
         assert.deepEqual([questions, result.isError], [[], true], `${version} ${name}`);
       }

@@ -14,21 +14,17 @@ describe("declaredCapabilities()", () => {
     assert.deepEqual(declaredCapabilities(everything, "2025-11-25"), everything);
   });
 
-  it("knows no modes and no tools in 2025-06-18", () => {
-    assert.deepEqual(declaredCapabilities(everything, "2025-06-18"), {
-      ...everything,
-      elicitation: {},
-      sampling: {},
-    });
+  it("keeps the elicitation modes whatever the revision, and no tools before 2025-11-25", () => {
+    for (const version of ["2025-06-18", "2025-03-26", "2024-11-05"] as const) {
+      assert.deepEqual(declaredCapabilities(everything, version), { ...everything, sampling: {} });
+    }
   });
 
-  it("knows no elicitation before that", () => {
+  it("knows elicitation without a mode from 2025-06-18 on", () => {
+    const bare = { elicitation: {} };
+    assert.deepEqual(declaredCapabilities(bare, "2025-06-18"), bare);
     for (const version of ["2025-03-26", "2024-11-05"] as const) {
-      assert.deepEqual(declaredCapabilities(everything, version), {
-        sampling: {},
-        roots: { listChanged: true },
-        experimental: { x: {} },
-      });
+      assert.deepEqual(declaredCapabilities(bare, version), {});
     }
   });
 

@@ -23,6 +23,7 @@ function callOf(call: Partial<LegacyCall> = {}): LegacyCall {
     logLevel: "info",
     progress: new ProgressTrack(),
     usesTools: false,
+    usesUrls: true,
     ...call,
   };
 }
@@ -94,16 +95,19 @@ describe("encodeEvent()", () => {
     assert.deepEqual(older.params, { message: "m", requestedSchema });
   });
 
-  it("tells that a page is done with only in 2025-11-25", () => {
-    assert.deepEqual(encoded({ ...events[2], params: page }).params, page);
-    assert.equal(encoded(events[6]!, { version: "2025-06-18" }), undefined);
+  it("tells that a page is done with to every client that declared URL mode", () => {
+    for (const version of ["2025-11-25", "2025-06-18"] as const) {
+      assert.deepEqual(encoded({ ...events[2], params: page }, { version }).params, page);
+      assert.deepEqual(encoded(events[6]!, { version }).params, { elicitationId: "e" });
+      assert.equal(encoded(events[6]!, { version, usesUrls: false }), undefined);
+    }
   });
 
   it("fits the official schema of every revision", async () => {
     for (const version of LEGACY_VERSIONS) {
       for (const event of events) {
         if (event.type === "elicit_request" && version < "2025-06-18") continue;
-        const message = encoded(event, { version });
+        const message = encoded(event, { version, usesUrls: version === "2025-11-25" });
         if (!message) continue;
         assert.deepEqual(await complaintsAbout(version, message, "tools/call"), []);
       }

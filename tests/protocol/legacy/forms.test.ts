@@ -79,17 +79,32 @@ describe("olderForm()", () => {
     assert.deepEqual(newer(field, "Oslo, NO; rome, it"), ["Oslo, NO", "Rome, IT"]);
   });
 
-  it("tells a default that it cannot send", () => {
+  it("keeps a default, and also tells it in the description", () => {
     assert.deepEqual(older({ type: "string", description: "D", default: "x" }), {
       type: "string",
       description: "D\nIf left out: x",
+      default: "x",
     });
     assert.deepEqual(older({ type: "number", default: 2.5 }), {
       type: "number",
       description: "If left out: 2.5",
+      default: 2.5,
     });
+    assert.deepEqual(older({ type: "string", oneOf: colours, default: "g" }), {
+      type: "string",
+      description: "If left out: g",
+      enum: ["r", "g", "b"],
+      enumNames: ["Red", "Green", "Blue"],
+      default: "g",
+    });
+  });
+
+  it("writes the default of several choices so that it reads back as them", () => {
     const field = { type: "array", items: { enum: ["a", "b"] }, default: ["a", "b"] };
-    assert.match(JSON.stringify(older(field)), /If left out: a, b/);
+    const shown = older(field) as { description: string; default: string };
+    assert.match(shown.description, /If left out: a, b/);
+    assert.equal(shown.default, "a, b");
+    assert.deepEqual(newer(field, shown.default), ["a", "b"]);
   });
 
   it("keeps which fields are required, and nothing else of the whole", () => {

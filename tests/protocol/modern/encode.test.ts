@@ -97,7 +97,7 @@ describe("inputRequests()", () => {
     assert.deepEqual(inputRequests(requests), {
       url: {
         method: "elicitation/create",
-        params: { mode: "url", message: "m", url: "https://a.b/" },
+        params: { mode: "url", message: "m", url: "https://a.b/", elicitationId: "e" },
       },
       sample: {
         method: "sampling/createMessage",
