@@ -98,12 +98,14 @@ export class CapabilityError extends ToolError {
     readonly capability: string,
     readonly clientName: string | undefined,
     wayOut: string,
+    /** `not_shown`: the client declared it, but answered without asking anybody. */
+    readonly reason: "undeclared" | "not_shown" = "undeclared",
   ) {
-    super(
-      `Cannot ${WHAT_FAILS[capability] ?? `use ${capability}`}: ${
-        clientName ?? "this client"
-      } does not support ${capability}; ${wayOut}`,
-    );
+    const client = clientName ?? "this client";
+    const problem = reason === "undeclared"
+      ? `${client} does not support ${capability}`
+      : `${client} accepted the form without showing it`;
+    super(`Cannot ${WHAT_FAILS[capability] ?? `use ${capability}`}: ${problem}; ${wayOut}`);
   }
 }
 

@@ -50,6 +50,11 @@ export interface Asker {
   time(): number;
   /** Does something once, also if the tool is run again; what comes of it must be JSON. */
   once<T>(name: string, run: () => Operation<T>): Operation<T>;
+  /**
+   * Whether the record of an earlier run goes on with an elicitation of this key and
+   * whose message begins like that.
+   */
+  askedNext(key: string, start: string): boolean;
   /** Puts the question and waits. Leaving it early takes the question back. */
   ask(question: Question, timeout?: number): Operation<Reply>;
 }

@@ -33,6 +33,8 @@ const MOST_REPEATS = 3;
 
 const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
+const WAY_OUT_OF_HIDDEN =
+  "use a client that shows forms, or call the tool with everything it needs in its arguments";
 
 /** A client that says nothing of modes has forms. */
 export function canElicitForm({ capabilities: { elicitation } }: ClientInfo): boolean {
@@ -44,16 +46,22 @@ export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boo
   return elicitation?.url !== undefined;
 }
 
-/** Asks until the answer fits the form, the person says no, or time is up. */
+/**
+ * Asks until the answer fits the form, the person says no, or time is up. A client
+ * that accepts a form which has required fields, but fills in none, did not show it:
+ * asking again would end the same way, so it counts as one without forms.
+ */
 export function* elicit(
   asker: Asker,
   form: ElicitForm,
   ask: { message: string } & JsonObject,
-  { timeout, response: narrower }: Partial<NarrowedElicitOptions> = {},
+  options: Partial<NarrowedElicitOptions> = {},
 ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
+  refuseUrlMode(form, ask, options);
   if (!canElicitForm(asker.client)) {
     throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
   }
+  const { timeout, response: narrower } = options;
   const { message, ...context } = ask ?? {};
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
@@ -80,19 +88,39 @@ export function* elicit(
     const action = actionOf(key, reply.response);
     if (action === "decline" || action === "cancel") return { action };
     if (action === "accept") {
-      const parsed = response.parse((reply.response as { content?: unknown }).content ?? {});
+      const { content } = reply.response as { content?: unknown };
+      const parsed = response.parse(content ?? {});
       if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
       // The person cannot mend a schema that is broken; asking again would be no use.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
+      // A record of an earlier version may go on by asking again, and must be followed.
+      if (isBlank(content, requestedSchema) && !asker.askedNext(key, `${message}${AGAIN}`)) {
+        throw new CapabilityError(
+          "elicitation",
+          asker.client.name,
+          WAY_OUT_OF_HIDDEN,
+          "not_shown",
+        );
+      }
       problem = describeIssues(parsed.issues.map((issue) => discreet(issue, sensitive)));
     } else problem = `it says neither accept, decline nor cancel`;
-    asked = `${message}\n\nThe last answer could not be used: ${problem}.`;
+    asked = `${message}${AGAIN} ${problem}.`;
   }
   throw new ElicitationError(
     key,
     `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
     "call the tool again with other arguments, or check the client",
   );
+}
+
+/** What a question begins with, after its message, when it is put again. */
+const AGAIN = "\n\nThe last answer could not be used:";
+
+/** Whether the content is `{}` although fields are required. */
+function isBlank(content: unknown, { required }: JsonObject): boolean {
+  return Array.isArray(required) && required.length > 0 &&
+    typeof content === "object" && content !== null && !Array.isArray(content) &&
+    Object.keys(content).length === 0;
 }
 
 /** Few tools go on with the messages of an exchange; they are made for those that do. */
@@ -187,6 +215,17 @@ function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unk
   throw refuse(
     `has the field "${stray}"`,
     `use fields that .elicits() declares: ${declared.join(", ")}`,
+  );
+}
+
+/** A form has no address: without this check, a URL question would go out as a form. */
+function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unknown): void {
+  const isUrl = (given: unknown) => (given as { mode?: unknown } | undefined)?.mode === "url";
+  // A tool may declare a context of its own that is called `mode`.
+  const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
+  if (!isUrl(options) && (isContext || !isUrl(ask))) return;
+  throw new TypeError(
+    `Cannot elicit "${key}" with mode "url": it is a form; use ctx.elicitUrl({ message, url })`,
   );
 }
 

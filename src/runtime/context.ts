@@ -324,6 +324,10 @@ export class ToolContext extends ServerContext
     return this.host.facts.step(this.#branch.place("step", name), run);
   }
 
+  askedNext(key: string, start: string): boolean {
+    return this.host.facts.askedNext(this.#branch.path, key, start);
+  }
+
   ask(question: Question, timeout?: number): Operation<Reply> {
     const place = this.#branch.place(question.kind, question.key);
     return this.host.ask({ ...question, place }, timeout);

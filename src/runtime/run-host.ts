@@ -89,6 +89,8 @@ export interface RunHost {
 export interface Facts {
   /** Whether a step is on the stack: what happens there is not recorded by itself. */
   readonly isInside: boolean;
+  /** Whether a branch went on with this elicitation when the tool was run before. */
+  askedNext(branch: string, key: string, start: string): boolean;
   step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
   value<T>(place: Place, make: () => T): Operation<T>;
   sleep(place: Place, ms: number): Operation<void>;

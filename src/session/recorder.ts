@@ -49,6 +49,12 @@ export class Recorder {
     return this.#inside !== undefined;
   }
 
+  askedNext(branch: string, key: string, start: string): boolean {
+    const request = this.#home.replay?.nextRequest(branch);
+    return request?.type === "elicit_request" && request.place.key === key &&
+      request.params.message.startsWith(start);
+  }
+
   /** When the first sleep that it is in is over. */
   get nextWake(): number | undefined {
     return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);

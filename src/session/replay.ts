@@ -190,6 +190,12 @@ export class Replay {
     return this.#delivered === this.#due.length;
   }
 
+  /** The question that a branch asked next, if that is what it did next. */
+  nextRequest(branch: string): ToolSessionRequest | undefined {
+    const course = this.#courses.get(branch);
+    return course?.steps[course.next]?.request;
+  }
+
   /** What was on record for a question, nothing if it is new, or how it diverges. */
   take(place: Place): Step | undefined | Divergence {
     const course = this.#courses.get(place.branch);

@@ -215,6 +215,47 @@ describe("an answer that does not fit", () => {
   });
 });
 
+describe("an accept of {} where fields are required", () => {
+  const blank = { action: "accept", content: {} } as const;
+
+  it("is not asked again: the client counts as one that shows no forms", async () => {
+    const { result, conversation, faults } = await testTool(plain, {}, {
+      client: client({ elicitation: {} }, "Acme Chat"),
+      elicit: { number: garbage(blank) },
+    });
+    assert.equal(conversation.length, 1);
+    assert.equal(result.isError, true);
+    assert.match(JSON.stringify(result), /Acme Chat accepted the form without showing it; use a/);
+    assert.deepEqual(faults, []);
+  });
+
+  it("is a CapabilityError with a reason of its own, so that a tool can do without", async () => {
+    const tool = asking.execute(function* (_params, ctx) {
+      try {
+        yield* ctx.elicit("number", { message: "?" });
+        return "asked";
+      } catch (error) {
+        if (!(error instanceof CapabilityError)) throw error;
+        return `${error.capability} ${error.reason}`;
+      }
+    });
+    const shown = await testTool(tool, {}, { elicit: { number: garbage(blank) } });
+    assert.equal(shown.text, "elicitation not_shown");
+    const undeclared = await testTool(tool, {}, { client: client({}) });
+    assert.equal(undeclared.text, "elicitation undeclared");
+  });
+
+  it("is an answer like any other where no field is required", async () => {
+    const tool = createMcpTool("t").description("d")
+      .elicits({ note: { response: z.object({ note: z.string().optional() }) } })
+      .execute(function* (_params, ctx) {
+        const answer = yield* ctx.elicit("note", { message: "?" });
+        return answer.action === "accept" ? JSON.stringify(answer.content) : answer.action;
+      });
+    assert.equal((await testTool(tool, {}, { elicit: { note: blank } })).text, "{}");
+  });
+});
+
 describe("a client that fails to ask", () => {
   it("is an ElicitationError with the client's words", async () => {
     const { result, conversation, faults } = await testTool(plain, {}, {
@@ -279,9 +320,9 @@ describe("a caller without types", () => {
   });
 
   /** What `ctx.elicit` throws when it is called like this. */
-  async function thrownBy(key: string, ask: unknown): Promise<unknown> {
+  async function thrownBy(key: string, ask: unknown, options?: object): Promise<unknown> {
     const tool = half.execute(function* (_params, ctx) {
-      yield* ctx.elicit(key as "bare", ask as { message: string });
+      yield* ctx.elicit(key as "bare", ask as { message: string }, options as { timeout: 1 });
     });
     const { faults, conversation } = await testTool(tool, {});
     assert.equal(conversation.length, 0, "nothing is asked");
@@ -300,6 +341,29 @@ describe("a caller without types", () => {
       assert.ok(thrown instanceof TypeError, JSON.stringify(ask));
       assert.match(thrown.message, /^Cannot elicit "bare"/);
     }
+  });
+
+  it("is told that a form has no URL mode", async () => {
+    const url = { mode: "url", url: "https://a.example/" };
+    for (const [key, more] of [["bare", {}], ["rich", { seats: 2 }]] as const) {
+      const thrown = await thrownBy(key, { message: "?", ...more, ...url });
+      assert.ok(thrown instanceof TypeError);
+      assert.match(thrown.message, /^Cannot elicit ".*" with mode "url": .*ctx\.elicitUrl/);
+      const inOptions = await thrownBy(key, { message: "?", ...more }, { mode: "url" });
+      assert.match(String(inOptions), /with mode "url"/);
+    }
+  });
+
+  it("may declare a context that is called mode", async () => {
+    const tool = createMcpTool("t").description("d").elicits({
+      pick: {
+        response: z.object({ ok: z.boolean() }),
+        context: z.object({ mode: z.string() }),
+      },
+    }).execute(function* (_params, ctx) {
+      return (yield* ctx.elicit("pick", { message: "?", mode: "url" })).action;
+    });
+    assert.equal((await testTool(tool, {}, { elicit: { pick: "decline" } })).text, "decline");
   });
 
   it("is told of a context that is missing, wrong or not declared", async () => {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { RegistryClosed, SessionLimitError } from "../../src/errors.ts";
+import type { ElicitRequest, ToolSessionEvent } from "../../src/events.ts";
 import type { CarriedCall } from "../../src/session/carried.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { Definition } from "../../src/tool/types.ts";
@@ -91,6 +92,38 @@ describe("a session whose record its client carries", () => {
     assert.equal(await textOf(adopted!), "8");
     assert.equal(here.registry.find(session.id), adopted, "what was here before is not");
     await here.registry.close();
+  });
+
+  it("asks again after an accept of {} where its record does, as earlier versions did", async () => {
+    const first = serverOf(askA);
+    const session = first.registry.open(askA, {}, { carried: true, attended: true });
+    const call = callOf(session, askA);
+    const [asked] = session.log.after(0) as [ElicitRequest & { lsn: number }];
+    await first.registry.close();
+    const again = "?\n\nThe last answer could not be used: n: expected a number.";
+    const events: ToolSessionEvent[] = [
+      asked,
+      {
+        type: "answer",
+        requestId: asked.id,
+        response: { action: "accept", content: {} },
+        lsn: 2,
+      },
+      {
+        ...asked,
+        id: asked.id.replace(/1$/, "2"),
+        name: "a_2",
+        place: { ...asked.place, count: 1 },
+        params: { ...asked.params, message: again },
+        lsn: 3,
+      },
+    ];
+    const { registry } = serverOf(askA);
+    const adopted = await registry.adopt({ createdAt: 0, version: "1", events }, call);
+    await until(() => adopted.openRequests().length === 1);
+    answer(adopted, "a", 4);
+    assert.equal(await textOf(adopted), "4");
+    await registry.close();
   });
 
   it("stays where it has outgrown an older record, which its log no longer tells", async () => {
