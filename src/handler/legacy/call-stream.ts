@@ -14,18 +14,22 @@ export class CallStream implements Feed {
   readonly calls: readonly Call[];
   /** The connection that carries it now. A stream has one at most. */
   connection: EventStream | undefined;
-  #heartbeat: number;
+  readonly #heartbeat: number;
+  readonly #resumable: boolean;
   #lastBeat = 0;
 
-  constructor(number: number, calls: readonly Call[], heartbeat: number) {
+  /** One that is not resumable gives out no event ids. */
+  constructor(number: number, calls: readonly Call[], heartbeat: number, resumable = true) {
     this.number = number;
     this.calls = calls;
     this.#heartbeat = heartbeat;
+    this.#resumable = resumable;
   }
 
-  /** The id of the place where the reader stands. */
-  get position(): string {
+  /** The id of the place where the reader stands, if it can come back to it. */
+  get position(): string | undefined {
     const { number, calls } = this;
+    if (!this.#resumable) return undefined;
     return `${number}.${
       calls.length === 1 ? calls[0]!.cursor : calls.map(({ cursor }) => cursor).join("-")
     }`;

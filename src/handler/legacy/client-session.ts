@@ -28,6 +28,8 @@ export class ClientSession {
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
   info: ClientInfo = { capabilities: {} };
+  /** True for a request that names no session: it is served by itself, and nothing is kept. */
+  readonly sessionless: boolean = false;
   initialized = false;
   ended = false;
   logLevel: LogLevel = "info";
@@ -55,14 +57,14 @@ export class ClientSession {
   changed = false;
   /** Its client has ended it: it never goes on record again. */
   endedForGood = false;
-  #deafen: () => void;
+  protected readonly deafen: () => void;
 
   constructor(id: string, principal: string, core: ServerCore) {
     this.id = id;
     this.principal = principal;
     this.core = core;
     this.lastSeen = this.placedAt = core.deadlines.now();
-    this.#deafen = core.changes.listen((change) => this.#hear(change));
+    this.deafen = core.changes.listen((change) => this.#hear(change));
   }
 
   /** What each side told the other in `initialize`. */
@@ -135,7 +137,7 @@ export class ClientSession {
    */
   end(reason: string, serverGoes = false): Promise<unknown> {
     this.ended = true;
-    this.#deafen();
+    this.deafen();
     const cancelled = [...this.calls.values()]
       .filter((call) => !serverGoes || !call.durable)
       .map((call) => call.cancel(reason));

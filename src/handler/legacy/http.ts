@@ -25,6 +25,7 @@ import { CallStream, parsePosition } from "./call-stream.ts";
 import type { ClientSession } from "./client-session.ts";
 import { ClientSessions, type Found } from "./client-sessions.ts";
 import { receive, type Received } from "./receive.ts";
+import { ASSUMED_VERSION, SessionlessClient } from "./sessionless.ts";
 import { STANDING, type StandingStream } from "./standing-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
@@ -140,7 +141,7 @@ export class LegacyHttp {
     }
     const id = request.headers.get(SESSION_HEADER);
     if (id === null) {
-      return refuse(400, "Cannot serve the request: it names no session; send initialize first");
+      return new SessionlessClient(principal, this.#core, version ?? ASSUMED_VERSION);
     }
     const found = this.sessions.lookup(id, principal);
     return found instanceof Promise ? found.then(foundOrWhyNot) : foundOrWhyNot(found);
@@ -221,8 +222,9 @@ export class LegacyHttp {
       if (texts.length === 0) return new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
       return json(batch ? `[${texts.join(",")}]` : texts[0]!);
     }
-    const stream = new CallStream(client.nextStream(), calls, this.#core.limits.heartbeat);
-    client.keep(stream);
+    const { heartbeat } = this.#core.limits;
+    const stream = new CallStream(client.nextStream(), calls, heartbeat, !client.sessionless);
+    if (!client.sessionless) client.keep(stream);
     const first = replies.map((text) => frame(text)).join("");
     const open = (): Response => {
       const response = this.#open(client, stream, { first });
@@ -230,7 +232,8 @@ export class LegacyHttp {
       for (const call of calls) if (call.hungUp) call.disconnect();
       return response;
     };
-    return this.sessions.kept ? this.#openOnceKept(client, calls, batch, open) : open();
+    const isKept = this.sessions.kept && !client.sessionless;
+    return isKept ? this.#openOnceKept(client, calls, batch, open) : open();
   }
 
   /** The stream is on record before it is opened, if its client is kept. */
@@ -287,8 +290,9 @@ export class LegacyHttp {
     const sessions = calls.filter((call) => call.isHere).map((call) => call.session);
     core.streams++;
     for (const session of sessions) core.registry.hold(session);
-    const priming = since(client.version, "2025-11-25")
-      ? primingFrame(feed.position, core.limits.retry)
+    const { position } = feed;
+    const priming = position !== undefined && since(client.version, "2025-11-25")
+      ? primingFrame(position, core.limits.retry)
       : KEEP_ALIVE;
     const stream: EventStream = new EventStream(
       feed,
@@ -300,6 +304,7 @@ export class LegacyHttp {
         for (const session of sessions) core.registry.letGo(session);
         if (feed.connection === stream) feed.connection = undefined;
         client.lastSeen = core.deadlines.now();
+        if (client instanceof SessionlessClient) client.leave(sessions);
       },
     );
     feed.connection = stream;
@@ -310,6 +315,12 @@ export class LegacyHttp {
   async #batch(request: Request, body: unknown[], principal: string): Promise<Response> {
     const client = await this.#client(request, principal);
     if (client instanceof Response) return client;
+    if (client.sessionless) {
+      return refuse(
+        400,
+        "Cannot take a batch: it names no session; send initialize first, or each message by itself",
+      );
+    }
     if (client.version !== "2025-03-26") {
       return refuse(
         400,

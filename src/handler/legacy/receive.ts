@@ -43,6 +43,9 @@ import type { ClientSession } from "./client-session.ts";
 const MOST_SUBSCRIPTIONS = 1_000;
 const LONGEST_CAPABILITIES = 16_384;
 
+/** What these change belongs to a session. */
+const OF_SESSIONS = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
+
 export type Received =
   | Settled
   /** Not known yet: something has to be brought back first. */
@@ -110,6 +113,12 @@ function request(client: ClientSession, message: RpcRequest, looked = false): Re
 
 /** The requests that are answered from what is at hand. */
 function simple(client: ClientSession, method: string, params: JsonObject): JsonObject {
+  if (client.sessionless && OF_SESSIONS.has(method)) {
+    throw new ProtocolError(
+      INVALID_REQUEST,
+      `Cannot ${method}: the request names no session; send initialize first, and its Mcp-Session-Id with every request`,
+    );
+  }
   switch (method) {
     case "ping":
       return {};
@@ -221,7 +230,9 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const meta = isObject(params._meta) ? params._meta : {};
   const call = new Call(id, client, meta);
   const { info, principal } = client;
-  const options = { client: info, principal, trace: traceIn(meta) };
+  // Without a session nobody could come back to the call after a restart.
+  const attended = client.sessionless;
+  const options = { client: info, principal, trace: traceIn(meta), attended };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
   // Whoever answers it keeps one that has ended at once, should it be needed again.
   if (!session.outcome) {
