@@ -22,7 +22,7 @@ export function callHere(
       report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
     });
     pages.settle(registry);
-    const session = registry.open(tool, args);
+    const session = registry.open(tool, args, { awaited: true });
     registry.hold(session);
     yield* attend(session, person);
     const outcome = session.outcome!;

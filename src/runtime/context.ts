@@ -93,7 +93,7 @@ export class ServerContext implements McpToolServerContext {
   }
 
   log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
-    return doing(() =>
+    return this.#tell(() =>
       this.host.emit({
         type: "log",
         level,
@@ -105,7 +105,24 @@ export class ServerContext implements McpToolServerContext {
   }
 
   notify(message: string, progress?: number, total?: number): Operation<void> {
-    return doing(() => this.host.notify(message, progress, total, this.branchState.path));
+    return this.#tell(() => this.host.notify(message, progress, total, this.branchState.path));
+  }
+
+  /** Tells something as soon as whoever reads it has room for it, which is nearly always at once. */
+  #tell(tell: () => void): Operation<void> {
+    return {
+      [Symbol.iterator]: () => {
+        const room = this.host.room();
+        if (room) return this.#tellLater(room, tell)[Symbol.iterator]();
+        tell();
+        return AT_ONCE;
+      },
+    };
+  }
+
+  *#tellLater(first: Operation<void>, tell: () => void): Operation<void> {
+    for (let room: typeof first | undefined = first; room; room = this.host.room()) yield* room;
+    tell();
   }
 
   step<T>(name: string, body: (key: string) => Operation<T>): Operation<T> {
@@ -363,3 +380,12 @@ function doing(act: () => void): Operation<void> {
     act();
   });
 }
+
+/** The steps of an operation that has nothing left to do. */
+const AT_ONCE: Iterator<never, void> = {
+  next: () => ({ done: true, value: undefined }),
+  return: () => ({ done: true, value: undefined }),
+  throw(error) {
+    throw error;
+  },
+};

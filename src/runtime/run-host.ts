@@ -64,6 +64,11 @@ export interface RunHost {
   halting: boolean;
   /** Records an event. While the run is being halted it records nothing. */
   emit(body: EventBody): void;
+  /**
+   * What to wait for before anything more is told, because whoever reads it is behind;
+   * undefined if there is room. There may be none again afterwards.
+   */
+  room(): Operation<void> | undefined;
   /** Lets the client go; it will come back for the rest. */
   hangUp(): void;
   /** Tells everyone who listens to the server, not only this caller. */

@@ -4,7 +4,8 @@
  *
  * L1  An event is visible only once it is recorded; without a journal that is at once.
  * L2  A reader sees events in order, each once, whenever it joined.
- * L3  What is kept is bounded. A reader that is too far behind is told, not fed a gap.
+ * L3  What is kept is bounded. A reader that is too far behind is told, not fed a gap;
+ *     one that is attached, and keeps up, never is. See pace.ts.
  * L4  Nothing follows the final event.
  */
 import { EventsGone } from "../errors.ts";
@@ -14,7 +15,9 @@ import {
   type ToolSessionEvent,
   type ToolSessionRequest,
 } from "../events.ts";
+import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Journal } from "./journal.ts";
+import { LogReader, Pace } from "./pace.ts";
 import { weigh } from "./weigh.ts";
 
 export interface LogLimits {
@@ -31,6 +34,8 @@ export class EventLog {
   /** How many of `#events`, from the front, are no longer kept. */
   #dropped = 0;
   #bytes = 0;
+  /** Bytes of all events that were ever appended, but for the final one. */
+  #appendedBytes = 0;
   /** The final event, as long as nobody has asked how much it weighs. */
   #unweighed: ToolSessionEvent | undefined;
   #last = 0;
@@ -39,6 +44,11 @@ export class EventLog {
   #journal: Journal | undefined;
   /** Most logs are never watched by more than one. */
   #watchers: (() => void) | Set<() => void> | undefined;
+  #readers: LogReader[] | undefined;
+  /** True while the first reader is still to come. */
+  #isAwaited = false;
+  /** Made when somebody first has to wait. */
+  #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
   /** Whose log it is: a session has an id of its own only once somebody asks for it. */
@@ -54,7 +64,7 @@ export class EventLog {
   /** Goes on after events that an earlier run has left. */
   restore(events: readonly ToolSessionEvent[]): void {
     this.#events = [...events];
-    this.#bytes = weigh(events);
+    this.#bytes = this.#appendedBytes = weigh(events);
     this.#last = this.#visible = events.at(-1)?.lsn ?? 0;
     this.#closed = events.length > 0 && isFinal(events.at(-1)!);
   }
@@ -95,7 +105,11 @@ export class EventLog {
     const final = isFinal(body);
     // Most logs hold nothing else, and then nobody ever asks.
     if (final) this.#unweighed = event;
-    else this.#bytes += weigh(event);
+    else {
+      const bytes = weigh(event);
+      this.#bytes += bytes;
+      this.#appendedBytes += bytes;
+    }
     this.#last++;
     this.#closed = final;
     this.#events.push(event);
@@ -140,6 +154,7 @@ export class EventLog {
       this.#bytes = this.bytes - weigh(this.#events.pop());
       this.#last--;
     }
+    this.#pace?.changed();
   }
 
   /** The visible events after an LSN, in order. */
@@ -198,6 +213,88 @@ export class EventLog {
     return typeof watchers === "object" ? watchers.size > 0 : watchers !== undefined;
   }
 
+  /** Somebody is about to read this log from its beginning. */
+  awaitReader(): void {
+    this.#isAwaited = true;
+  }
+
+  /** Lets a reader in that has everything up to an LSN. From here on, runs wait for it. */
+  attach(lsn: number): LogReader {
+    this.#isAwaited = false;
+    const reader = new LogReader(this, lsn, this.#bytesUpTo(lsn));
+    if (this.#readers) this.#readers.push(reader);
+    else this.#readers = [reader];
+    this.#pace?.changed();
+    return reader;
+  }
+
+  /** For readers. */
+  detach(reader: LogReader): void {
+    const left = this.#readers?.filter((one) => one !== reader);
+    this.#readers = left && left.length > 0 ? left : undefined;
+    this.#pace?.changed();
+  }
+
+  /** For readers. */
+  taken(reader: LogReader, lsn: number): void {
+    // Counted from whichever end is nearer: some take one event at a time, others all.
+    const isNear = lsn - reader.lsn < this.#last - lsn && reader.lsn + 1 >= this.firstLSN;
+    reader.bytes = isNear ? reader.bytes + this.#bytesIn(reader.lsn, lsn) : this.#bytesUpTo(lsn);
+    reader.lsn = lsn;
+    reader.isBehind = false;
+    this.#pace?.renew();
+  }
+
+  /** True while whoever has something to tell should wait, because of readers or the journal. */
+  get isFull(): boolean {
+    const { maxEvents, maxBytes } = this.#limits;
+    // Most logs never come so far.
+    if (this.#last * 2 < maxEvents && this.#appendedBytes * 2 < maxBytes) return false;
+    if (this.#journal && this.#isAhead(this.#visible, this.#appendedBytes)) return true;
+    if (this.#isAwaited) return this.#isAhead(0, 0);
+    const readers = this.#readers;
+    if (!readers) return false;
+    for (const { isBehind, lsn, bytes } of readers) {
+      if (!isBehind && this.#isAhead(lsn, bytes)) return true;
+    }
+    return false;
+  }
+
+  /** Calls `go` when there may be room; the function that comes back calls that off. */
+  whenRoom(deadlines: Deadlines, go: () => void): () => void {
+    return (this.#pace ??= new Pace(this, deadlines)).wait(go);
+  }
+
+  /** For the pace: the readers that everybody waits for do not keep up. */
+  giveUpReaders(): void {
+    this.#isAwaited = false;
+    for (const reader of this.#readers ?? NOBODY) {
+      if (this.#isAhead(reader.lsn, reader.bytes)) reader.isBehind = true;
+    }
+  }
+
+  /** Whether half of what is kept, or more, comes after a place. */
+  #isAhead(lsn: number, bytes: number): boolean {
+    const { maxEvents, maxBytes } = this.#limits;
+    const events = this.#last - lsn;
+    return events > 0 && (events * 2 >= maxEvents || (this.#appendedBytes - bytes) * 2 >= maxBytes);
+  }
+
+  #bytesUpTo(lsn: number): number {
+    return lsn === 0 ? 0 : this.#appendedBytes - this.#bytesIn(lsn, this.#last);
+  }
+
+  /** Bytes of the events after one LSN up to another, as far as they are kept. */
+  #bytesIn(after: number, upTo: number): number {
+    const first = this.firstLSN;
+    let bytes = 0;
+    for (let lsn = Math.max(after + 1, first); lsn <= upTo; lsn++) {
+      const event = this.#events[this.#dropped + lsn - first]!;
+      if (event !== this.#unweighed) bytes += weigh(event);
+    }
+    return bytes;
+  }
+
   /** Wakes whoever watches: there is news of the session, though nothing was appended. */
   stir(): void {
     this.#wake();
@@ -207,6 +304,7 @@ export class EventLog {
     // Readers first: one that keeps up must not lose the front of a large batch.
     this.#wake();
     this.#trim();
+    this.#pace?.changed();
   }
 
   #wake(): void {
@@ -237,3 +335,4 @@ export class EventLog {
 }
 
 const NONE: readonly ToolSessionEvent[] = [];
+const NOBODY: readonly LogReader[] = [];

@@ -1,7 +1,8 @@
 /** One reader of a session's events, at its own pace. */
-import { action, type Operation, type Stream, type Subscription } from "effection";
+import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
 import type { ToolSessionEvent, ToolSessionOutcome } from "../events.ts";
 import type { EventLog } from "./event-log.ts";
+import type { LogReader } from "./pace.ts";
 
 interface Readable {
   readonly log: EventLog;
@@ -17,7 +18,10 @@ export function readEvents(
 ): Stream<ToolSessionEvent, ToolSessionOutcome> {
   return {
     *[Symbol.iterator]() {
-      return new Reader(yield* find(), afterLSN);
+      const session = yield* find();
+      const place = session.log.attach(afterLSN);
+      yield* ensure(() => place.detach());
+      return new Reader(session, place);
     },
   };
 }
@@ -25,15 +29,15 @@ export function readEvents(
 class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
   constructor(
     readonly session: Readable,
-    private cursor: number,
+    readonly place: LogReader,
   ) {}
 
   *next(): Operation<IteratorResult<ToolSessionEvent, ToolSessionOutcome>> {
     const { log } = this.session;
     for (;;) {
-      const event = log.next(this.cursor);
+      const event = log.next(this.place.lsn);
       if (event) {
-        this.cursor = event.lsn;
+        this.place.taken(event.lsn);
         return { done: false, value: event };
       }
       const { outcome } = this.session;

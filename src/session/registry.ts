@@ -136,7 +136,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     params: unknown,
     options: ToolSessionOptions = {},
   ): Operation<ToolSession> {
-    return this.open(tool, params, options);
+    return this.open(tool, params, { awaited: true, ...options });
   }
 
   /** `create`, for callers that are no operations. */
@@ -164,7 +164,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (this.#closed || this.#draining) throw new RegistryClosed();
     this.#listStarting();
     const { client = IN_PROCESS, principal = "", answers, trace } = options;
-    const { attended = false, carried = false, taskSince } = options;
+    const { attended = false, carried = false, awaited = false, taskSince } = options;
     this.#live.checkRoom(principal);
     const session = new LiveToolSession(this, undefined, tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
@@ -173,6 +173,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.carried = carried;
     session.taskSince = taskSince;
     session.owner = owner;
+    if (awaited) session.log.awaitReader();
     this.#starting = session;
     if (session.durable) {
       this.#listStarting();

@@ -245,6 +245,12 @@ export class LiveToolSession extends SessionState
     });
   }
 
+  room(): Operation<void> | undefined {
+    // What is run again is not told again.
+    if (!this.log.isFull || this.halting || this.replay && !this.replay.done) return undefined;
+    return action<void>((resolve) => this.log.whenRoom(this.deadlines, resolve));
+  }
+
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
     this.facts.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);

@@ -53,6 +53,11 @@ export interface ToolSessionOptions {
    * itself after a restart.
    */
   readonly attended?: boolean;
+  /**
+   * Somebody is about to read its events, so that it waits for them rather than run ahead.
+   * Default: true.
+   */
+  readonly awaited?: boolean;
   /** Its record travels with its client, and is kept nowhere else. */
   readonly carried?: boolean;
   /** Since when it is a task, if it is one from the start. Milliseconds since the epoch. */

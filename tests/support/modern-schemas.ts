@@ -15,7 +15,7 @@ const cacheable = {
   cacheScope: z.enum(["public", "private"]),
 };
 
-const urlMode = core.ElicitRequestURLParamsSchema.omit({ elicitationId: true }).strict();
+const urlMode = core.ElicitRequestURLParamsSchema.strict();
 const inputRequest = z.union([
   z.strictObject({
     method: z.literal("elicitation/create"),

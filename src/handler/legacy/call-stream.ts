@@ -49,11 +49,11 @@ export class CallStream implements Feed {
   read(): string {
     let text = "";
     for (const call of this.calls) {
-      call.cursor = call.messagesAfter(call.cursor, (message, lsn) => {
+      const read = call.messagesAfter(call.cursor, (message, lsn) => {
         if (lsn !== undefined) call.cursor = lsn;
         text += frame(message, lsn === undefined ? undefined : this.position);
       });
-      if (call.isReadTo(call.cursor)) call.told();
+      call.readTo(read);
     }
     return text;
   }

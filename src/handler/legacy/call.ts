@@ -4,9 +4,16 @@ import type { LogLevel, ToolSessionEvent } from "../../events.ts";
 import { isFinal } from "../../events.ts";
 import { EventsGone } from "../../errors.ts";
 import { errorText, INTERNAL_ERROR, type RpcId } from "../../protocol/json-rpc.ts";
-import { encodeEvent, encodeHeartbeat, type LegacyCall } from "../../protocol/legacy/encode.ts";
+import {
+  encodeEvent,
+  encodeHeartbeat,
+  encodeNotice,
+  type LegacyCall,
+} from "../../protocol/legacy/encode.ts";
+import { lostNotice } from "../../protocol/notice.ts";
 import { ProgressTrack } from "../../protocol/legacy/progress.ts";
 import { type LegacyVersion, since } from "../../protocol/versions.ts";
+import type { LogReader } from "../../session/pace.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { CallStream } from "./call-stream.ts";
@@ -35,6 +42,7 @@ export class Call implements LegacyCall, SessionOwner {
   isGone = false;
   /** The tool has asked to let the client go. */
   hungUp = false;
+  #reader: LogReader | undefined;
   /** The stream that it speaks on, if it takes one. */
   stream: CallStream | undefined;
   /** Where in its log the reader of that stream stands. */
@@ -148,13 +156,28 @@ export class Call implements LegacyCall, SessionOwner {
     return cursor;
   }
 
-  /** Calls `wake` when there is something new. */
+  /** Calls `wake` when there is something new. Whoever reads from `cursor` on is waited for. */
   watch(wake: () => void): () => void {
-    return this.#session?.log.watch(wake) ?? (() => {});
+    const log = this.#session?.log;
+    if (!log) return () => {};
+    const unwatch = log.watch(wake);
+    const reader = this.#reader = log.attach(this.cursor);
+    return () => {
+      unwatch();
+      reader.detach();
+      if (this.#reader === reader) this.#reader = undefined;
+    };
+  }
+
+  /** Moves `cursor` to where its messages have been read to. */
+  readTo(lsn: number): void {
+    this.cursor = lsn;
+    this.#reader?.taken(lsn);
+    if (this.isReadTo(lsn)) this.#told();
   }
 
   /** Its caller has heard everything up to its end. */
-  told(): void {
+  #told(): void {
     if (this.#session) this.#session.told = true;
   }
 
@@ -182,13 +205,7 @@ export class Call implements LegacyCall, SessionOwner {
       if (!(error instanceof EventsGone)) throw error;
       const kept = log.after(error.firstLSN - 1);
       const lost = error.firstLSN - 1 - lsn;
-      const notice = this.#encode({
-        type: "log",
-        level: "warning",
-        logger: "parley",
-        data: `${lost} events are lost: they came faster than they were read`,
-        lsn: 0,
-      });
+      const notice = encodeNotice(lostNotice(lost), this);
       if (notice !== undefined) send(notice, undefined);
       for (const request of this.session.openRequests()) {
         if (kept.some((event) => "id" in event && event.id === request.id)) continue;

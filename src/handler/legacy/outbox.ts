@@ -78,7 +78,6 @@ export class Outbox implements Feed {
   /** Sends everything that a call has to say, until it has ended. */
   carry(call: Call): void {
     const { session, client: { core: { registry, deadlines, limits } } } = call;
-    let cursor = 0;
     let silence: Deadline | undefined;
     // Many clients give up after a minute of silence, and some count progress as life.
     const listen = () => {
@@ -93,15 +92,14 @@ export class Outbox implements Feed {
     registry.hold(session);
     listen();
     this.add({
-      watch: (wake) => session.log.watch(wake),
+      watch: (wake) => call.watch(wake),
       pull(send) {
-        cursor = call.messagesAfter(cursor, (message) => {
+        const read = call.messagesAfter(call.cursor, (message) => {
           send(message);
           listen();
         });
-        const read = call.isReadTo(cursor);
-        if (read) call.told();
-        return read;
+        call.readTo(read);
+        return call.isReadTo(read);
       },
       release: () => {
         silence?.cancel();

@@ -232,7 +232,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const { info, principal } = client;
   // Without a session nobody could come back to the call after a restart.
   const attended = client.sessionless;
-  const options = { client: info, principal, trace: traceIn(meta), attended };
+  const options = { client: info, principal, trace: traceIn(meta), attended, awaited: true };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
   // Whoever answers it keeps one that has ended at once, should it be needed again.
   if (!session.outcome) {

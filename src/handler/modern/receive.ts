@@ -184,6 +184,7 @@ export class ModernReceiver {
       trace: meta.trace,
       principal,
       attended: !isTask,
+      awaited: !isTask,
       carried: !isTask && this.#core.carriesRecords && target.definition.durable?.sealed === true,
       ...(isTask && { taskSince: this.#core.deadlines.now() }),
       ...(answers.length > 0 && { answers: new Map(answers) }),

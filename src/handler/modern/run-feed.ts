@@ -12,13 +12,16 @@
  */
 import type { RpcError } from "../../events.ts";
 import {
+  encodeNotice,
   encodeNotification,
   encodeProgress,
   type ModernCall,
 } from "../../protocol/modern/encode.ts";
+import { lostNotice } from "../../protocol/notice.ts";
 import type { RequestMeta } from "../../protocol/modern/meta.ts";
 import { frame } from "../../protocol/sse.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
+import type { LogReader } from "../../session/pace.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed } from "../event-stream.ts";
@@ -48,6 +51,7 @@ export class RunFeed implements Feed, ModernCall {
   readonly #asTask: boolean;
   #watchers: Set<() => void> | undefined;
   #cursor: number;
+  #reader: LogReader | undefined;
   #standing: Standing | undefined;
   #window: Deadline | undefined;
   #quiet = false;
@@ -77,6 +81,7 @@ export class RunFeed implements Feed, ModernCall {
     if (!session.outcome) {
       core.registry.hold(session);
       this.#unwatch = session.log.watch(() => this.#look());
+      this.#reader = session.log.attach(after);
     }
     this.#look();
   }
@@ -95,12 +100,18 @@ export class RunFeed implements Feed, ModernCall {
     const messages: string[] = [];
     const { log } = this.session;
     // A reader that is too far behind has lost nothing but news.
-    const events = log.after(Math.max(this.#cursor, log.firstLSN - 1));
-    for (const event of events) {
+    const lost = log.firstLSN - 1 - this.#cursor;
+    if (lost > 0) {
+      this.#cursor += lost;
+      const notice = encodeNotice(lostNotice(lost), this);
+      if (notice !== undefined) messages.push(notice);
+    }
+    for (const event of log.after(this.#cursor)) {
       this.#cursor = event.lsn;
       const message = encodeNotification(event, this);
       if (message !== undefined) messages.push(message);
     }
+    this.#reader?.taken(this.#cursor);
     return messages;
   }
 
@@ -148,6 +159,7 @@ export class RunFeed implements Feed, ModernCall {
     if (!this.#unwatch) return;
     this.#unwatch();
     this.#unwatch = undefined;
+    this.#reader?.detach();
     this.#window?.cancel();
     const { session } = this;
     this.#core.registry.letGo(session);

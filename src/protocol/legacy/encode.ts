@@ -24,6 +24,7 @@ import {
   resultText,
   type RpcId,
 } from "../json-rpc.ts";
+import { noticeEvent } from "../notice.ts";
 import { isAtLeast } from "../log-level.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 import { resultFor } from "./content.ts";
@@ -98,6 +99,13 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
 /** A sign that the call is alive, if its caller asked to hear of progress. */
 export function encodeHeartbeat({ progressToken, progress }: LegacyCall): string | undefined {
   return progressToken === undefined ? undefined : progressText(progressToken, progress.beat());
+}
+
+/** A notice about the call: a log message or, for a client that takes none, progress. */
+export function encodeNotice(text: string, call: LegacyCall): string | undefined {
+  const log = encodeEvent({ ...noticeEvent(text), lsn: 0 }, call);
+  if (log !== undefined || call.progressToken === undefined) return log;
+  return progressText(call.progressToken, call.progress.beat(), undefined, text);
 }
 
 function progressText(

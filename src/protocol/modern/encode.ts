@@ -6,6 +6,7 @@
 import type { JsonObject, McpMessage } from "../../content.ts";
 import type { CallResult, LogLevel, ToolSessionEvent, ToolSessionRequest } from "../../events.ts";
 import { notificationText, type RpcId } from "../json-rpc.ts";
+import { noticeEvent } from "../notice.ts";
 import { isAtLeast } from "../log-level.ts";
 import { sensitiveMeta } from "../sensitive.ts";
 import { formParamsText, steadyJson } from "../steady-json.ts";
@@ -40,6 +41,12 @@ export function encodeNotification(event: ToolSessionEvent, call: ModernCall): s
     default:
       return undefined;
   }
+}
+
+/** A notice about the call: a log message or, for a client that takes none, progress. */
+export function encodeNotice(text: string, call: ModernCall): string | undefined {
+  return encodeNotification({ ...noticeEvent(text), lsn: 0 }, call) ??
+    encodeProgress(call, -Infinity, undefined, text);
 }
 
 /** Progress must grow with every notification, whatever the tool says. */

@@ -4,7 +4,8 @@ import { describe, it } from "../../suite.ts";
 import { ABLE, TestClient } from "../../support/client.ts";
 import { serving } from "../../support/server.ts";
 import { handTool } from "../../support/tools.ts";
-import { until } from "../../support/turn.ts";
+import { idle, until } from "../../support/turn.ts";
+import { KEEP_UP_TIME } from "../../../src/session/pace.ts";
 
 describe("a reader that stalls", () => {
   it("is let go after the stall time, while its call goes on and keeps no more than its limit", async () => {
@@ -36,7 +37,7 @@ describe("a reader that stalls", () => {
 describe("a reader that is slow", () => {
   it("misses old news, but no open question and not the result", async () => {
     const { tool, runs } = handTool();
-    await serving({ serve: [tool], maxEvents: 10 }, async ({ fetch }) => {
+    await serving({ serve: [tool], maxEvents: 10 }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const calling = client.call("hand");
       await until(() => runs.length === 1);
@@ -53,6 +54,8 @@ describe("a reader that is slow", () => {
         });
       });
       const call = await calling;
+      clock.advance(KEEP_UP_TIME);
+      await idle();
       assert.match((await call.message())?.params.data, /^\d+ events are lost/);
       const messages = [await call.message(), await call.message()];
       assert.equal(messages[0]?.method, "elicitation/create");

@@ -6,6 +6,7 @@ import type { Exchange } from "../../support/client.ts";
 import { accept, asked, ModernClient, textOf } from "../../support/modern-client.ts";
 import { type ModernServer, servingModern } from "../../support/modern-server.ts";
 import { Gate } from "../../support/modern-tools.ts";
+import { KEEP_UP_TIME } from "../../../src/session/pace.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -248,8 +249,12 @@ describe("a reader that stalls", () => {
       clock.advance(100);
       const exchange = await call;
       gate.open();
+      await idle();
+      assert.equal(parley.counts.live, 1, "it waits for its reader");
+      clock.advance(KEEP_UP_TIME);
       await until(() => parley.counts.live === 0);
-      const messages = await exchange.rest();
+      const [notice, ...messages] = await exchange.rest();
+      assert.match(notice?.params.message, /^49\d\d events are lost/);
       assert.ok(messages.length <= 50, `${messages.length}`);
       assert.equal(messages.at(-2)?.params.progress, 5_000);
       assert.equal(textOf(messages.at(-1)!.result), "said");

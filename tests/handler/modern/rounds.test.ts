@@ -108,7 +108,7 @@ describe("a call that asks", () => {
     "asks again under a new name, with the reason, for what cannot be used",
     testing(async (client) => {
       let result = await client.call("greet");
-      const bad = [accept({ name: "A" }), accept({}), { action: "shout" }];
+      const bad = [accept({ name: "A" }), accept({ name: 5 }), { action: "shout" }];
       for (const [i, answer] of bad.entries()) {
         const { requestState } = result;
         const key = asked(result)[0]!;
@@ -155,12 +155,15 @@ describe("a call that asks", () => {
     "puts every kind of question, and takes every kind of answer",
     testing(async (client) => {
       const first = await client.call("mixed");
-      assert.deepEqual(first.inputRequests, {
-        url: {
-          method: "elicitation/create",
-          params: { mode: "url", message: "Log in", url: "https://example.com/login" },
-        },
+      const { elicitationId, ...params } = first.inputRequests.url.params;
+      assert.equal(typeof elicitationId, "string");
+      assert.deepEqual(params, {
+        mode: "url",
+        message: "Log in",
+        url: "https://example.com/login",
       });
+      assert.deepEqual(Object.keys(first.inputRequests), ["url"]);
+      assert.equal(first.inputRequests.url.method, "elicitation/create");
       const second = await client.call("mixed", {}, {
         requestState: first.requestState,
         inputResponses: { url: { action: "accept" } },
