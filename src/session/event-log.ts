@@ -45,8 +45,9 @@ export class EventLog {
   /** Most logs are never watched by more than one. */
   #watchers: (() => void) | Set<() => void> | undefined;
   #readers: LogReader[] | undefined;
-  /** True while the first reader is still to come. */
-  #isAwaited = false;
+  /** Where a reader will begin that is still to come, while it is; -1 otherwise. */
+  #awaitedAt = -1;
+  #awaitedBytes = 0;
   /** Made when somebody first has to wait. */
   #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
@@ -213,14 +214,22 @@ export class EventLog {
     return typeof watchers === "object" ? watchers.size > 0 : watchers !== undefined;
   }
 
-  /** Somebody is about to read this log from its beginning. */
-  awaitReader(): void {
-    this.#isAwaited = true;
+  /** Somebody is about to read on after an LSN. From here on, runs wait for it. */
+  awaitReader(lsn: number): void {
+    if (this.#closed) return;
+    this.#awaitedAt = lsn;
+    this.#awaitedBytes = this.#bytesUpTo(lsn);
+  }
+
+  /** Nobody is about to read, after all. */
+  expectNobody(): void {
+    this.#awaitedAt = -1;
+    this.#pace?.changed();
   }
 
   /** Lets a reader in that has everything up to an LSN. From here on, runs wait for it. */
   attach(lsn: number): LogReader {
-    this.#isAwaited = false;
+    this.#awaitedAt = -1;
     const reader = new LogReader(this, lsn, this.#bytesUpTo(lsn));
     if (this.#readers) this.#readers.push(reader);
     else this.#readers = [reader];
@@ -251,7 +260,7 @@ export class EventLog {
     // Most logs never come so far.
     if (this.#last * 2 < maxEvents && this.#appendedBytes * 2 < maxBytes) return false;
     if (this.#journal && this.#isAhead(this.#visible, this.#appendedBytes)) return true;
-    if (this.#isAwaited) return this.#isAhead(0, 0);
+    if (this.#awaitedAt >= 0 && this.#isAhead(this.#awaitedAt, this.#awaitedBytes)) return true;
     const readers = this.#readers;
     if (!readers) return false;
     for (const { isBehind, lsn, bytes } of readers) {
@@ -267,7 +276,7 @@ export class EventLog {
 
   /** For the pace: the readers that everybody waits for do not keep up. */
   giveUpReaders(): void {
-    this.#isAwaited = false;
+    this.#awaitedAt = -1;
     for (const reader of this.#readers ?? NOBODY) {
       if (this.#isAhead(reader.lsn, reader.bytes)) reader.isBehind = true;
     }

@@ -173,7 +173,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.carried = carried;
     session.taskSince = taskSince;
     session.owner = owner;
-    if (awaited) session.log.awaitReader();
+    if (awaited) session.log.awaitReader(0);
     this.#starting = session;
     if (session.durable) {
       this.#listStarting();

@@ -72,11 +72,19 @@ describe("EventLog.isFull", () => {
 
   it("counts a first reader that is still to come", () => {
     const { log, append } = logOf();
-    log.awaitReader();
+    log.awaitReader(0);
     append(5);
     assert.equal(log.isFull, true);
     log.attach(5);
     assert.equal(log.isFull, false);
+    log.awaitReader(5);
+    append(4);
+    assert.equal(log.isFull, false);
+    append(1);
+    assert.equal(log.isFull, true);
+    log.expectNobody();
+    log.attach(10);
+    assert.equal(log.isFull, true, "the one that is there counts as before");
   });
 });
 

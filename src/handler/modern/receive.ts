@@ -220,7 +220,10 @@ export class ModernReceiver {
     }
     // Whoever shows a state has been told to come back, whatever the record says.
     this.#core.registry.promise(session, state.expires);
+    // An answer lets the run go on at once, before this request reads.
+    session.log.awaitReader(state.lsn);
     if (session.respondAll(known).includes("conflicting")) {
+      session.log.expectNobody();
       session.client = client;
       session.trace = trace;
       throw new ProtocolError(
