@@ -111,7 +111,10 @@ export interface McpToolServerContext extends ToolSurroundings {
   uuid(): Operation<string>;
   /** Waits; a restart does not make it longer. */
   sleep(ms: number): Operation<void>;
-  /** Tells how far the tool has come. Without a number, each call counts one. */
+  /**
+   * Tells how far the tool has come. Without a number, each call counts one. Waits while
+   * the client is far behind in reading what it is told.
+   */
   notify(message: string, progress?: number, total?: number): Operation<void>;
   /**
    * Closes the connection that carries this call, where the client knows how to
