@@ -43,7 +43,10 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   attended = false;
   /** Its record travels with its client, and is kept nowhere else. */
   carried = false;
-  /** Its record has grown too large to travel: only this server can go on with it. */
+  /**
+   * Only this server can go on with it: its record has grown too large to travel, or
+   * nobody could come back to it.
+   */
   pinned = false;
   parallel = 0;
   /** How it ended has been told to whoever waited for that. */

@@ -234,6 +234,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const attended = client.sessionless;
   const options = { client: info, principal, trace: traceIn(meta), attended, awaited: true };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
+  if (client.sessionless) session.pinned = true;
   // Whoever answers it keeps one that has ended at once, should it be needed again.
   if (!session.outcome) {
     client.calls.set(id, call);

@@ -1,11 +1,12 @@
 /** Legacy requests that name no session. */
 import assert from "node:assert/strict";
 import { createMcpResource, createMcpTool } from "parley-mcp";
+import { InMemoryToolSessionStore } from "../../../src/store/memory.ts";
 import { describe, it } from "../../suite.ts";
 import { ABLE, initialize, TestClient, textOf } from "../../support/client.ts";
 import { serving } from "../../support/server.ts";
 import { ask, echo, handTool } from "../../support/tools.ts";
-import { until } from "../../support/turn.ts";
+import { idle, until } from "../../support/turn.ts";
 
 const page = createMcpResource("page").uri("notes://x").read(function* () {
   return "text";
@@ -93,6 +94,30 @@ describe("a legacy request that names no session", () => {
       await until(() => runs[0]!.ended);
       assert.equal(parley.counts.live, 0);
       assert.equal(parley.counts.streams, 0);
+    });
+  });
+
+  it("is not taken up again after a restart, though its tool is durable", async () => {
+    const store = new InMemoryToolSessionStore();
+    let starts = 0;
+    const slow = createMcpTool("slow").description("d").durable({ version: "1" })
+      .execute(function* (_params, ctx) {
+        starts++;
+        yield* ctx.notify("begun");
+        yield* ctx.sleep(60_000);
+        return "done";
+      });
+    await serving({ serve: [slow], store }, async ({ fetch, parley }) => {
+      const call = await (await forgetful(fetch)).call("slow", {}, { progressToken: "p" });
+      await parley.close();
+      const [, last] = await call.rest();
+      assert.match(last?.error.message, /the server is shutting down; call again/);
+    });
+    await serving({ serve: [slow], store }, async ({ clock }) => {
+      await idle();
+      clock.advance(120_000);
+      await idle();
+      assert.equal(starts, 1);
     });
   });
 
