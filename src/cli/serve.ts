@@ -2,7 +2,7 @@
 import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
 import { listen } from "../host/listen.ts";
-import type { Listening } from "../host/types.ts";
+import type { Listen, ListenerNotice, Listening } from "../host/types.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { dataCheck } from "./data-check.ts";
@@ -87,7 +87,9 @@ export function* serve(
       checkData(call);
     },
   });
-  server = yield* until(listening(logged(parley, log), options));
+  server = yield* until(
+    listening(surroundings.listen ?? listen, logged(parley, log), options, log),
+  );
   const address = addressOf(server);
   const { terminal, version } = surroundings;
   const { provider } = sampling;
@@ -97,13 +99,21 @@ export function* serve(
     terminal.note(banner({ address, version, announced, provider, terminal }));
   }
   early.end();
-  const { value: signal } = yield* signals.next();
-  log.say("info", `stopping after ${signal}; once more ends it at once`);
+  const failed = server.failed.then((error) => ({ error }));
+  const ending = yield* race([signals.next(), until(failed)]);
+  if (!("error" in ending)) {
+    log.say("info", `stopping after ${ending.value}; once more ends it at once`);
+  }
   yield* spawn(function* () {
     process.exit(exitCodeOf((yield* signals.next()).value));
   });
   yield* until(parley.close({ grace: options.grace * 1_000 }));
   yield* race([until(server.stop()), sleep(LINGERING)]);
+  if ("error" in ending) {
+    throw new Problem(
+      `Cannot go on serving at ${address}: ${messageOf(ending.error)}; start the server again`,
+    );
+  }
   log.say("info", "stopped");
   return 0;
 }
@@ -124,12 +134,23 @@ class EarlyLines {
   }
 }
 
+/** Tells the operator when connections cannot be accepted, and when they can be again. */
+function listenerLog(log: OperatorLog): (notice: ListenerNotice) => void {
+  return (notice) => {
+    if (notice.type === "restored") return log.say("info", "accepting connections again");
+    const reason = messageOf(notice.error);
+    log.say("error", "cannot accept connections; idle ones are closed", { reason });
+  };
+}
+
 async function listening(
+  listen: Listen,
   fetch: Parley["fetch"],
   { port, host }: ServeOptions,
+  log: OperatorLog,
 ): Promise<Listening> {
   try {
-    return await listen(fetch, { port, hostname: host });
+    return await listen(fetch, { port, hostname: host, notice: listenerLog(log) });
   } catch (error) {
     throw new Problem(`Cannot serve at ${host}:${port}: ${whyNot(error, port)}`);
   }

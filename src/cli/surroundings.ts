@@ -1,6 +1,7 @@
 /** What the command line stands on, and is handed by whoever starts it. */
 import type { OwnModules } from "../host/own-modules.ts";
 import type { OwnPackages } from "../host/own-packages.ts";
+import type { Listen } from "../host/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,4 +19,6 @@ export interface Surroundings {
   readonly own: OwnModules;
   /** What a project needs that stands on its own. */
   readonly packages: () => Promise<OwnPackages>;
+  /** How it listens for HTTP; the way of this runtime by default. */
+  readonly listen?: Listen;
 }

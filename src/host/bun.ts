@@ -30,6 +30,8 @@ export const listen: Listen = async (fetch, { port, hostname }) => {
   return await Promise.resolve({
     port: server.port,
     hostname: server.hostname,
+    // A connection that cannot be accepted stays in the queue, and Bun goes on.
+    failed: new Promise<never>(() => {}),
     stop: () => server.stop(),
   });
 };

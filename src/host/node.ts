@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import process from "node:process";
+import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
 type Fetch = (request: Request, connection?: unknown) => Promise<Response>;
@@ -112,23 +113,30 @@ function drained(outgoing: ServerResponse): Promise<void> {
   });
 }
 
-export const listen: Listen = async (fetch, { port, hostname }) => {
-  const { createServer } = await import("node:http");
-  const server = createServer(toNodeHandler(fetch));
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, hostname, () => {
-      server.off("error", reject);
-      resolve();
+export const listen: Listen = (fetch, options) =>
+  keepListening(async ({ port, hostname }) => {
+    const { createServer } = await import("node:http");
+    const server = createServer(toNodeHandler(fetch));
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, hostname, () => {
+        server.off("error", reject);
+        resolve();
+      });
     });
-  });
-  return {
-    port: (server.address() as { port: number }).port,
-    hostname,
-    stop: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeIdleConnections();
-      }),
-  };
-};
+    const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
+    // One connection that cannot be accepted is an error too, after which Node goes on.
+    server.on("error", (error) => {
+      if (!server.listening) fail(error);
+    });
+    return {
+      port: (server.address() as { port: number }).port,
+      hostname,
+      failed,
+      stop: () =>
+        new Promise<void>((resolve) => {
+          server.close(() => resolve());
+          server.closeIdleConnections();
+        }),
+    };
+  }, options);

@@ -3,11 +3,21 @@
 export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
+  /** Hears when connections cannot be accepted, and when they can be again. */
+  readonly notice?: (notice: ListenerNotice) => void;
 }
+
+export type ListenerNotice =
+  /** The listener has failed. It is opened again until that succeeds. */
+  | { readonly type: "interrupted"; readonly error: unknown }
+  /** Connections have been accepted for a while since. */
+  | { readonly type: "restored" };
 
 export interface Listening {
   readonly port: number;
   readonly hostname: string;
+  /** Resolves with the reason once the listener has failed and cannot be opened again. */
+  readonly failed: Promise<unknown>;
   /** Takes no new connections, and waits for the responses that are under way. */
   stop(): Promise<void>;
 }
