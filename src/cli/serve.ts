@@ -139,7 +139,9 @@ function listenerLog(log: OperatorLog): (notice: ListenerNotice) => void {
   return (notice) => {
     if (notice.type === "restored") return log.say("info", "accepting connections again");
     const reason = messageOf(notice.error);
-    log.say("error", "cannot accept connections; idle ones are closed", { reason });
+    log.say("error", "cannot accept connections: idle ones are closed, and it listens again", {
+      reason,
+    });
   };
 }
 

@@ -3,6 +3,11 @@
 export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
+  /**
+   * Connections that may be open besides those that a response is under way on; 8,192 by
+   * default. For Deno alone: the others time connections out by themselves.
+   */
+  readonly maxIdle?: number;
   /** Hears when connections cannot be accepted, and when they can be again. */
   readonly notice?: (notice: ListenerNotice) => void;
 }

@@ -6,6 +6,8 @@ export class Crowd {
   readonly #sockets: Socket[] = [];
   /** Connections that the other side has closed, or never took. */
   gone = 0;
+  /** Connections on which something was said. */
+  answered = 0;
 
   constructor(port: number, count: number, says = "") {
     for (let i = 0; i < count; i++) {
@@ -13,8 +15,7 @@ export class Crowd {
       socket.on("error", () => {});
       socket.once("close", () => this.gone++);
       if (says) socket.write(says);
-      // Without a reader, the end of a connection goes unnoticed.
-      socket.resume();
+      socket.once("data", () => this.answered++);
       this.#sockets.push(socket);
     }
   }

@@ -1,0 +1,135 @@
+/** What scenarios of exhaustion share: a server of its own, and what it costs. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { root } from "../../tests/harness/files.ts";
+import { type RuntimeName, useRuntime } from "../../tests/harness/toolchain.ts";
+
+export interface Scenario {
+  readonly name: string;
+  run(bench: Bench): Promise<void>;
+}
+
+export interface Bench {
+  readonly runtime: RuntimeName;
+  /** Prints a figure. */
+  found(line: string): void;
+  /** Fails the scenario. */
+  problem(line: string): void;
+}
+
+/** `parley serve`, as a process of its own. */
+export class ServerUnderLoad {
+  stderr = "";
+  exited = false;
+
+  private constructor(readonly child: ChildProcess, readonly port: number) {}
+
+  /** With `descriptors`, the process may have that many open. */
+  static async start(
+    runtime: RuntimeName,
+    { args = [], descriptors }: { args?: readonly string[]; descriptors?: number } = {},
+  ): Promise<ServerUnderLoad> {
+    const { path } = useRuntime(runtime);
+    const flags = runtime === "deno" ? ["run", "-A", "--no-check"] : [];
+    const program = [
+      path,
+      ...flags,
+      join(root, "src/main.ts"),
+      "serve",
+      join(root, "tests/stdio/tools.ts"),
+      "--port",
+      "0",
+      ...args,
+    ];
+    const limit = descriptors === undefined ? "" : `ulimit -n ${descriptors} && `;
+    const child = spawn("sh", ["-c", `${limit}exec "$@"`, "sh", ...program], {
+      cwd: root,
+      env: { ...process.env, NO_COLOR: "1" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    process.once("exit", () => child.kill("SIGKILL"));
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    let server: ServerUnderLoad | undefined;
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => {
+      stderr += text;
+      if (server) server.stderr += text;
+      const port = /http:\/\/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)?.[1];
+      if (port) resolve(Number(port));
+    });
+    child.once("exit", () => {
+      if (server) server.exited = true;
+      reject(new Error(`Cannot start the server: ${stderr}`));
+    });
+    server = new ServerUnderLoad(child, await promise);
+    return server;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** Megabytes that the process has in memory. */
+  get memory(): number {
+    return residentOf(this.child.pid!);
+  }
+
+  /** Milliseconds until it answers, or undefined if it does not within `ms`. */
+  async answersWithin(ms: number): Promise<number | undefined> {
+    const started = performance.now();
+    while (performance.now() - started < ms) {
+      try {
+        const response = await fetch(`${this.url}/healthz`, { signal: AbortSignal.timeout(ms) });
+        await response.text();
+        if (response.status === 200) return performance.now() - started;
+      } catch {
+        await pause(50);
+      }
+    }
+    return undefined;
+  }
+
+  stop(): void {
+    this.child.kill("SIGKILL");
+  }
+}
+
+/** Megabytes that a process has in memory. */
+export function residentOf(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return Number(kilobytes) / 1024;
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Connections that several processes hold, because each may have only so many. */
+export class Crowds {
+  readonly #children: ChildProcess[] = [];
+
+  static async open(port: number, count: number, says = ""): Promise<Crowds> {
+    const crowds = new Crowds();
+    const each = 5_000;
+    for (let left = count; left > 0; left -= each) {
+      const child = spawn(useRuntime("bun").path, [
+        join(root, "bench/exhaust/crowd.ts"),
+        String(port),
+        String(Math.min(left, each)),
+        says,
+      ], { stdio: ["ignore", "pipe", "inherit"] });
+      process.once("exit", () => child.kill("SIGKILL"));
+      crowds.#children.push(child);
+      await once(createInterface({ input: child.stdout! }), "line");
+    }
+    return crowds;
+  }
+
+  leave(): void {
+    for (const child of this.#children) child.kill("SIGKILL");
+  }
+}
