@@ -18,12 +18,13 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from "../protocol/json-rpc.ts";
-import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
+import { shapeProblem } from "../protocol/shape.ts";
 import { claimedVersion, claimsModern, readMeta } from "../protocol/modern/meta.ts";
 import { MODERN_VERSION } from "../protocol/versions.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ServerCore } from "./core.ts";
 import { ClientSession } from "./legacy/client-session.ts";
+import { tooLongABatch } from "./legacy/batch.ts";
 import { Outbox, type Source } from "./legacy/outbox.ts";
 import { receive, type Received } from "./legacy/receive.ts";
 import type { ModernReceived, ModernReceiver } from "./modern/receive.ts";
@@ -78,9 +79,10 @@ export class Connection {
   /** Takes one line. */
   receive(line: string): void {
     if (this.#closed) return;
-    if (nestsDeeperThan(line, DEEPEST)) {
-      const problem = `it nests deeper than ${DEEPEST} levels`;
-      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}; flatten it`);
+    const { limits } = this.#core;
+    const problem = shapeProblem(line, limits.maxParts);
+    if (problem !== undefined) {
+      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}`);
     }
     let value: unknown;
     try {
@@ -92,6 +94,9 @@ export class Connection {
       );
     }
     if (!Array.isArray(value)) return this.#takeSafely(value);
+    if (value.length > limits.maxBatch) {
+      return this.refuse(INVALID_REQUEST, tooLongABatch(value.length, limits.maxBatch));
+    }
     // One revision had batches. Taking each message by itself is all that they mean here.
     for (const item of value) this.#takeSafely(item);
   }

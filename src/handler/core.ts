@@ -26,6 +26,12 @@ export interface ServerInfo {
 export interface HandlerLimits {
   /** Bytes of a request's body; 4 MiB. */
   readonly maxBody: number;
+  /** Keys, strings and elements in a body, together with its objects and arrays; 200,000. */
+  readonly maxParts: number;
+  /** Messages in a batch, which only revision 2025-03-26 has; 100. */
+  readonly maxBatch: number;
+  /** Characters that the answers to a batch may have together, unless they are streamed; 4 Mi. */
+  readonly maxBatchAnswer: number;
   /** Until a body must have arrived; 30 s. */
   readonly bodyTime: number;
   /** How long a modern client may keep a list without asking again; one minute. */
@@ -54,6 +60,9 @@ export interface HandlerLimits {
 
 export const DEFAULT_LIMITS: HandlerLimits = {
   maxBody: 4 * 1024 * 1024,
+  maxParts: 200_000,
+  maxBatch: 100,
+  maxBatchAnswer: 4 * 1024 * 1024,
   bodyTime: 30_000,
   listTtl: 60_000,
   pageSize: 100,

@@ -16,7 +16,7 @@ import { KEEP_ALIVE } from "../protocol/sse.ts";
 
 /** Where a stream's text comes from. */
 export interface Feed {
-  /** Everything that is ready, as one text; empty if nothing is. */
+  /** What is ready, as one text; empty if nothing is. There may be more where it is long. */
   read(): string;
   /** Nothing will come any more. */
   readonly done: boolean;
@@ -88,7 +88,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   /** Ends the stream after what is ready now. */
   end(): void {
     if (this.#over) return;
-    this.#enqueue(this.#take());
+    for (let text = this.#take(); text; text = this.#take()) this.#enqueue(text);
     this.close();
   }
 

@@ -3,10 +3,10 @@
  * and no stack trace with it.
  */
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
-import { DEEPEST, nestsDeeperThan } from "../protocol/nesting.ts";
+import { shapeProblem } from "../protocol/shape.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
-import { type CoreOptions, ServerCore } from "./core.ts";
+import { type CoreOptions, type HandlerLimits, ServerCore } from "./core.ts";
 import { isModern } from "./era.ts";
 import { Proxies, type ProxyOptions } from "./forwarded.ts";
 import { accepts, Guard, type GuardOptions, isLoopback, isType, pathOf } from "./guard.ts";
@@ -233,7 +233,9 @@ export class Handler implements McpHandler {
       if (refusal) return refusal;
       const { maxBody, bodyTime } = this.core.limits;
       const text = await readBody(request, maxBody, bodyTime, this.core.deadlines);
-      const body = typeof text === "string" ? parsed(text) : unread(text, maxBody);
+      const body = typeof text === "string"
+        ? parsed(text, this.core.limits)
+        : unread(text, maxBody);
       if (body instanceof Response) return body;
       const coming = this.core.arrival?.before(body.value);
       if (coming) await coming;
@@ -301,10 +303,9 @@ function unread({ why }: Unread, maxBody: number): Response {
   }
 }
 
-function parsed(text: string): { readonly value: unknown } | Response {
-  if (nestsDeeperThan(text, DEEPEST)) {
-    return refuse(400, `Cannot read the body: it nests deeper than ${DEEPEST} levels; flatten it`);
-  }
+function parsed(text: string, limits: HandlerLimits): { readonly value: unknown } | Response {
+  const problem = shapeProblem(text, limits.maxParts);
+  if (problem !== undefined) return refuse(400, `Cannot read the body: ${problem}`);
   try {
     return { value: JSON.parse(text) };
   } catch {

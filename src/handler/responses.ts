@@ -11,7 +11,7 @@ export const EVENT_STREAM_HEADERS = {
 };
 
 /** Nearly every response is one of these, so what they share is made once. */
-const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
+export const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
 
 export function json(text: string, headers?: Record<string, string>): Response {
   return new Response(text, headers ? { headers } : JSON_RESPONSE);

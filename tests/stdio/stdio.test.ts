@@ -129,6 +129,33 @@ describe("stdio()", () => {
     assert.deepEqual((yield* until(client.answerTo(51))).result, {});
   });
 
+  it("refuses a batch of more than 100 messages, and takes none of it", function* () {
+    const { client, parley } = yield* useStdio({ serve });
+    yield* until(client.answerTo(client.initialize("2025-03-26")));
+    const calls = Array.from({ length: 101 }, (_, i) => ({
+      jsonrpc: "2.0",
+      id: 100 + i,
+      method: "tools/call",
+      params: { name: "stubborn" },
+    }));
+    client.raw(`${JSON.stringify(calls)}\n`);
+    yield* until(client.answerTo(client.request("ping")));
+    assert.match(JSON.stringify(client.messages), /it has 101 messages; send at most 100 at once/);
+    assert.equal(parley.counts.live, 0);
+  });
+
+  it("refuses a line with too many keys before it parses it", function* () {
+    const { client } = yield* useStdio({ serve, limits: { maxParts: 1_000 } });
+    yield* until(client.answerTo(client.initialize()));
+    const keys = Object.fromEntries(Array.from({ length: 600 }, (_, i) => [`k${i}`, 0]));
+    client.raw(`${JSON.stringify({ jsonrpc: "2.0", id: 50, method: "ping", params: keys })}\n`);
+    yield* until(client.answerTo(client.request("ping")));
+    assert.match(
+      JSON.stringify(client.messages),
+      /Cannot read the line: it has more than 1000 keys, strings and elements; send fewer/,
+    );
+  });
+
   it("says nothing more of a request that was cancelled, in either era", function* () {
     const { client, parley } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));

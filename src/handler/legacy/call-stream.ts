@@ -9,6 +9,9 @@ import { frame } from "../../protocol/sse.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
 import type { Call } from "./call.ts";
 
+/** Characters after which the other calls have to wait for the next chunk. */
+const LONGEST_CHUNK = 1024 * 1024;
+
 export class CallStream implements Feed {
   readonly number: number;
   readonly calls: readonly Call[];
@@ -17,6 +20,8 @@ export class CallStream implements Feed {
   readonly #heartbeat: number;
   readonly #resumable: boolean;
   #lastBeat = 0;
+  /** The call that is read next. */
+  #turn = 0;
 
   /** One that is not resumable gives out no event ids. */
   constructor(number: number, calls: readonly Call[], heartbeat: number, resumable = true) {
@@ -46,9 +51,12 @@ export class CallStream implements Feed {
     this.calls.forEach((call, i) => call.cursor = cursors[i]!);
   }
 
+  /** Everything that is ready, up to the length of a chunk: the results of a batch may be long. */
   read(): string {
     let text = "";
-    for (const call of this.calls) {
+    for (let n = 0; n < this.calls.length && text.length < LONGEST_CHUNK; n++) {
+      const call = this.calls[this.#turn]!;
+      this.#turn = (this.#turn + 1) % this.calls.length;
       const read = call.messagesAfter(call.cursor, (message, lsn) => {
         if (lsn !== undefined) call.cursor = lsn;
         text += frame(message, lsn === undefined ? undefined : this.position);

@@ -18,8 +18,10 @@ import {
   busy,
   EVENT_STREAM_HEADERS,
   json,
+  JSON_RESPONSE,
   refuse,
 } from "../responses.ts";
+import { BatchReplies, jsonArray, tooLongABatch } from "./batch.ts";
 import type { Call } from "./call.ts";
 import { CallStream, parsePosition } from "./call-stream.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -214,13 +216,12 @@ export class LegacyHttp {
     batch: boolean,
   ): Response | Promise<Response> {
     if (client.ended) return sessionGone();
-    const answers = calls.map((call) => call.onlyMessage);
-    if (answers.every((answer) => answer !== undefined)) {
+    const texts = this.#onlyMessages(calls, replies);
+    if (texts) {
       for (const { session } of calls) this.#core.registry.forget(session);
-      const texts = [...replies, ...answers.filter((answer) => answer !== null)];
       // Nobody waits for the answer to a call that its caller has cancelled.
       if (texts.length === 0) return new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
-      return json(batch ? `[${texts.join(",")}]` : texts[0]!);
+      return batch ? new Response(jsonArray(texts), JSON_RESPONSE) : json(texts[0]!);
     }
     const { heartbeat } = this.#core.limits;
     const stream = new CallStream(client.nextStream(), calls, heartbeat, !client.sessionless);
@@ -234,6 +235,21 @@ export class LegacyHttp {
     };
     const isKept = this.sessions.kept && !client.sessionless;
     return isKept ? this.#openOnceKept(client, calls, batch, open) : open();
+  }
+
+  /** Replies and the results of calls, unless one takes a stream, or all of them do as too long. */
+  #onlyMessages(calls: readonly Call[], replies: readonly string[]): string[] | undefined {
+    const texts = [...replies];
+    let length = 0;
+    for (const call of calls) {
+      const answer = call.onlyMessage;
+      if (answer === undefined) return undefined;
+      if (answer === null) continue;
+      length += answer.length;
+      if (calls.length > 1 && length > this.#core.limits.maxBatchAnswer) return undefined;
+      texts.push(answer);
+    }
+    return texts;
   }
 
   /** The stream is on record before it is opened, if its client is kept. */
@@ -330,48 +346,41 @@ export class LegacyHttp {
     if (body.length === 0) {
       return refuse(400, "Cannot take a batch: it is empty; send one message or more");
     }
-    const replies: (string | Promise<string>)[] = [];
+    const { maxBatch, maxBatchAnswer } = this.#core.limits;
+    if (body.length > maxBatch) return refuse(400, tooLongABatch(body.length, maxBatch));
+    const replies = new BatchReplies(maxBatchAnswer);
     const calls: Call[] = [];
     const records: Promise<boolean>[] = [];
     let problem: string | undefined;
     for (const item of body) {
-      const first = receiveInBatch(client, readMessage(item));
+      const message = readMessage(item);
+      const first = replies.receive(client, message);
       const received = first.type === "soon" ? await first.received : first;
       if (received.type === "call") calls.push(received.call);
-      else if (received.type === "reply" || received.type === "later") replies.push(received.text);
-      else if (received.type === "accepted") {
+      else if (received.type === "reply" || received.type === "later") {
+        replies.add(message.type === "request" ? message.id : undefined, received.text);
+      } else if (received.type === "accepted") {
         if (received.recorded) records.push(received.recorded);
       } else {
         // What nobody waits for can only be refused as a whole.
         if (received.id === undefined) problem ??= received.problem;
         else {
           const error = { code: INVALID_REQUEST, message: received.problem };
-          replies.push(errorText(received.id, error));
+          replies.add(received.id, errorText(received.id, error));
         }
       }
     }
-    const texts = await Promise.all(replies);
+    const texts = await replies.settled();
     if (client.changed && this.sessions.kept && !await this.#saved(client)) {
       for (const call of calls) call.cancel("the server could not keep it");
       return busy(503, CHANGE_NOT_STORED);
     }
     if ((await Promise.all(records)).includes(false)) return busy(503, ANSWER_NOT_STORED);
-    if (replies.length === 0 && calls.length === 0) {
+    if (replies.size === 0 && calls.length === 0) {
       return problem === undefined ? accepted() : refuse(400, problem);
     }
     return await this.#respondToCalls(client, calls, texts, true);
   }
-}
-
-function receiveInBatch(client: ClientSession, message: RpcMessage): Received {
-  if (message.type === "request" && message.method === "initialize") {
-    return {
-      type: "refused",
-      id: message.id,
-      problem: "Cannot initialize: it came in a batch; send it by itself",
-    };
-  }
-  return receive(client, message);
 }
 
 function isUndecided({ session }: Call): boolean {

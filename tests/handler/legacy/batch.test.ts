@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { until as wait } from "effection";
+import { createMcpResource, createMcpTool } from "parley-mcp";
 import { LEGACY_VERSIONS } from "../../../src/protocol/versions.ts";
 import { describe, it } from "../../suite.ts";
 import { ABLE, Exchange, initialize, TestClient } from "../../support/client.ts";
@@ -129,4 +131,98 @@ describe("a batch", () => {
       assert.deepEqual((await stream.rest()).map(({ id }) => id), [1, 2]);
     });
   });
+
+  it("of more than 100 messages is refused, and nothing in it is done", async () => {
+    const { tool, runs } = handTool();
+    await serving({ serve: [tool] }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const response = await client.post(
+        Array.from({ length: 101 }, (_, i) => i === 0 ? call(i, "hand") : request(i, "ping")),
+      );
+      assert.equal(response.status, 400);
+      assert.equal(
+        (await response.json()).error.message,
+        "Cannot take a batch: it has 101 messages; send at most 100 at once",
+      );
+      assert.equal(runs.length, 0);
+      const full = await client.post(Array.from({ length: 100 }, (_, i) => request(i, "ping")));
+      assert.equal((await full.json()).length, 100);
+    });
+  });
+
+  it("is answered up to a length; what follows is not looked up, and told so", async () => {
+    let lookedUp = 0;
+    const listed = createMcpResource("note").uri("note://{name}").lists(function* () {
+      lookedUp++;
+      return [{ uri: "note://one", name: "x".repeat(4_000) }];
+    }).read(function* () {
+      return "";
+    });
+    const limits = { maxBatchAnswer: 10_000 };
+    await serving({ serve: [listed, echo], limits }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const requests = Array.from({ length: 50 }, (_, i) => request(i, "resources/list"));
+      const response = await client.post([...requests, call(50, "echo", { text: "still run" })]);
+      const text = await response.text();
+      const answers: Message[] = JSON.parse(text);
+      assert.deepEqual(answers.map(({ id }) => id), Array.from({ length: 51 }, (_, i) => i));
+      assert.deepEqual(answers.filter(({ result }) => result).map(({ id }) => id), [0, 1, 2, 50]);
+      assert.equal(lookedUp, 3);
+      assert.deepEqual(answers[3]!.error, {
+        code: -32000,
+        message:
+          "Cannot answer in this batch: its answers take more than 10000 characters; send the request by itself",
+      });
+      assert.ok(text.length < 25_000, `${text.length} characters`);
+      // By itself it is answered.
+      assert.ok((await client.request("resources/list")).result);
+    });
+  });
+
+  it("whose lists come late is answered up to that length as well", async () => {
+    const late = Promise.withResolvers<void>();
+    const listed = createMcpResource("note").uri("note://{name}").lists(function* () {
+      yield* wait(late.promise);
+      return [{ uri: "note://one", name: "x".repeat(4_000) }];
+    }).read(function* () {
+      return "";
+    });
+    await serving({ serve: [listed], limits: { maxBatchAnswer: 10_000 } }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const posting = client.post(
+        Array.from({ length: 10 }, (_, i) => request(i, "resources/list")),
+      );
+      late.resolve();
+      const answers: Message[] = await (await posting).json();
+      assert.equal(answers.filter(({ result }) => result).length, 3);
+      assert.equal(answers.filter(({ error }) => error?.code === -32000).length, 7);
+    });
+  });
+
+  it("with long results is a stream, one result after another", async () => {
+    const long = createMcpTool("long").description("Returns much").execute(function* () {
+      return "x".repeat(1_100_000);
+    });
+    await serving({ serve: [long], limits: { maxBatchAnswer: 1_500_000 } }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const response = await client.post([1, 2, 3].map((id) => call(id, "long")));
+      assert.equal(response.headers.get("content-type"), "text/event-stream");
+      const chunks: string[] = [];
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+        chunks.push(chunk);
+      }
+      assert.ok(chunks.every(({ length }) => length < 1_500_000));
+      assert.deepEqual(chunks.join("").match(/"id":\d/g), ['"id":1', '"id":2', '"id":3']);
+    });
+  });
+
+  it("can be left in the middle of its answer", () =>
+    serving({ serve: [echo] }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const response = await client.post([request(1, "ping"), request(2, "ping")]);
+      const reader = response.body!.getReader();
+      await reader.read();
+      await reader.cancel();
+      assert.deepEqual((await client.request("ping")).result, {});
+    }));
 });

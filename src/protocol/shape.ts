@@ -1,0 +1,67 @@
+/** Looks how deep JSON nests and how much it holds, before anybody parses it. */
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Deeper than this, whoever walks a message could exhaust the stack. */
+export const DEEPEST = 200;
+
+/**
+ * What is wrong with the shape of a text and how to mend it, if anything is. Says nothing
+ * about whether it is JSON at all.
+ *
+ * Parts are strings, keys, objects, arrays and commas together: each of them costs time to
+ * parse and memory to hold, many times what its text does.
+ */
+export function shapeProblem(
+  text: string,
+  maxParts: number,
+  maxDepth = DEEPEST,
+): string | undefined {
+  // Each level takes two characters at least, unless it is no JSON anyway; each part takes one.
+  if (text.length <= 2 * maxDepth && text.length <= maxParts) return undefined;
+  let depth = 0;
+  let parts = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at);
+        if (at < 0) return undefined;
+        parts++;
+        break;
+      case COMMA:
+        parts++;
+        break;
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        if (++depth > maxDepth) return `it nests deeper than ${maxDepth} levels; flatten it`;
+        parts++;
+        break;
+      case CLOSE_BRACKET:
+      case CLOSE_BRACE:
+        depth--;
+        break;
+    }
+    if (parts > maxParts) {
+      return `it has more than ${maxParts} keys, strings and elements; send fewer`;
+    }
+  }
+  return undefined;
+}
+
+function endOfString(text: string, start: number): number {
+  let end = start;
+  do end = text.indexOf('"', end + 1); while (end >= 0 && isEscaped(text, end));
+  return end;
+}
+
+function isEscaped(text: string, quote: number): boolean {
+  let backslashes = 0;
+  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
+  return backslashes % 2 === 1;
+}
