@@ -8,6 +8,9 @@ import { createInterface } from "node:readline";
 import { root } from "../../tests/harness/files.ts";
 import { type RuntimeName, useRuntime } from "../../tests/harness/toolchain.ts";
 
+const started: ChildProcess[] = [];
+process.once("exit", () => started.forEach((child) => child.kill("SIGKILL")));
+
 export interface Scenario {
   readonly name: string;
   run(bench: Bench): Promise<void>;
@@ -31,7 +34,11 @@ export class ServerUnderLoad {
   /** With `descriptors`, the process may have that many open. */
   static async start(
     runtime: RuntimeName,
-    { args = [], descriptors }: { args?: readonly string[]; descriptors?: number } = {},
+    { args = [], modules = [join(root, "tests/stdio/tools.ts")], descriptors }: {
+      args?: readonly string[];
+      modules?: readonly string[];
+      descriptors?: number;
+    } = {},
   ): Promise<ServerUnderLoad> {
     const { path } = useRuntime(runtime);
     const flags = runtime === "deno" ? ["run", "-A", "--no-check"] : [];
@@ -40,7 +47,7 @@ export class ServerUnderLoad {
       ...flags,
       join(root, "src/main.ts"),
       "serve",
-      join(root, "tests/stdio/tools.ts"),
+      ...modules,
       "--port",
       "0",
       ...args,
@@ -51,7 +58,7 @@ export class ServerUnderLoad {
       env: { ...process.env, NO_COLOR: "1" },
       stdio: ["ignore", "ignore", "pipe"],
     });
-    process.once("exit", () => child.kill("SIGKILL"));
+    started.push(child);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
     let server: ServerUnderLoad | undefined;
     let stderr = "";
@@ -93,9 +100,41 @@ export class ServerUnderLoad {
     return undefined;
   }
 
+  /** The most megabytes it has in memory, and the longest it keeps others waiting, during a load. */
+  async during<T>(load: () => Promise<T>): Promise<Strain<T>> {
+    let over = false;
+    let megabytes = this.memory;
+    let longestWait = 0;
+    const watching = (async () => {
+      while (!over) {
+        const started = performance.now();
+        await fetch(`${this.url}/healthz`).then((response) => response.text()).catch(() => {});
+        longestWait = Math.max(longestWait, performance.now() - started);
+        if (!this.exited) megabytes = Math.max(megabytes, this.memory);
+        await pause(5);
+      }
+    })();
+    const started = performance.now();
+    try {
+      const value = await load();
+      return { value, ms: performance.now() - started, megabytes, longestWait };
+    } finally {
+      over = true;
+      await watching;
+    }
+  }
+
   stop(): void {
     this.child.kill("SIGKILL");
   }
+}
+
+export interface Strain<T> {
+  readonly value: T;
+  readonly ms: number;
+  readonly megabytes: number;
+  /** Milliseconds. */
+  readonly longestWait: number;
 }
 
 /** Megabytes that a process has in memory. */
@@ -122,7 +161,7 @@ export class Crowds {
         String(Math.min(left, each)),
         says,
       ], { stdio: ["ignore", "pipe", "inherit"] });
-      process.once("exit", () => child.kill("SIGKILL"));
+      started.push(child);
       crowds.#children.push(child);
       await once(createInterface({ input: child.stdout! }), "line");
     }

@@ -26,7 +26,7 @@ export interface ServerInfo {
 export interface HandlerLimits {
   /** Bytes of a request's body; 4 MiB. */
   readonly maxBody: number;
-  /** Keys, strings and elements in a body, together with its objects and arrays; 200,000. */
+  /** Keys, strings and elements in a body, together with its objects and arrays; 100,000. */
   readonly maxParts: number;
   /** Messages in a batch, which only revision 2025-03-26 has; 100. */
   readonly maxBatch: number;
@@ -60,7 +60,7 @@ export interface HandlerLimits {
 
 export const DEFAULT_LIMITS: HandlerLimits = {
   maxBody: 4 * 1024 * 1024,
-  maxParts: 200_000,
+  maxParts: 100_000,
   maxBatch: 100,
   maxBatchAnswer: 4 * 1024 * 1024,
   bodyTime: 30_000,
