@@ -11,47 +11,64 @@ const CLOSE_BRACE = 0x7d;
 /** Deeper than this, whoever walks a message could exhaust the stack. */
 export const DEEPEST = 200;
 
-/**
- * What is wrong with the shape of a text and how to mend it, if anything is. Says nothing
- * about whether it is JSON at all.
- *
- * Parts are strings, keys, objects, arrays and commas together: each of them costs time to
- * parse and memory to hold, many times what its text does.
- */
-export function shapeProblem(
-  text: string,
-  maxParts: number,
-  maxDepth = DEEPEST,
-): string | undefined {
-  // Each level takes two characters at least, unless it is no JSON anyway; each part takes one.
-  if (text.length <= 2 * maxDepth && text.length <= maxParts) return undefined;
+/** What is wrong with the shape of a text and how to mend it, if anything is. */
+export function shapeProblem(text: string, maxParts: number): string | undefined {
+  if (nestsDeeperThan(text, DEEPEST)) return `it nests deeper than ${DEEPEST} levels; flatten it`;
+  if (hasMoreThan(text, maxParts)) {
+    return `it has more than ${maxParts} keys, strings and elements; send fewer`;
+  }
+  return undefined;
+}
+
+/** Says nothing about whether it is JSON at all. */
+export function nestsDeeperThan(text: string, levels: number): boolean {
+  // Each level takes two characters at least, unless it is no JSON anyway.
+  if (text.length <= 2 * levels) return false;
   let depth = 0;
-  let parts = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
         at = endOfString(text, at);
-        if (at < 0) return undefined;
-        parts++;
-        break;
-      case COMMA:
-        parts++;
+        if (at < 0) return false;
         break;
       case OPEN_BRACKET:
       case OPEN_BRACE:
-        if (++depth > maxDepth) return `it nests deeper than ${maxDepth} levels; flatten it`;
-        parts++;
+        if (++depth > levels) return true;
         break;
       case CLOSE_BRACKET:
       case CLOSE_BRACE:
         depth--;
         break;
     }
-    if (parts > maxParts) {
-      return `it has more than ${maxParts} keys, strings and elements; send fewer`;
-    }
   }
-  return undefined;
+  return false;
+}
+
+/**
+ * Parts are strings, keys, objects, arrays and commas together: each of them costs time to
+ * parse and memory to hold, many times what its text does. A pass of its own, which nearly
+ * every body is too short to need.
+ */
+export function hasMoreThan(text: string, parts: number): boolean {
+  // Each part takes one character at least.
+  if (text.length <= parts) return false;
+  let count = 0;
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE:
+        at = endOfString(text, at);
+        if (at < 0) return false;
+        count++;
+        break;
+      case COMMA:
+      case OPEN_BRACKET:
+      case OPEN_BRACE:
+        count++;
+        break;
+    }
+    if (count > parts) return true;
+  }
+  return false;
 }
 
 function endOfString(text: string, start: number): number {

@@ -1,18 +1,12 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { shapeProblem } from "../../src/protocol/shape.ts";
+import { hasMoreThan, nestsDeeperThan, shapeProblem } from "../../src/protocol/shape.ts";
 import { describe, it } from "../suite.ts";
 
 function depthOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
-
-const nestsDeeperThan = (text: string, maxDepth: number) =>
-  /nests deeper/.test(shapeProblem(text, Infinity, maxDepth) ?? "");
-
-const hasMoreThan = (text: string, maxParts: number) =>
-  /more than/.test(shapeProblem(text, maxParts, Infinity) ?? "");
 
 /** Strings, keys, objects, arrays, and what separates them. */
 function partsOf(value: unknown): number {
@@ -24,7 +18,7 @@ function partsOf(value: unknown): number {
   return 1 + keys + commas + inside.reduce((sum: number, one) => sum + partsOf(one), 0);
 }
 
-describe("shapeProblem(), for depth", () => {
+describe("nestsDeeperThan()", () => {
   it("counts what JSON.parse would build", () => {
     fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(7), (value, levels) => {
       // Padded, because short texts are not looked at.
@@ -56,7 +50,7 @@ describe("shapeProblem(), for depth", () => {
   });
 });
 
-describe("shapeProblem(), for parts", () => {
+describe("hasMoreThan()", () => {
   it("counts keys, strings and elements as JSON.parse would build them", () => {
     fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(40), (value, parts) => {
       const text = `${JSON.stringify(value)}${" ".repeat(40)}`;
@@ -75,5 +69,13 @@ describe("shapeProblem(), for parts", () => {
     assert.equal(hasMoreThan(",".repeat(4_000_000), 3_999_999), true);
     assert.equal(hasMoreThan('"\\""",'.repeat(600_000), 10_000_000), false);
     assert.ok(performance.now() - started < 2_000);
+  });
+});
+
+describe("shapeProblem()", () => {
+  it("tells what is too much and what to do, or nothing", () => {
+    assert.match(shapeProblem("[".repeat(500), 10_000)!, /deeper than 200 levels; flatten it/);
+    assert.match(shapeProblem("1,".repeat(500), 100)!, /more than 100 keys, .*; send fewer/);
+    assert.equal(shapeProblem('{"jsonrpc":"2.0","method":"ping"}', 100), undefined);
   });
 });
