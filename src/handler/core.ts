@@ -11,6 +11,7 @@ import { Changes } from "./changes.ts";
 import { Arrival, type Coming, isComing } from "./coming.ts";
 import { tend } from "./modern/tasks.ts";
 import { Pages, type PagesOptions } from "./pages.ts";
+import { Readiness, writable } from "./readiness.ts";
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -106,6 +107,8 @@ export class ServerCore {
   readonly registry: LiveToolSessionRegistry;
   readonly pages: Pages;
   readonly deadlines: Deadlines;
+  /** What must be in order before the server takes calls; each part adds what it needs. */
+  readonly readiness: Readiness;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
   readonly limits: HandlerLimits;
@@ -138,6 +141,9 @@ export class ServerCore {
     });
     this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
+    const { scope, report } = this.registry;
+    this.readiness = new Readiness(scope, this.deadlines, report);
+    if (options.store) this.readiness.add(writable(options.store, () => this.deadlines.now()));
     if (isComing(serve)) this.arrival = new Arrival(serve, this.catalog, this.registry.report);
     this.info = {
       name: options.name ?? "parley",

@@ -99,7 +99,9 @@ export class Handler implements McpHandler {
   #fetch(request: Request, connection: unknown): Promise<Response> {
     try {
       const path = pathOf(request.url);
-      if (path === "/healthz") return Promise.resolve(this.#health(request));
+      if (path === "/healthz" || path === "/readyz") {
+        return this.#probe(request, path === "/readyz").catch(this.#failed);
+      }
       const origin = request.headers.get("origin");
       const forwarding = this.#proxies.forwarding(request, connection);
       const refusal = this.#guard.refuses(request, origin, forwarding);
@@ -267,15 +269,19 @@ export class Handler implements McpHandler {
     );
   }
 
-  #health(request: Request): Response {
+  /** Whether the process works, or, at `/readyz`, whether it can take calls. */
+  async #probe(request: Request, ready: boolean): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return refuse(405, "Cannot do that here: this address only tells how the server is; GET it");
     }
     const closing = this.core.closing || this.core.draining;
-    const status = closing ? 503 : 200;
-    const text = `{"status":"${closing ? "closing" : "ok"}"}`;
+    // What is closed cannot be checked any more.
+    const checks = ready && !closing ? await this.core.readiness.findings() : undefined;
+    const failed = checks && Object.values(checks).includes("failed");
+    const status = closing ? "closing" : failed ? "unready" : ready ? "ready" : "ok";
+    const text = JSON.stringify({ status, checks });
     return new Response(request.method === "HEAD" ? null : text, {
-      status,
+      status: closing || failed ? 503 : 200,
       headers: { "content-type": "application/json", "cache-control": "no-store" },
     });
   }

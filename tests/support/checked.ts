@@ -45,7 +45,7 @@ export class Watch {
         return this.#watchStream(client, response);
       }
       const text = await response.clone().text();
-      if (text !== "" && new URL(request.url).pathname !== "/healthz") {
+      if (text !== "" && !/^\/(healthz|readyz)$/.test(new URL(request.url).pathname)) {
         const sent = JSON.parse(text);
         const version = sent.result?.protocolVersion;
         const started = response.headers.get("mcp-session-id");
