@@ -26,9 +26,6 @@ export interface Bench {
 
 /** `parley serve`, as a process of its own. */
 export class ServerUnderLoad {
-  stderr = "";
-  exited = false;
-
   private constructor(readonly child: ChildProcess, readonly port: number) {}
 
   /** With `descriptors`, the process may have that many open. */
@@ -60,20 +57,18 @@ export class ServerUnderLoad {
     });
     started.push(child);
     const { promise, resolve, reject } = Promise.withResolvers<number>();
-    let server: ServerUnderLoad | undefined;
     let stderr = "";
     child.stderr.setEncoding("utf8").on("data", (text) => {
       stderr += text;
-      if (server) server.stderr += text;
       const port = /http:\/\/127\.0\.0\.1:(\d+)\/mcp/.exec(stderr)?.[1];
       if (port) resolve(Number(port));
     });
-    child.once("exit", () => {
-      if (server) server.exited = true;
-      reject(new Error(`Cannot start the server: ${stderr}`));
-    });
-    server = new ServerUnderLoad(child, await promise);
-    return server;
+    child.once("exit", () => reject(new Error(`Cannot start the server: ${stderr}`)));
+    return new ServerUnderLoad(child, await promise);
+  }
+
+  get exited(): boolean {
+    return this.child.exitCode !== null || this.child.signalCode !== null;
   }
 
   get url(): string {

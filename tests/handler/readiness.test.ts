@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Operation, suspend, until as wait } from "effection";
 import { join } from "node:path";
-import { createManualClock, InMemoryToolSessionStore, type ToolSessionStore } from "parley-mcp";
+import { createManualClock, InMemoryToolSessionStore, type ToolSessionEntry } from "parley-mcp";
 import { Handler } from "../../src/handler/handler.ts";
 import { FaultyDisk } from "../store/faulty-disk.ts";
 import { useStoresThrough } from "../store/kit.ts";
@@ -19,18 +19,23 @@ class Disk extends InMemoryToolSessionStore {
   lastId = "";
   halted = 0;
 
-  override *set(...args: Parameters<ToolSessionStore["set"]>): Operation<void> {
-    this.writes++;
-    this.lastId = args[0];
-    if (this.state === "full") throw new Error("secret: the disk is full");
-    if (this.state === "stuck") {
-      try {
-        yield* suspend();
-      } finally {
-        this.halted++;
+  constructor() {
+    super();
+    const write = super.set.bind(this);
+    const set = function* (disk: Disk, id: string, entry: ToolSessionEntry): Operation<void> {
+      disk.writes++;
+      disk.lastId = id;
+      if (disk.state === "full") throw new Error("secret: the disk is full");
+      if (disk.state === "stuck") {
+        try {
+          yield* suspend();
+        } finally {
+          disk.halted++;
+        }
       }
-    }
-    yield* super.set(...args);
+      yield* write(id, entry);
+    };
+    this.set = ((id, entry) => set(this, id, entry)) as typeof this.set;
   }
 }
 
