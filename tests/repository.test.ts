@@ -41,6 +41,7 @@ describe("the tasks", () => {
       "compile",
       "dev",
       "docs",
+      "exhaust",
       "parley",
       "soak",
       "start",

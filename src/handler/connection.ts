@@ -81,8 +81,9 @@ export class Connection {
     if (this.#closed) return;
     const { limits } = this.#core;
     const problem = shapeProblem(line, limits.maxParts);
-    if (problem !== undefined) {
-      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${problem}`);
+    if (problem) {
+      const { state, remedy } = problem;
+      return this.refuse(INVALID_REQUEST, `Cannot read the line: ${state}; ${remedy}`);
     }
     let value: unknown;
     try {

@@ -311,7 +311,7 @@ function unread({ why }: Unread, maxBody: number): Response {
 
 function parsed(text: string, limits: HandlerLimits): { readonly value: unknown } | Response {
   const problem = shapeProblem(text, limits.maxParts);
-  if (problem !== undefined) return refuse(400, `Cannot read the body: ${problem}`);
+  if (problem) return refuse(400, `Cannot read the body: ${problem.state}; ${problem.remedy}`);
   try {
     return { value: JSON.parse(text) };
   } catch {

@@ -69,7 +69,9 @@ export class Readiness {
     }
     if (!this.#failing.has(name)) {
       this.#failing.add(name);
-      const late = new Error(`Cannot check "${name}": it took more than ${PATIENCE} ms`);
+      const late = new Error(
+        `Cannot check "${name}": it took more than ${PATIENCE} ms; see whether it can be reached`,
+      );
       this.#report({
         what: `not ready: the check "${name}" fails`,
         toolName: "-",

@@ -42,7 +42,13 @@ function watchIdle(most: number, crowded: (reason: Error) => void): () => void {
     least = Math.min(least!, now);
     if (now - least <= most) return;
     clearInterval(timer);
-    crowded(new Error(`${now - least} connections are open; ${most} may be`));
+    crowded(
+      new Error(
+        `Cannot keep ${
+          now - least
+        } connections open: at most ${most} may be idle; put a proxy in front`,
+      ),
+    );
   }, EVERY);
   timer.unref();
   return () => clearInterval(timer);

@@ -75,13 +75,14 @@ class KeptListener implements Listening {
     this.#watch(first);
   }
 
-  async stop(): Promise<void> {
+  /** May be taken apart from its object. */
+  readonly stop = async (): Promise<void> => {
     this.#stopped = true;
     this.#cancelTimer?.();
     await this.#opening;
     if (this.#current) this.#close(this.#current);
     await Promise.all(this.#stopping);
-  }
+  };
 
   #watch(listener: Listener): void {
     this.#current = listener;

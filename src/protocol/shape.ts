@@ -11,11 +11,21 @@ const CLOSE_BRACE = 0x7d;
 /** Deeper than this, whoever walks a message could exhaust the stack. */
 export const DEEPEST = 200;
 
-/** What is wrong with the shape of a text and how to mend it, if anything is. */
-export function shapeProblem(text: string, maxParts: number): string | undefined {
-  if (nestsDeeperThan(text, DEEPEST)) return `it nests deeper than ${DEEPEST} levels; flatten it`;
+export interface ShapeProblem {
+  /** What is the case. */
+  readonly state: string;
+  /** What to do about it. */
+  readonly remedy: string;
+}
+
+/** What is wrong with the shape of a text, if anything is. */
+export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
+  if (nestsDeeperThan(text, DEEPEST)) {
+    return { state: `it nests deeper than ${DEEPEST} levels`, remedy: "flatten it" };
+  }
   if (hasMoreThan(text, maxParts)) {
-    return `it has more than ${maxParts} keys, strings and elements; send fewer`;
+    const state = `it has more than ${maxParts} keys, strings and elements`;
+    return { state, remedy: "send fewer" };
   }
   return undefined;
 }
