@@ -1,11 +1,27 @@
 /**
- * `fetch` for services that may be anything: with a deadline, whole or not at
- * all, of bounded size, and data rather than a web page. What goes wrong is a
- * `Trouble`, which the libraries in between pass on as a cause.
+ * `fetch` for services that may be anything: only on the public internet, with a
+ * deadline, whole or not at all, of bounded size, and data rather than a web page.
+ * What goes wrong is a `Trouble`, which the libraries in between pass on as a cause.
  */
+import { isHere } from "./names.ts";
+import { type BlockedReason, BlockedRequestError, guardedFetch } from "./net/guarded-fetch.ts";
 import type { BlueskySetup } from "./setup.ts";
 
-export type TroubleKind = "offline" | "slow" | "no_data" | "cut_off" | "too_much";
+export type TroubleKind =
+  | "offline"
+  | "slow"
+  | "no_data"
+  | "cut_off"
+  | "too_much"
+  | "not_encrypted"
+  | "not_public"
+  | "redirects";
+
+const BLOCKED: { readonly [reason in BlockedReason]: TroubleKind } = {
+  protocol: "not_encrypted",
+  address: "not_public",
+  redirect: "redirects",
+};
 
 export class Trouble extends Error {
   override readonly name = "Trouble";
@@ -17,9 +33,21 @@ export class Trouble extends Error {
 /** Bytes; a page of a hundred posts has a tenth of it. */
 const MOST = 8 * 1024 * 1024;
 
-export function carefulFetch(
-  { fetch, deadline }: Pick<BlueskySetup, "fetch" | "deadline">,
-): typeof globalThis.fetch {
+/** Whom to ask, and on whose word. */
+export interface Asking {
+  readonly setup: Pick<BlueskySetup, "network" | "deadline" | "service" | "plc">;
+  /** Where the account lives. */
+  readonly service: string;
+  /** The person sits at this machine, and may use services on it. */
+  readonly local: boolean;
+}
+
+export function carefulFetch({ setup, service, local }: Asking): typeof globalThis.fetch {
+  const { network, deadline, plc } = setup;
+  // What the operator has named may be in the operator's own network.
+  const trusted = [setup.service, plc];
+  if (local && isHere(new URL(service))) trusted.push(service);
+  const fetch = guardedFetch({ network, trusted });
   return async (input, init) => {
     const asked = new Request(input, init);
     const { host } = new URL(asked.url);
@@ -34,6 +62,9 @@ export function carefulFetch(
     try {
       response = await fetch(new Request(asked, { signal }));
     } catch (error) {
+      if (error instanceof BlockedRequestError) {
+        throw new Trouble(BLOCKED[error.reason], error.host, { cause: error });
+      }
       throw fail("offline", error);
     }
     let body: Uint8Array<ArrayBuffer> | undefined;

@@ -1,5 +1,6 @@
 /** Handles, DIDs and services, as people write them. */
 import { ToolError } from "parley-mcp";
+import { isPublicName } from "./net/public-address.ts";
 
 const LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?";
 const HANDLE = new RegExp(`^(?:${LABEL}\\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$`);
@@ -46,7 +47,7 @@ export function toService(text: string, local: boolean): string {
   }
   const here = isHere(url);
   if (here && local) return url.origin;
-  if (here || /^[\d.]+$|^\[|^[^.]+$/.test(url.hostname)) {
+  if (here || /^[\d.]+$|^\[/.test(url.hostname) || !isPublicName(url.hostname)) {
     throw new ToolError(
       `Cannot use ${
         shown(text)

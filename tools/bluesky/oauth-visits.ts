@@ -59,8 +59,9 @@ export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operati
 
 function* clientOf({ desk, oauth, states, options: { service } }: Attempt) {
   const { oauthClient } = yield* until(import("./atproto/mod.ts"));
-  const { setup, accounts } = desk;
-  return oauthClient({ setup, fetch: carefulFetch(setup), accounts, ...oauth!, service, states });
+  const { setup, accounts, site: { local } } = desk;
+  const fetch = carefulFetch({ setup, service, local });
+  return oauthClient({ setup, fetch, accounts, ...oauth!, service, states });
 }
 
 /** What cannot be explained is the operator's to hear of, without what it carries along. */

@@ -50,13 +50,13 @@ function* manage(
 
 /** Tells the service. If it does not hear, the account is forgotten here all the same. */
 function* revoke(
-  { setup, accounts }: Desk,
+  { setup, accounts, site: { local } }: Desk,
   account: AccountsResult["accounts"][number],
 ): Operation<string | undefined> {
   if (!account.signedIn) return undefined;
   const { signOut } = yield* until(import("./atproto/mod.ts"));
   try {
-    yield* until(signOut({ setup, accounts, account }));
+    yield* until(signOut({ setup, accounts, account, local }));
     return undefined;
   } catch {
     return `${

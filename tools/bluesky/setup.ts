@@ -1,5 +1,6 @@
 /** What the Bluesky tools stand on, and can be given otherwise. */
 import process from "node:process";
+import { directNetwork, type Network } from "./net/network.ts";
 import type { Vault } from "./vault/types.ts";
 
 export interface BlueskySetup {
@@ -9,7 +10,8 @@ export interface BlueskySetup {
   readonly service: string;
   /** Where DIDs are looked up. */
   readonly plc: string;
-  readonly fetch: typeof globalThis.fetch;
+  /** How requests leave this machine. */
+  readonly network: Network;
   /** When a request has taken too long. */
   readonly deadline: () => AbortSignal;
   readonly now: () => number;
@@ -32,7 +34,7 @@ export function defaultSetup(environment = process.env): BlueskySetup {
       }),
     service: environment["PARLEY_BLUESKY_SERVICE"] ?? "https://bsky.social",
     plc: environment["PARLEY_BLUESKY_PLC"] ?? "https://plc.directory",
-    fetch: (input, init) => globalThis.fetch(input, init),
+    network: directNetwork(),
     deadline: () => AbortSignal.timeout(PATIENCE * 1_000),
     now: Date.now,
   };

@@ -15,13 +15,13 @@ export interface Person {
 }
 
 export function* signInWithAppPassword(desk: Desk, person: Person): Operation<NewAccount> {
-  const { setup, accounts } = desk;
+  const { setup, accounts, site: { local } } = desk;
   const { handle, service } = person;
   const { signInWithPassword } = yield* until(import("./atproto/mod.ts"));
   const { did, secret, mainPassword, ...known } = yield* trying(
     desk,
     { what: `sign in as "${handle}"`, service, secret: person.password },
-    () => signInWithPassword(person, carefulFetch(setup)),
+    () => signInWithPassword(person, carefulFetch({ setup, service, local })),
   );
   const method = "app-password";
   const account = { did, ...known, service, method, signedIn: true, mainPassword } as const;

@@ -71,6 +71,12 @@ function inWords({ kind, host }: Trouble): string {
       return `the answer of ${host} broke off in the middle; try again`;
     case "too_much":
       return `the answer of ${host} was too large; ask for less`;
+    case "not_encrypted":
+      return `the connection to ${host} is not encrypted; use the https address of the service`;
+    case "not_public":
+      return `${host} is not on the public internet; check the address of the service`;
+    case "redirects":
+      return `${host} redirects to another address, which does not get what was meant for it; use the address of the service itself`;
   }
 }
 

@@ -26,7 +26,7 @@ export function* useAccount(
   named: string | undefined,
   may: "own" | "anyone",
 ): Operation<AccountInUse> {
-  const { accounts } = yield* openDesk(setup, ctx);
+  const { accounts, site: { local } } = yield* openDesk(setup, ctx);
   const own = may === "anyone" ? yield* until(accounts.find(named)) : undefined;
   const account = own ?? (yield* until(accounts.get(may === "own" ? named : undefined)));
   checkSignedIn(account);
@@ -35,6 +35,6 @@ export function* useAccount(
   return {
     account,
     ask: (doing, call) =>
-      until(asAccount({ setup, accounts, account }, doing, (agent) => call(agent, signal))),
+      until(asAccount({ setup, accounts, account, local }, doing, (agent) => call(agent, signal))),
   };
 }

@@ -266,10 +266,10 @@ describe("tokens", () => {
     service.instead.set("refreshSession", async () => {
       // Just now somebody else signed in, and stored it.
       service.instead.clear();
-      const response = await service.fetch(`${service.url}/xrpc/com.atproto.server.createSession`, {
-        method: "POST",
-        body: JSON.stringify({ identifier: handle, password: appPassword }),
-      });
+      const method = "com.atproto.server.createSession";
+      const body = JSON.stringify({ identifier: handle, password: appPassword });
+      const request = new Request(`${service.url}/xrpc/${method}`, { method: "POST", body });
+      const response = await service.network.send(request, []);
       const session = await response.json();
       await accounts.renew(did, { session, pds: undefined }, secret);
       return refusal(400, "ExpiredToken", "Token has been revoked");

@@ -1,5 +1,7 @@
 /** A service that answers as a test tells it, and remembers what it was asked. */
 
+import type { Network } from "../../../tools/bluesky/net/network.ts";
+
 export interface Asked {
   readonly method: string;
   readonly query: URLSearchParams;
@@ -24,9 +26,13 @@ export class FakeService {
   readonly good = new Set<string>();
   #number = 0;
 
-  /** As `fetch`; everything else than this service is out of reach. */
-  fetch: typeof globalThis.fetch = async (input, init) => {
-    const request = new Request(input, init);
+  /** Everything else than this service is out of reach. */
+  readonly network: Network = {
+    resolve: () => Promise.resolve(["93.184.215.14"]),
+    send: (request) => this.#send(request),
+  };
+
+  async #send(request: Request): Promise<Response> {
     const url = new URL(request.url);
     if (url.origin !== this.url) throw new TypeError("there is no network");
     const name = url.pathname.split(".").at(-1)!;
@@ -41,7 +47,7 @@ export class FakeService {
     request.signal.throwIfAborted();
     const instead = this.instead.get(name);
     return instead ? await untilAborted(instead(asked), request.signal) : this.#answer(asked);
-  };
+  }
 
   /** The questions that were asked of one method. */
   of(method: string): Asked[] {

@@ -48,7 +48,7 @@ export function* useFakeWorld(
     folder,
     {
       ...options,
-      setup: { fetch: service.fetch, vault: () => Promise.resolve(vault), ...setup },
+      setup: { network: service.network, vault: () => Promise.resolve(vault), ...setup },
     },
   );
   const { url } = address as { url: string };

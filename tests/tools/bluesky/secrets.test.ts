@@ -93,7 +93,7 @@ describe("the log of a call", () => {
       ...defaultSetup({}),
       vault: () => Promise.resolve(vault),
       service: service.url,
-      fetch: service.fetch,
+      network: service.network,
     });
     const store = new InMemoryToolSessionStore();
     const clock = createManualClock();

@@ -33,7 +33,7 @@ function useLogin(can: keyof typeof capabilities): Operation<Started> {
       ...defaultSetup({}),
       vault: () => Promise.resolve(vault),
       service: service.url,
-      fetch: service.fetch,
+      network: service.network,
     });
     const session = registry.open(login, {}, { client: { capabilities: capabilities[can] } });
     try {

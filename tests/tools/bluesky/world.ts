@@ -80,7 +80,7 @@ export async function expireAccess(
 export async function revokeSilently({ accounts, network }: World, did: string): Promise<void> {
   const account = (await accounts.find(did))!;
   const setup = { ...defaultSetup({}), service: network.pds, plc: network.plc };
-  await signOut({ setup, accounts, account });
+  await signOut({ setup, accounts, account, local: true });
 }
 
 function signed(claims: object, secret: string): string {

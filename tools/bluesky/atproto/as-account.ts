@@ -17,6 +17,8 @@ export interface AsAccount {
   readonly setup: BlueskySetup;
   readonly accounts: Accounts;
   readonly account: Account;
+  /** The person sits at this machine. */
+  readonly local: boolean;
 }
 
 export async function asAccount<T>(
@@ -24,12 +26,12 @@ export async function asAccount<T>(
   doing: Pick<Doing, "what" | "wanted">,
   call: (agent: Agent) => Promise<T>,
 ): Promise<T> {
-  const { accounts, account: { did, handle, service }, setup } = who;
+  const { accounts, account: { did, handle, service }, setup, local } = who;
   for (let again = true;; again = false) {
     const credentials = await accounts.credentials(did);
     if (!credentials) throw new SignInGone(handle);
     let trouble: Trouble | undefined;
-    const fetch = noting(carefulFetch(setup), (noted) => trouble = noted);
+    const fetch = noting(carefulFetch({ setup, service, local }), (noted) => trouble = noted);
     try {
       const { agent, saved } = await open(who, credentials, fetch);
       const result = await call(agent);
@@ -49,10 +51,12 @@ export async function asAccount<T>(
 }
 
 /** Tells the service that a sign-in is not to be used any more. */
-export async function signOut({ accounts, account: { did }, setup }: AsAccount): Promise<void> {
+export async function signOut(
+  { accounts, account: { did, service }, setup, local }: AsAccount,
+): Promise<void> {
   const credentials = await accounts.credentials(did);
   if (!credentials) return;
-  const fetch = carefulFetch(setup);
+  const fetch = carefulFetch({ setup, service, local });
   if (credentials.method === "app-password") return await signOutWithPassword(credentials, fetch);
   await oauthClient(oauthOptions(credentials, { accounts, setup, fetch })).revoke(did);
 }
