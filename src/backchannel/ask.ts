@@ -38,8 +38,8 @@ export interface Asker {
   readonly provider: SamplingProvider | undefined;
   /** Who answers samples, where neither the client nor the call says otherwise. */
   readonly answerer: SampleAnswerer;
-  /** Whether forms may ask for passwords. */
-  readonly formPasswords: boolean;
+  /** Whether this form may ask for a password. */
+  mayAskPassword(key: string): boolean;
   /** Tells the operator, and nobody else. */
   report(what: string, error: unknown): void;
   /** An id that is the same when the tool is run again. */

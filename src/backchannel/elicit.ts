@@ -66,8 +66,12 @@ export function* elicit(
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
-  if (sensitive.length > 0 && !asker.formPasswords) {
-    throw new ElicitationError(key, "this server asks for no passwords in forms", "use a page");
+  if (sensitive.length > 0 && !asker.mayAskPassword(key)) {
+    throw new ElicitationError(
+      key,
+      "this server asks for no passwords in forms",
+      "use a page, or start the server with --allow-form-passwords",
+    );
   }
   const response = narrower === undefined ? form.response : narrowed(form, narrower);
   const requestedSchema = response.json;

@@ -35,7 +35,8 @@ export function callHere(
 /** What tools show in a browser is for whoever sits here. */
 function usePages(): Operation<Pages> {
   return resource(function* (provide) {
-    const pages = new Pages({ openPort: listen });
+    // What is typed into this terminal goes through no client.
+    const pages = new Pages({ openPort: listen, formPasswords: true });
     pages.privately = true;
     try {
       yield* provide(pages);

@@ -69,6 +69,7 @@ export const COMMANDS: {
         new Option("--public-url <address>", "where browsers reach it, if not on this machine")
           .argParser(toAddress),
       )
+      .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
       .option("--legacy-sse", "also serve the HTTP+SSE transport of 2024-11-05, at /sse")
       .addOption(
@@ -90,6 +91,7 @@ export const COMMANDS: {
         "Serves tools to one client on stdin and stdout. Claude Desktop, VS Code, Cursor and others start it by themselves; `parley install` tells them how.",
       )
       .argument("[module...]", MODULES)
+      .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
       .addOption(logLevel("warning"))
       .addOption(logFormat())
@@ -198,8 +200,16 @@ function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
     .choices(LOG_LEVELS).default(otherwise);
 }
 
+function allowFormPasswords(): Option {
+  return new Option(
+    "--allow-form-passwords",
+    "let forms ask for passwords, which the client then sees",
+  );
+}
+
+/** Former versions needed it. Today it has no effect, and whoever gives it is told so. */
 function noFormPasswords(): Option {
-  return new Option("--no-form-passwords", "ask for passwords on web pages only, never in forms");
+  return new Option("--no-form-passwords").hideHelp();
 }
 
 function logFormat(): Option {

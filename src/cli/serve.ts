@@ -6,6 +6,7 @@ import type { Listen, ListenerNotice, Listening } from "../host/types.ts";
 import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { dataCheck } from "./data-check.ts";
+import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { sealerFrom } from "./key.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
@@ -17,7 +18,7 @@ import type { Surroundings } from "./surroundings.ts";
 import { writeError } from "./terminal.ts";
 import { useParley } from "./use-parley.ts";
 
-export interface ServeOptions {
+export interface ServeOptions extends FormPasswordFlags {
   readonly port: number;
   readonly host: string;
   readonly allowHost?: readonly string[];
@@ -30,7 +31,6 @@ export interface ServeOptions {
   /** Days. */
   readonly keep: number;
   readonly publicUrl?: string;
-  readonly formPasswords: boolean;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** Seconds. */
@@ -75,7 +75,7 @@ export function* serve(
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
-    formPasswords: options.formPasswords,
+    formPasswords: formPasswords(options, log),
     sampling,
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,

@@ -2,6 +2,7 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../host/stdout.ts";
+import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
 import { offer } from "./offer.ts";
@@ -10,20 +11,19 @@ import { useStrayErrors } from "./stray-errors.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { useParley } from "./use-parley.ts";
 
-export interface StdioOptions {
-  readonly formPasswords: boolean;
+export interface StdioOptions extends FormPasswordFlags {
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
 
 export function* stdio(
   modules: readonly string[],
-  { logLevel, logFormat, formPasswords }: StdioOptions,
+  options: StdioOptions,
   surroundings: Surroundings,
 ): Operation<number> {
   // Before the first module is loaded: it may print on its way in.
   claimStdout();
-  const log = new OperatorLog({ level: logLevel, format: logFormat });
+  const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
   const { serve } = yield* until(offer(modules, surroundings));
@@ -31,7 +31,7 @@ export function* stdio(
     serve,
     version: surroundings.version,
     sampling: samplingSetup(),
-    formPasswords,
+    formPasswords: formPasswords(options, log),
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });

@@ -18,7 +18,10 @@ import { type OpenPort, Ports } from "./ports.ts";
 export interface PagesOptions {
   /** Where browsers reach the server. An address on loopback: nobody else reaches it. */
   readonly publicUrl?: string | (() => string | undefined);
-  /** Whether forms may ask for passwords; they may unless told. */
+  /**
+   * Whether forms may ask for passwords: false by default. MCP forbids it, because the
+   * client sees what is typed into a form; a page goes straight to the server.
+   */
   readonly formPasswords?: boolean;
   /** Opens a port, for pages of a server that is not on HTTP. */
   readonly openPort?: OpenPort;
@@ -67,7 +70,7 @@ export class Pages implements Site {
   readonly #visits = new Set<Strand<Response>>();
   #home: PagesHome | undefined;
 
-  constructor({ publicUrl, formPasswords = true, openPort }: PagesOptions) {
+  constructor({ publicUrl, formPasswords = false, openPort }: PagesOptions) {
     this.#publicUrl = publicUrl;
     this.formPasswords = formPasswords;
     this.#ports = new Ports(openPort, (request) => this.#visited(request));

@@ -319,8 +319,9 @@ export class ToolContext extends ServerContext
     return this.host.sampling.answerer ?? "auto";
   }
 
-  get formPasswords(): boolean {
-    return this.host.site.formPasswords;
+  /** A question that was put before goes on, whatever has been configured since. */
+  mayAskPassword(key: string): boolean {
+    return this.host.site.formPasswords || this.host.wasAsked(this.#branch.path, "elicit", key);
   }
 
   newId(kind: string): string {

@@ -77,6 +77,8 @@ export interface RunHost {
   notify(message: string, progress?: number, total?: number, branch?: string): void;
   /** Puts a question and waits; refuses while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
+  /** In a run that is replayed: whether a branch asked this next. */
+  wasAsked(branch: string, kind: Place["kind"], key: string): boolean;
   /** Where what needs a task of its own is run. */
   readonly scope: Scope;
   /** How many parts of the tool are at work besides the first, where none of them is a task. */

@@ -196,6 +196,13 @@ export class Replay {
     return course?.steps[course.next]?.request;
   }
 
+  /** Whether this is what a branch asked next, without asking it again. */
+  expects(branch: string, kind: Place["kind"], key: string): boolean {
+    const course = this.#courses.get(branch);
+    const place = course?.steps[course.next]?.place;
+    return place?.kind === kind && place.key === key;
+  }
+
   /** What was on record for a question, nothing if it is new, or how it diverges. */
   take(place: Place): Step | undefined | Divergence {
     const course = this.#courses.get(place.branch);

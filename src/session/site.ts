@@ -5,6 +5,7 @@ import type { Site } from "../runtime/run-host.ts";
 export const inProcess: Site = {
   local: true,
   url: undefined,
+  // No client is in between.
   formPasswords: true,
   *open() {
     throw new PageError("this program serves none", "serve the tool, or do without a page");

@@ -15,6 +15,7 @@ import type {
   ClientInfo,
   ElicitResponse,
   EventBody,
+  Place,
   RequestFailure,
   Response,
   SampleResponse,
@@ -254,6 +255,10 @@ export class LiveToolSession extends SessionState
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
     this.facts.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);
+  }
+
+  wasAsked(branch: string, kind: Place["kind"], key: string): boolean {
+    return this.replay?.expects(branch, kind, key) ?? false;
   }
 
   hangUp(): void {

@@ -7,7 +7,7 @@ export interface ServerSite {
   readonly local: boolean;
   /** Where browsers reach it, if they do. */
   readonly url: string | undefined;
-  /** Whether forms may ask for passwords; the operator may have them asked for on pages only. */
+  /** Whether forms may ask for passwords; by default a server asks for them on pages only. */
   readonly formPasswords: boolean;
 }
 

@@ -20,7 +20,12 @@ function* serve(...args: string[]): Operation<{ program: Program; url: string }>
 }
 
 /** Calls a tool in the modern era, and gives what comes back once it is all there. */
-async function call(url: string, name: string, args: object = {}): Promise<string> {
+async function call(
+  url: string,
+  name: string,
+  args: object = {},
+  capabilities: object = {},
+): Promise<string> {
   const response = await fetch(url, {
     method: "POST",
     headers: {
@@ -40,7 +45,7 @@ async function call(url: string, name: string, args: object = {}): Promise<strin
         _meta: {
           "io.modelcontextprotocol/protocolVersion": "2026-07-28",
           "io.modelcontextprotocol/clientInfo": { name: "curl", version: "8 \u001b[31m" },
-          "io.modelcontextprotocol/clientCapabilities": {},
+          "io.modelcontextprotocol/clientCapabilities": capabilities,
         },
       },
     }),
@@ -60,6 +65,25 @@ describe("parley serve", () => {
     const [banner = ""] = program.stderr.split("Ctrl-C");
     assert.deepEqual(banner.split("\n").filter((line) => line.length > 80), []);
     assert.equal(program.stdout, "");
+  });
+
+  it("asks for passwords in forms only where that is allowed", function* () {
+    const asking = join(root, "tests/cli/tools.ts");
+    const capabilities = { elicitation: { form: {} } };
+    const cases = [
+      [[], /this server asks for no passwords in forms/, false],
+      [["--no-form-passwords"], /this server asks for no passwords in forms/, true],
+      [["--allow-form-passwords"], /"inputRequests".*"pin"/s, false],
+    ] as const;
+    for (const [flags, expected, warned] of cases) {
+      const program = yield* useProgram(["serve", asking, "--port", "0", ...flags]);
+      const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+      const answer = yield* until(call(url, "register", { event: "fair" }, capabilities));
+      assert.match(answer, expected);
+      const warning = /--no-form-passwords has no effect: .+; leave the flag out/;
+      if (warned) yield* until(program.says(warning));
+      else assert.doesNotMatch(program.stderr, warning);
+    }
   });
 
   it("takes its port and its address from the environment", function* () {

@@ -55,7 +55,13 @@ async function fleet(
 ): Promise<void> {
   const servers = Array.from(
     { length: size },
-    () => createParley({ state: "sealed", sealer: new Sealer(KEY), ...options }),
+    () =>
+      createParley({
+        state: "sealed",
+        sealer: new Sealer(KEY),
+        formPasswords: true,
+        ...options,
+      }),
   );
   try {
     await body(servers);
@@ -92,6 +98,24 @@ describe("a call whose record travels with its client", () => {
       assert.equal(paid.length, 1);
     });
   });
+
+  it("goes on at a server that asks for no passwords in forms any more", () =>
+    fleet(
+      { serve: [orderTool()] },
+      ([a]) =>
+        fleet({ serve: [orderTool()], formPasswords: false }, async ([b]) => {
+          const first = await round(a!);
+          const second = await round(a!, first.requestState, { who: answer("Ada") });
+          // The question stands already, and its answer is taken; later it is on record.
+          const third = await round(b!, second.requestState, { secret: answer("hush") });
+          assert.deepEqual(Object.keys(third.inputRequests), ["gift"]);
+          const last = await round(b!, third.requestState, { gift: answer("tea") });
+          assert.match(JSON.stringify(last), /tea for Ada, hush, 36/);
+          // What was not put before is not put there.
+          const anew = await round(b!, (await round(b!)).requestState, { who: answer("Ada") });
+          assert.match(JSON.stringify(anew), /this server asks for no passwords in forms/);
+        }),
+    ));
 
   it("goes back to a server that knows less of it, or knows it otherwise", () => {
     const paid: string[] = [];

@@ -249,15 +249,15 @@ describe("ctx.server and ctx.principal", () => {
 
   it("tell a server on loopback from one elsewhere, and one that was told nothing", async () => {
     await serving({ serve: [where], publicUrl: ORIGIN }, async (server) => {
-      const site = { local: true, url: ORIGIN, formPasswords: true, who: "" };
+      const site = { local: true, url: ORIGIN, formPasswords: false, who: "" };
       assert.deepEqual(pick(await told(server)), site);
     });
     await serving({ serve: [where], publicUrl: "https://a.example/" }, async (server) => {
-      const site = { local: false, url: "https://a.example", formPasswords: true, who: "" };
+      const site = { local: false, url: "https://a.example", formPasswords: false, who: "" };
       assert.deepEqual(pick(await told(server)), site);
     });
-    await serving({ serve: [where], formPasswords: false }, async (server) => {
-      assert.deepEqual(pick(await told(server)), { local: false, formPasswords: false, who: "" });
+    await serving({ serve: [where], formPasswords: true }, async (server) => {
+      assert.deepEqual(pick(await told(server)), { local: false, formPasswords: true, who: "" });
     });
   });
 
@@ -283,7 +283,7 @@ describe("ctx.server and ctx.principal", () => {
   }
 });
 
-describe("a server that asks for no passwords in forms", () => {
+describe("a form that asks for a password", () => {
   const secretive = createMcpTool("secretive").description("Asks for a secret")
     .elicits({ secret: { response: z.object({ secret: z.string() }), sensitive: ["secret"] } })
     .execute(function* (_params, ctx) {
@@ -291,10 +291,13 @@ describe("a server that asks for no passwords in forms", () => {
       return action;
     });
 
-  it("refuses to put the question", () =>
-    serving({ serve: [secretive], formPasswords: false }, async ({ fetch }) => {
-      const client = await TestClient.connect(fetch, { capabilities: ABLE });
-      const text = await (await client.call("secretive")).text();
-      assert.match(text, /this server asks for no passwords in forms/);
-    }));
+  for (const options of [{}, { formPasswords: false }]) {
+    it(`is not shown by default: ${JSON.stringify(options)}`, () =>
+      serving({ serve: [secretive], ...options }, async ({ fetch }) => {
+        const client = await TestClient.connect(fetch, { capabilities: ABLE });
+        const text = await (await client.call("secretive")).text();
+        assert.match(text, /this server asks for no passwords in forms; use a page, or start/);
+        assert.doesNotMatch(text, /Psst/);
+      }));
+  }
 });

@@ -20,6 +20,7 @@ const points = new KillPoints(plan);
 // Against the death of a process, not of the machine: that is what is tried here.
 const stores = openSqlite(join(plan.folder, "store.db"), "normal");
 const parley = createParley({
+  formPasswords: true,
   serve: makeTools(points, join(plan.folder, "effects")),
   store: points.overSessions(stores.sessions),
   clients: points.overClients(stores.clients),
