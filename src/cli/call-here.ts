@@ -3,6 +3,7 @@ import { each, type Operation, resource, scoped, spawn, type Task, until } from 
 import type { RequestFailure, ToolResult, ToolSessionRequest } from "../events.ts";
 import { Pages } from "../handler/pages.ts";
 import { listen } from "../host/listen.ts";
+import { IN_PROCESS } from "../session/in-process.ts";
 import { useToolSessionRegistry } from "../session/use-registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../tool/types.ts";
@@ -22,7 +23,8 @@ export function callHere(
       report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
     });
     pages.settle(registry);
-    const session = registry.open(tool, args, { awaited: true });
+    const client = { ...IN_PROCESS, name: "parley" };
+    const session = registry.open(tool, args, { client, awaited: true });
     registry.hold(session);
     yield* attend(session, person);
     const outcome = session.outcome!;

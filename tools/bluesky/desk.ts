@@ -3,7 +3,7 @@ import { type Operation, until } from "effection";
 import { type McpToolContext, type ServerSite, ToolError } from "parley-mcp";
 import { Accounts } from "./accounts.ts";
 import { CALLBACK, clientIdFor, clientMetadata, METADATA } from "./oauth-metadata.ts";
-import type { Account, AccountsResult } from "./schemas.ts";
+import type { Account, Accounts as Listed } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 
 export interface Desk {
@@ -44,8 +44,9 @@ export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<D
 /** Everybody who is signed in, as the tool `login` tells it. */
 export function* listing(
   { accounts }: Desk,
-  more: Omit<AccountsResult, "accounts" | "default"> = {},
-): Operation<AccountsResult> {
+  more: Omit<Listed, "accounts" | "default"> = {},
+): Operation<Listed> {
   const all: Account[] = yield* until(accounts.list());
-  return { accounts: all, default: all.find((one) => one.default)?.did ?? null, ...more };
+  const chosen = all.find((one) => one.default);
+  return { accounts: all, ...(chosen && { default: chosen.did }), ...more };
 }

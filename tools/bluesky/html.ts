@@ -1,5 +1,5 @@
 /** The page on which people sign in. No script, nothing from elsewhere. */
-import { APP_PASSWORDS, MAKE_ONE, NEVER_MAIN, OAUTH_IS_BETTER } from "./words.ts";
+import { APP_PASSWORDS, MAKE_ONE, NEVER_MAIN, OAUTH_HOW, OAUTH_IS_BETTER } from "./words.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }
@@ -51,7 +51,7 @@ function passwordForm(base: string, handle: string, second: boolean): string {
   return `<h2>${second ? "Or with an app password" : "With an app password"}</h2>
 <p>${escaped(NEVER_MAIN)} ${
     escaped(MAKE_ONE).replace(APP_PASSWORDS, `<a href="${APP_PASSWORDS}">${APP_PASSWORDS}</a>`)
-  }</p>
+  }${second ? "" : ` ${escaped(`${OAUTH_IS_BETTER} ${OAUTH_HOW}`)}`}</p>
 <form method="post" action="${escaped(base)}">
 <label for="handle">Handle</label>
 <input id="handle" name="handle" required autocomplete="username" autocapitalize="none"

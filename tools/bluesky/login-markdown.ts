@@ -1,11 +1,13 @@
 /** The accounts for reading. */
 import { code, inline } from "./markdown.ts";
-import type { Account, AccountsResult } from "./schemas.ts";
+import type { Account, Accounts } from "./schemas.ts";
+import { NOBODY_LISTED } from "./words.ts";
 
 export function accountsMarkdown(
   told: string,
-  { accounts, warning, link }: AccountsResult,
+  { accounts, warning, link }: Accounts,
 ): string {
+  if (told === "" && accounts.length === 0) return NOBODY_LISTED;
   const list = accounts.length === 0
     ? "Nobody is signed in to Bluesky."
     : ["## Bluesky accounts", accounts.map(line).join("\n")].join("\n\n");

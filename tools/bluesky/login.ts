@@ -5,6 +5,7 @@ import { z } from "zod";
 import { questions } from "./questions.ts";
 import { accountsResult, methods } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
+import { speaking } from "./speaking.ts";
 import { ABOUT_PASSWORDS } from "./words.ts";
 
 const parameters = z.object({
@@ -24,7 +25,7 @@ const parameters = z.object({
     "A port of this machine for the browser to come back to; any that is free unless told",
   ),
   method: z.enum(methods).optional().describe(
-    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form or handed over. The best one possible unless told",
+    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form if this server allows that, otherwise into a page. By default the best one that the client can do",
   ),
 });
 export type LoginParameters = z.infer<typeof parameters>;
@@ -42,6 +43,6 @@ export function loginTool(setup: BlueskySetup) {
     .elicits(questions)
     .execute(function* (params, ctx) {
       const { runLogin } = yield* until(import("./run-login.ts"));
-      return yield* runLogin(setup, params, ctx);
+      return yield* speaking(ctx.client, () => runLogin(setup, params, ctx));
     });
 }

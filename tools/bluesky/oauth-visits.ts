@@ -5,7 +5,7 @@ import type { Attempt } from "./attempt.ts";
 import { carefulFetch } from "./careful-fetch.ts";
 import { donePage, problemPage } from "./html.ts";
 import { type NewAccount, trying } from "./sign-in.ts";
-import { OAUTH_HOW } from "./words.ts";
+import { OAUTH_HOW, OAUTH_IS_BETTER } from "./words.ts";
 
 /** Announces the request to the authorization server, and sends the browser there. */
 export function* beginOAuth(attempt: Attempt): Operation<Response> {
@@ -29,7 +29,7 @@ export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operati
   const { desk, options: { service }, url } = attempt;
   if (answer.get("error") === "access_denied") {
     const problem =
-      `Cannot sign in to Bluesky: you declined it there, and nothing was stored. ${OAUTH_HOW}`;
+      `Cannot sign in to Bluesky: you declined it there, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
     attempt.end({ type: "refused", problem });
     return problemPage(problem);
   }

@@ -1,15 +1,15 @@
 /** Posts for reading: a header, a section for each post, a footer. */
 import { code, inline, link, quotation } from "./markdown.ts";
 import { count, nameOf } from "./profile-markdown.ts";
-import type { Embed, Facet, Post, SearchResult } from "./schemas.ts";
+import type { Embed, Facet, Found, Post } from "./schemas.ts";
 
-export function searchMarkdown(result: SearchResult): string {
+export function searchMarkdown(result: Found): string {
   const { account, query, posts } = result;
   const header = `# Posts about “${inline(query)}”\n\nSearched as @${inline(account)}.`;
   return [header, ...posts.map(section), footer(result)].join("\n\n");
 }
 
-function footer({ posts, total, cursor }: SearchResult): string {
+function footer({ posts, total, cursor }: Found): string {
   if (posts.length === 0) {
     return cursor ? "Nothing on this page." : "Nothing was found. Try fewer or other words.";
   }

@@ -2,8 +2,9 @@
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { profile } from "./schemas.ts";
+import { profileResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
+import { speaking } from "./speaking.ts";
 
 export function profileTool(setup: BlueskySetup) {
   return createMcpTool("profile")
@@ -15,9 +16,9 @@ export function profileTool(setup: BlueskySetup) {
         "Handle (name.bsky.social) or DID of whoever it is; the default account unless told",
       ),
     }))
-    .output(profile)
+    .output(profileResult)
     .execute(function* (params, ctx) {
       const { runProfile } = yield* until(import("./run-profile.ts"));
-      return yield* runProfile(setup, params, ctx);
+      return yield* speaking(ctx.client, () => runProfile(setup, params, ctx));
     });
 }

@@ -3,10 +3,15 @@ import type { McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 
 /** The ways to sign in that a person can choose from. */
-export const ways = {
+const ways = {
   oauth: z.literal("oauth").meta({ title: "OAuth, in your browser (recommended)" }),
   page: z.literal("page").meta({ title: "An app password, typed into a page" }),
   form: z.literal("app-password").meta({ title: "An app password, typed in here" }),
+};
+/** What a form offers: the page comes before a password field, which only some servers have. */
+export const choices = {
+  pages: z.object({ way: z.union([ways.oauth, ways.page]) }),
+  all: z.object({ way: z.union([ways.oauth, ways.page, ways.form]) }),
 };
 const handle = z.string().min(1).meta({ title: "Handle", description: "Such as name.bsky.social" });
 const password = z.string().min(1).meta({
@@ -15,7 +20,7 @@ const password = z.string().min(1).meta({
 });
 
 export const questions = {
-  way: { response: z.object({ way: z.union([ways.oauth, ways.page, ways.form]) }) },
+  way: { response: choices.all },
   handle: { response: z.object({ handle }) },
   password: { response: z.object({ password }), sensitive: ["password"] },
   credentials: { response: z.object({ handle, password }), sensitive: ["password"] },

@@ -6,9 +6,10 @@ import type { LoginParameters } from "./login.ts";
 import { accountsMarkdown } from "./login-markdown.ts";
 import { toActor } from "./names.ts";
 import type { Context } from "./questions.ts";
-import type { AccountsResult } from "./schemas.ts";
+import type { Account, Accounts, AccountsResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 import { signIn } from "./ways-in.ts";
+import { spoken } from "./words.ts";
 
 export function* runLogin(
   setup: BlueskySetup,
@@ -19,21 +20,21 @@ export function* runLogin(
   const { told, result } = params.command === "login"
     ? yield* signIn(params, ctx, desk)
     : yield* manage(params, desk);
+  const message = spoken(accountsMarkdown(told, result), ctx.client);
   return {
-    content: [{ type: "text", text: accountsMarkdown(told, result) }],
-    structuredContent: result,
+    content: [{ type: "text", text: message }],
+    structuredContent: { message, ...result },
   };
 }
 
 function* manage(
   { command, handle }: LoginParameters,
   desk: Desk,
-): Operation<{ told: string; result: AccountsResult }> {
+): Operation<{ told: string; result: Accounts }> {
   if (command === "list") return { told: "", result: yield* listing(desk) };
   if (handle === undefined) {
-    throw new ToolError(
-      `Cannot ${command} an account: no handle is given; say whose with "handle"`,
-    );
+    const what = command === "default" ? "choose the default account" : "delete an account";
+    throw new ToolError(`Cannot ${what}: no handle is given; say whose with "handle"`);
   }
   const { accounts } = desk;
   const account = yield* until(accounts.get(toActor(handle)));
@@ -51,7 +52,7 @@ function* manage(
 /** Tells the service. If it does not hear, the account is forgotten here all the same. */
 function* revoke(
   { setup, accounts, site: { local } }: Desk,
-  account: AccountsResult["accounts"][number],
+  account: Account,
 ): Operation<string | undefined> {
   if (!account.signedIn) return undefined;
   const { signOut } = yield* until(import("./atproto/mod.ts"));

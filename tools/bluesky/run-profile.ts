@@ -4,7 +4,7 @@ import type { FullToolResult, McpToolContext } from "parley-mcp";
 import { toActor } from "./names.ts";
 import { profileOf } from "./profile-data.ts";
 import { profileMarkdown } from "./profile-markdown.ts";
-import type { Profile } from "./schemas.ts";
+import type { ProfileResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 import { useAccount } from "./use-account.ts";
 
@@ -12,7 +12,7 @@ export function* runProfile(
   setup: BlueskySetup,
   { account }: { account?: string | undefined },
   ctx: McpToolContext,
-): Operation<FullToolResult<Profile> & { structuredContent: Profile }> {
+): Operation<FullToolResult<ProfileResult> & { structuredContent: ProfileResult }> {
   const wanted = account === undefined ? undefined : toActor(account);
   const user = yield* useAccount(setup, ctx, wanted, "anyone");
   const actor = wanted ?? user.account.did;
@@ -21,7 +21,10 @@ export function* runProfile(
     doing,
     (agent, signal) => agent.getProfile({ actor }, { signal }),
   );
-  const structuredContent = profileOf(data);
-  const text = profileMarkdown(structuredContent, data);
-  return { content: [{ type: "text", text }], structuredContent };
+  const profile = profileOf(data);
+  const markdown = profileMarkdown(profile, data);
+  return {
+    content: [{ type: "text", text: markdown }],
+    structuredContent: { ...profile, markdown },
+  };
 }

@@ -4,7 +4,7 @@ import type { FullToolResult, McpToolContext } from "parley-mcp";
 import { toActor } from "./names.ts";
 import { postOf } from "./post-data.ts";
 import { searchMarkdown } from "./post-markdown.ts";
-import type { SearchResult } from "./schemas.ts";
+import type { Found, SearchResult } from "./schemas.ts";
 import type { SearchParameters } from "./search.ts";
 import type { BlueskySetup } from "./setup.ts";
 import { useAccount } from "./use-account.ts";
@@ -24,13 +24,16 @@ export function* runSearch(
     { what: "search Bluesky", ...(author && { wanted: author }) },
     (agent, signal) => agent.app.bsky.feed.searchPosts({ q: query, limit, ...given }, { signal }),
   );
-  const structuredContent: SearchResult = {
+  const found: Found = {
     account: user.account.handle,
     query,
     posts: data.posts.map(postOf),
     ...(data.hitsTotal !== undefined && { total: data.hitsTotal }),
     ...(data.cursor !== undefined && { cursor: data.cursor }),
   };
-  const text = searchMarkdown(structuredContent);
-  return { content: [{ type: "text", text }], structuredContent };
+  const markdown = searchMarkdown(found);
+  return {
+    content: [{ type: "text", text: markdown }],
+    structuredContent: { ...found, markdown },
+  };
 }

@@ -17,14 +17,23 @@ export const account = z.object({
 });
 export type Account = z.infer<typeof account>;
 
-export const accountsResult = z.object({
+/** Who is signed in. */
+const accounts = z.object({
   accounts: z.array(account),
-  default: z.string().nullable().describe("The DID of the default account"),
+  default: z.string().optional().describe("The DID of the default account, if there is one"),
   signedIn: z.string().optional().describe("The DID of the account that was just signed in"),
   warning: z.string().optional(),
   link: z.string().optional().describe("Still to be opened in a browser, to sign in"),
 });
+export type Accounts = z.infer<typeof accounts>;
+
+// Some clients show the model the data and not the text, so the text is part of the data.
+export const accountsResult = z.object({
+  message: z.string().describe("All of it for reading, as Markdown, with what to tell the person"),
+}).extend(accounts.shape);
 export type AccountsResult = z.infer<typeof accountsResult>;
+
+const markdown = z.string().describe("All of it for reading, as Markdown");
 
 const author = z.object({
   did: z.string(),
@@ -35,7 +44,7 @@ const author = z.object({
 });
 export type Author = z.infer<typeof author>;
 
-export const profile = author.extend({
+const profile = author.extend({
   description: z.string().optional(),
   banner: z.string().optional(),
   followers: z.int(),
@@ -45,6 +54,8 @@ export const profile = author.extend({
   indexedAt: z.string().optional(),
 });
 export type Profile = z.infer<typeof profile>;
+export const profileResult = profile.extend({ markdown });
+export type ProfileResult = z.infer<typeof profileResult>;
 
 const facet = z.object({
   type: z.enum(["mention", "link", "tag", "other"]),
@@ -96,11 +107,13 @@ export const post = z.object({
 });
 export type Post = z.infer<typeof post>;
 
-export const searchResult = z.object({
+const found = z.object({
   account: z.string().describe("The handle that searched"),
   query: z.string(),
   posts: z.array(post),
   total: z.int().optional().describe("How many there are in all, as far as the service tells"),
   cursor: z.string().optional().describe("Pass it to get the next page"),
 });
+export type Found = z.infer<typeof found>;
+export const searchResult = found.extend({ markdown });
 export type SearchResult = z.infer<typeof searchResult>;

@@ -4,6 +4,7 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { searchResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
+import { speaking } from "./speaking.ts";
 
 const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
@@ -32,6 +33,6 @@ export function searchTool(setup: BlueskySetup) {
     .output(searchResult)
     .execute(function* (params, ctx) {
       const { runSearch } = yield* until(import("./run-search.ts"));
-      return yield* runSearch(setup, params, ctx);
+      return yield* speaking(ctx.client, () => runSearch(setup, params, ctx));
     });
 }

@@ -5,37 +5,40 @@
  * | client can | nothing said | it is declined |
  * |---|---|---|
  * | open pages | a page with OAuth, and a form for an app password | how OAuth is started |
- * | show forms | a choice, OAuth first; then a link, or a password field | the same |
+ * | show forms | a choice: OAuth, a page, and a password field if the server allows it | the same |
  * | neither | an error with links, and what else there is | |
  */
 import { type Operation, race } from "effection";
 import { ToolError } from "parley-mcp";
-import { z } from "zod";
 import { type Attempt, type AttemptOptions, type Ending, useAttempt } from "./attempt.ts";
 import { type Desk, listing } from "./desk.ts";
 import type { LoginParameters } from "./login.ts";
 import { toActor, toService } from "./names.ts";
 import { clientIdFor } from "./oauth-metadata.ts";
-import { type Context, ways } from "./questions.ts";
-import type { AccountsResult } from "./schemas.ts";
+import { choices, type Context } from "./questions.ts";
+import type { Accounts } from "./schemas.ts";
 import { MINUTES } from "./setup.ts";
 import { type NewAccount, signInWithAppPassword } from "./sign-in.ts";
 import {
   ABOUT_PASSWORDS,
+  ASK_HANDLE,
   askPassword,
   cannotAsk,
   CHOOSE,
   goToPage,
   mainPasswordUsed,
+  NO_PASSWORD_FIELD,
   notSignedIn,
   openYourself,
+  passwordWithoutHandle,
+  spoken,
   tooLate,
 } from "./words.ts";
 
 /** What is said of it, and what there is now. */
 interface Told {
   readonly told: string;
-  readonly result: AccountsResult;
+  readonly result: Accounts;
 }
 
 /** Somebody who wants to sign in, with what they have said so far. */
@@ -70,9 +73,8 @@ export function* signIn(params: LoginParameters, ctx: Context, desk: Desk): Oper
 function* chosen(ctx: Context, desk: Desk): Operation<"best" | "oauth" | "page" | "app-password"> {
   if (canOpen(ctx) || !canShowForms(ctx)) return hasPages(desk) ? "best" : "app-password";
   if (!hasPages(desk)) return "app-password";
-  const other = desk.site.formPasswords ? ways.form : ways.page;
-  if (!hasOAuth(desk)) return other.value;
-  const response = z.object({ way: z.union([ways.oauth, other]) });
+  if (!hasOAuth(desk)) return "page";
+  const response = desk.site.formPasswords ? choices.all : choices.pages;
   const answer = yield* ctx.elicit("way", { message: CHOOSE }, { response });
   if (answer.action !== "accept") throw new ToolError(notSignedIn(answer.action));
   return answer.content.way;
@@ -88,7 +90,7 @@ function* withGiven(
 ): Operation<Told> {
   if (method === "oauth" || method === "page") {
     throw new ToolError(
-      `Cannot sign in with method "${method}" and a password: that way takes none; leave one of them out`,
+      `Cannot sign in with method "${method}" and a password: that way takes none; leave one of them out. ${ABOUT_PASSWORDS}`,
     );
   }
   if (password === "") {
@@ -100,25 +102,22 @@ function* withGiven(
 
 function* askHandle(ctx: Context): Operation<string> {
   if (!canShowForms(ctx)) {
-    throw new ToolError(
-      'Cannot sign in: the password has no handle with it; say whose with "handle"',
-    );
+    throw new ToolError(passwordWithoutHandle(nameOf(ctx)));
   }
-  const answer = yield* ctx.elicit("handle", { message: "Whose app password is that?" });
+  const answer = yield* ctx.elicit("handle", { message: spoken(ASK_HANDLE, ctx.client) });
   if (answer.action !== "accept") throw new ToolError(notSignedIn(answer.action));
   return toActor(answer.content.handle);
 }
 
 function* inForm(ctx: Context, desk: Desk, wish: Wish): Operation<Told> {
-  if (!canShowForms(ctx)) {
+  if (!canShowForms(ctx) && !canOpen(ctx)) {
     return yield* byHand(ctx, desk, wish, { oauth: hasOAuth(desk), page: true });
   }
-  if (!desk.site.formPasswords) {
-    throw new ToolError(
-      `Cannot ask for a password here: this server takes none in forms; call login with method "oauth", or with method "page". ${ABOUT_PASSWORDS}`,
-    );
+  if (!canShowForms(ctx) || !desk.site.formPasswords) {
+    if (!hasPages(desk)) throw new ToolError(NO_PASSWORD_FIELD);
+    return yield* inBrowser(ctx, desk, wish, { oauth: false, page: true });
   }
-  const message = askPassword(wish.handle);
+  const message = spoken(askPassword(wish.handle), ctx.client);
   if (wish.handle !== undefined) {
     const answer = yield* ctx.elicit("password", { message });
     if (answer.action !== "accept") throw new ToolError(notSignedIn(answer.action));
@@ -152,7 +151,7 @@ function* inBrowser(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation
   const attempt = yield* useAttempt(ctx, desk, { ...wish, ways, stays: false });
   const url = ways.page ? attempt.url : attempt.oauthUrl!;
   const life = { timeout: MINUTES * 60_000 };
-  const message = goToPage(MINUTES, ways);
+  const message = spoken(goToPage(MINUTES, ways), ctx.client);
   // The page may be done with before the client has said that it was opened.
   const first = yield* race([ctx.elicitUrl({ message, url }, life), attempt.ended]);
   if ("type" in first) return yield* concluded(desk, first);
@@ -172,7 +171,7 @@ function* late(ctx: Context, { until, desk }: Attempt): Operation<undefined> {
 
 /** For a client that cannot open pages: the person has to. The page outlasts the call. */
 function* byHand(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
-  const client = ctx.client.name ?? "this client";
+  const client = nameOf(ctx);
   if (!hasPages(desk)) throw new ToolError(cannotAsk(client, { minutes: MINUTES }));
   const { url, oauthUrl } = yield* useAttempt(ctx, desk, { ...wish, ways, stays: true });
   if (!canShowForms(ctx)) {
@@ -198,6 +197,10 @@ function* welcome(desk: Desk, { did, handle, mainPassword }: NewAccount): Operat
 }
 
 // ----------------------------------------------------------- what is possible
+
+function nameOf({ client }: Context): string {
+  return client.name ?? "this client";
+}
 
 function canOpen({ client: { capabilities } }: Context): boolean {
   return capabilities.elicitation?.url !== undefined;

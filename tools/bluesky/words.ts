@@ -13,16 +13,26 @@ export const MAKE_ONE =
 export const OAUTH_IS_BETTER =
   "Signing in with OAuth is the better way: you sign in at Bluesky itself, in your browser, and no password is handed over.";
 
-/** How a person gets OAuth through their assistant, at any time. */
+/** How a person gets OAuth through their assistant, at any time. At a terminal: see `spoken`. */
 export const OAUTH_HOW =
   'To start it, say "sign in to Bluesky with OAuth": your assistant then calls login with method "oauth".';
+
+const OAUTH_HOW_AT_TERMINAL = 'To start it, run: parley call login \'{"method": "oauth"}\'';
+
+/**
+ * A message as it is said to whoever uses this client. Messages are written for people
+ * who talk to an assistant; at a terminal (`parley call`) there is none.
+ */
+export function spoken(text: string, client: { readonly name?: string | undefined }): string {
+  return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
+}
 
 /** All of it, for wherever a password is asked for or missing. */
 export const ABOUT_PASSWORDS = [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER, OAUTH_HOW].join(" ");
 
 /** The choice for those whose client knows forms only. */
 export const CHOOSE = `How do you want to sign in to Bluesky? ${OAUTH_IS_BETTER} ` +
-  `The other way is an app password. ${NEVER_MAIN}`;
+  `The other way is an app password. ${NEVER_MAIN} ${MAKE_ONE}`;
 
 export function askPassword(handle: string | undefined): string {
   const whose = handle === undefined
@@ -31,6 +41,17 @@ export function askPassword(handle: string | undefined): string {
   const whom = handle === undefined ? "" : ` for @${handle}`;
   return `Enter ${whose}${whom}. ${ABOUT_PASSWORDS}`;
 }
+
+export const ASK_HANDLE = `Whose app password is that? ${ABOUT_PASSWORDS}`;
+
+/** A password came alone, and nobody can be asked whose it is. */
+export function passwordWithoutHandle(client: string): string {
+  return `Cannot sign in: the password has no handle with it; say whose with "handle". ${client} cannot show questions from tools, so you cannot be asked. ${ABOUT_PASSWORDS}`;
+}
+
+/** Neither a form nor a page can take a password. */
+export const NO_PASSWORD_FIELD =
+  `Cannot ask for a password here: this server takes none in forms, and browsers do not reach it; call login with "handle" and "password", or ask whoever runs it to start it with --public-url and its https address. ${ABOUT_PASSWORDS}`;
 
 /** Before a browser opens. */
 export function goToPage(minutes: number, ways: { oauth: boolean; page: boolean }): string {
@@ -49,7 +70,7 @@ export function notSignedIn(action: "decline" | "cancel"): string {
 }
 
 export function tooLate(minutes: number): string {
-  return `Cannot sign in to Bluesky: nobody finished it in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_HOW}`;
+  return `Cannot sign in to Bluesky: nobody finished it in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 }
 
 /** A link that has to be handed on, because the client cannot open pages. */
@@ -72,14 +93,14 @@ export function cannotAsk(client: string, { oauth, page, minutes }: Links): stri
   const after = oauth || page
     ? `\n\nThe links are good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`
     : "";
-  return `Cannot ask you to sign in to Bluesky: ${client} cannot show questions from tools (MCP elicitation). ${OAUTH_IS_BETTER} These are the ways:\n\n${
+  return `Cannot ask you to sign in to Bluesky: ${client} cannot show questions from tools. ${OAUTH_IS_BETTER} These are the ways:\n\n${
     ways.map((way) => `- ${way}`).join("\n")
   }${after}`;
 }
 
 /** For a client that can ask, but not open the page that was chosen. */
 export function openYourself(link: string, way: "oauth" | "page", minutes: number): string {
-  const what = way === "oauth" ? OAUTH_IS_BETTER : `${NEVER_MAIN} ${MAKE_ONE}`;
+  const what = way === "oauth" ? OAUTH_IS_BETTER : ABOUT_PASSWORDS;
   return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link is good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;
 }
 
@@ -92,6 +113,10 @@ export function mainPasswordUsed(handle: string): string {
 export function signInAgain(handle: string): string {
   return `The sign-in of @${handle} is no longer valid: it has expired or was revoked. Sign in again: call login with handle "${handle}". ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 }
+
+/** Where the list of accounts is empty. */
+export const NOBODY_LISTED =
+  `Nobody is signed in to Bluesky. To sign in, call login without a command. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 
 export const NOBODY_SIGNED_IN =
   `Cannot use Bluesky: nobody is signed in. Call login first. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;

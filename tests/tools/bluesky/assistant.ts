@@ -14,6 +14,7 @@ import { type Operation, resource, until } from "effection";
 /** What a client may be able to do. */
 export const CLIENTS = {
   url: { elicitation: { form: {}, url: {} } },
+  pages: { elicitation: { url: {} } },
   form: { elicitation: { form: {} } },
   nothing: {},
 } as const;

@@ -76,6 +76,9 @@ for (const era of ["legacy", "modern"] as const) {
   });
 
   describe(`login, for a client with forms only (${era})`, () => {
+    /** On a server whose forms may ask for passwords. */
+    const allowed = { era, can: "form", formPasswords: true } as const;
+
     it("asks first which way, with OAuth in front", function* () {
       const { assistant, call } = yield* useFakeWorld({ era, can: "form" });
       assistant.answer = script({ action: "accept", content: { way: "oauth" } });
@@ -84,7 +87,7 @@ for (const era of ["legacy", "modern"] as const) {
       const { way } = assistant.asked[0]!.requestedSchema!.properties as {
         way: { oneOf?: { const: string }[]; enum?: string[] };
       };
-      assert.deepEqual(way.oneOf?.map((one) => one.const) ?? way.enum, ["oauth", "app-password"]);
+      assert.deepEqual(way.oneOf?.map((one) => one.const) ?? way.enum, ["oauth", "page"]);
       assert.equal(assistant.asked.length, 1, "no password is asked for");
       assert.ok(text.includes(data.link) && data.link.endsWith("/oauth"), text);
       assert.deepEqual(data.accounts, []);
@@ -101,7 +104,7 @@ for (const era of ["legacy", "modern"] as const) {
         ] as const
       ) {
         it(`says how OAuth is started after ${action} at ${which}`, function* () {
-          const { assistant, call, vault, service } = yield* useFakeWorld({ era, can: "form" });
+          const { assistant, call, vault, service } = yield* useFakeWorld(allowed);
           assistant.answer = script(...before, { action });
           const { isError, text } = yield* call("login", args);
           assert.equal(isError, true);
@@ -112,8 +115,21 @@ for (const era of ["legacy", "modern"] as const) {
       }
     }
 
+    it("offers a password field where the server allows it, after the page", function* () {
+      const { assistant, call } = yield* useFakeWorld(allowed);
+      assistant.answer = script({ action: "cancel" });
+      yield* call("login");
+      const { way } = assistant.asked[0]!.requestedSchema!.properties as {
+        way: { oneOf?: { const: string }[]; enum?: string[] };
+      };
+      assert.deepEqual(
+        way.oneOf?.map((one) => one.const) ?? way.enum,
+        ["oauth", "page", "app-password"],
+      );
+    });
+
     it("signs in with a password for the handle that was given", function* () {
-      const { assistant, call } = yield* useFakeWorld({ era, can: "form" });
+      const { assistant, call } = yield* useFakeWorld(allowed);
       assistant.answer = script(chooseForm, password);
       const { data, text } = yield* call("login", { handle: `@${handle}` });
       assert.equal(data?.signedIn, did, text);
@@ -126,12 +142,8 @@ for (const era of ["legacy", "modern"] as const) {
       assert.equal((yield* call("login", { password: appPassword })).data.signedIn, did);
     });
 
-    it("offers the page instead of a password field, where the operator wants that", function* () {
-      const { assistant, call, accounts } = yield* useFakeWorld({
-        era,
-        can: "form",
-        formPasswords: false,
-      });
+    it("offers the page instead of a password field", function* () {
+      const { assistant, call, accounts } = yield* useFakeWorld({ era, can: "form" });
       assistant.answer = script({ action: "accept", content: { way: "page" } });
       const { data, isError } = yield* call("login");
       assert.equal(isError, false);
@@ -139,9 +151,11 @@ for (const era of ["legacy", "modern"] as const) {
       const done = yield* until(typeInto(data.link, { handle, password: appPassword }));
       assert.match(yield* until(done.text()), /You are signed in as @alice\.test/);
       assert.equal((yield* until(accounts.list())).length, 1);
-      const refused = yield* call("login", { method: "app-password", handle });
-      assert.match(refused.text, /this server takes none in forms.*method "oauth".*method "page"/);
-      assert.match(refused.text, OAUTH);
+      const asked = yield* call("login", { method: "app-password", handle });
+      assert.equal(asked.isError, false);
+      assert.equal(assistant.asked.length, 1, "no password is asked for");
+      assert.ok(asked.text.includes(asked.data.link) && !asked.data.link.endsWith("/oauth"));
+      assert.match(asked.text, OAUTH);
     });
   });
 
@@ -151,7 +165,7 @@ for (const era of ["legacy", "modern"] as const) {
       const { isError, text } = yield* call("login");
       assert.equal(isError, true);
       assert.deepEqual(assistant.asked, []);
-      assert.match(text, /Test Assistant cannot show questions from tools \(MCP elicitation\)/);
+      assert.match(text, /Test Assistant cannot show questions from tools\. /);
       const links = text.match(/http:\/\/127\.0\.0\.1:\d+\/pages\/[^\s]+/g)!;
       assert.equal(links.length, 2);
       assert.ok(links[0]!.endsWith("/oauth"));
@@ -196,6 +210,18 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 describe("login", () => {
+  it("says what to do next where nobody is signed in", function* () {
+    const { call } = yield* useFakeWorld({ can: "nothing" });
+    const { isError, text, data } = yield* call("login", { command: "list" });
+    assert.equal(isError, false);
+    assert.match(
+      text,
+      /^Nobody is signed in to Bluesky\. To sign in, call login without a command\./,
+    );
+    assert.match(text, OAUTH);
+    assert.deepEqual(data, { message: text, accounts: [] });
+  });
+
   it("refuses what contradicts itself, and what is missing", function* () {
     const { call, service } = yield* useFakeWorld({ can: "nothing" });
     const wrong: [object, RegExp][] = [
@@ -205,7 +231,10 @@ describe("login", () => {
       ],
       [{ password: "x" }, /the password has no handle with it; say whose with "handle"/],
       [{ handle, password: "" }, /the password is empty\. Never use the main password/],
-      [{ command: "default" }, /Cannot default an account: no handle is given/],
+      [
+        { command: "default" },
+        /Cannot choose the default account: no handle is given; say whose with "handle"/,
+      ],
       [{ command: "delete" }, /Cannot delete an account: no handle is given/],
       [{ command: "delete", handle: "bob.test" }, /nobody is signed in/],
       [{ command: "logout" }, /command/],

@@ -87,8 +87,9 @@ describe("tools/list", () => {
     const [login, profile, search] = (await listed()).map(({ outputSchema }) =>
       bare(outputSchema) as Schema
     );
-    assert.deepEqual(login!.required, ["accounts", "default"]);
+    assert.deepEqual(login!.required, ["message", "accounts"]);
     assert.deepEqual(Object.keys(login!.properties!), [
+      "message",
       "accounts",
       "default",
       "signedIn",
@@ -117,8 +118,9 @@ describe("tools/list", () => {
       posts: integer,
       createdAt: string,
       indexedAt: string,
+      markdown: string,
     });
-    assert.deepEqual(search!.required, ["account", "query", "posts"]);
+    assert.deepEqual(search!.required, ["account", "query", "posts", "markdown"]);
     const post = search!.properties!["posts"]!.items!;
     assert.deepEqual(post.required, [
       "uri",
@@ -144,6 +146,10 @@ describe("tools/list", () => {
       "text",
       "unavailable",
     ]);
+  });
+
+  it("names one type for each value, as form builders want it", async () => {
+    assert.doesNotMatch(JSON.stringify(await listed()), /"type":\[|"type":"null"/);
   });
 
   it("knows nothing of prompt ids or texts to be put in", async () => {

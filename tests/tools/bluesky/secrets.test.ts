@@ -32,7 +32,7 @@ for (const era of ["legacy", "modern"] as const) {
       const { error, warn, log: print } = console;
       console.error = console.warn = console.log = (...args) => void printed.push(args);
       try {
-        const world = yield* useFakeWorld({ era, can: "form" });
+        const world = yield* useFakeWorld({ era, can: "form", formPasswords: true });
         const { call, assistant, service, faults, log, signIn, vault } = world;
         const form = { action: "accept", content: { way: "app-password" } } as const;
         const credentials = (password: string) => ({

@@ -74,8 +74,14 @@ export function useHttp(
 }
 
 /** As a program of its own, which the assistant starts. */
-function useStdio(services: Services, folder: string): Operation<Served> {
-  return useProgramOnStdio(services, folder, fromSource(), [join(root, "tools/bluesky.ts")]);
+function useStdio(
+  services: Services,
+  folder: string,
+  { formPasswords = false }: ServeOptions = {},
+): Operation<Served> {
+  const flags = formPasswords ? ["--allow-form-passwords"] : [];
+  const args = [join(root, "tools/bluesky.ts"), ...flags];
+  return useProgramOnStdio(services, folder, fromSource(), args);
 }
 
 /** However the program is started. */
@@ -83,7 +89,7 @@ export function useProgramOnStdio(
   { pds, plc }: Services,
   folder: string,
   [command, ...args]: Start,
-  modules: readonly string[],
+  more: readonly string[],
 ): Operation<Served> {
   return resource(function* (provide) {
     const vault = yield* until(openVault({ folder: join(folder, "parley/vault"), keyring: false }));
@@ -95,7 +101,7 @@ export function useProgramOnStdio(
       PARLEY_BLUESKY_SERVICE: pds,
       PARLEY_BLUESKY_PLC: plc,
     };
-    const address = { command, args: [...args, "stdio", ...modules], env };
+    const address = { command, args: [...args, "stdio", ...more], env };
     yield* provide({ address, vault, faults: [], log: [] });
   });
 }

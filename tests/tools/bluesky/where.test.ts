@@ -52,7 +52,7 @@ describe("the Bluesky tools", () => {
     assert.equal((yield* call("login", { command: "list" })).data.accounts.length, 1);
     const ben = yield* useAssistant({ url, headers: as("ben") }, "modern", "nothing");
     const list = yield* until(ben.call("login", { command: "list" }));
-    assert.deepEqual(list.data, { accounts: [], default: null });
+    assert.deepEqual([list.data.accounts, list.data.default], [[], undefined]);
     assert.match((yield* until(ben.call("profile"))).text, /nobody is signed in/);
     const deleted = yield* until(ben.call("login", { command: "delete", handle }));
     assert.equal(deleted.isError, true);
@@ -148,9 +148,17 @@ describe("the Bluesky tools", () => {
       assert.match(refused.text, /nobody told this server where browsers reach it/);
       assert.match(refused.text, /start it with --public-url/);
     }
-    const { assistant, call } = yield* useFakeWorld({ ...options, can: "form" });
+    const { assistant, call } = yield* useFakeWorld({
+      ...options,
+      can: "form",
+      formPasswords: true,
+    });
     assistant.answer = script({ action: "accept", content: { handle, password: appPassword } });
     assert.equal((yield* call("login")).isError, false);
+    const strict = yield* useFakeWorld({ ...options, can: "form" });
+    const refused = yield* strict.call("login");
+    assert.match(refused.text, /takes none in forms, and browsers do not reach it; call login/);
+    assert.match(refused.text, /--public-url/);
   });
 
   it("on a public server, reach no service of its own network, and no port", function* () {

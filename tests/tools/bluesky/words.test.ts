@@ -36,6 +36,11 @@ const started: [string, RegExp] = [
   /\bTo start it, say .*login with method "oauth"/,
 ];
 
+const atTerminal: [string, RegExp] = [
+  "how OAuth starts in a terminal",
+  /To start it, run: parley call login '\{"method": "oauth"\}'/,
+];
+
 function says(text: string, ...expected: [string, RegExp][]): void {
   for (const [what, pattern] of expected) assert.match(text, pattern, `${what}: ${text}`);
 }
@@ -73,7 +78,7 @@ describe("the words about passwords", () => {
   ];
   for (const [what, can, args] of asked) {
     it(`stand in ${what}`, function* () {
-      const { assistant, call } = yield* useFakeWorld({ can });
+      const { assistant, call } = yield* useFakeWorld({ can, formPasswords: true });
       assistant.answer = script({ action: "decline" });
       const { text } = yield* call("login", args);
       says(assistant.asked.at(-1)!.message, ...sentences, started);
@@ -86,7 +91,7 @@ describe("the words about passwords", () => {
     assistant.answer = script({ action: "cancel" });
     yield* call("login");
     const [question] = assistant.asked;
-    says(question!.message, sentences[0]!, sentences[3]!);
+    says(question!.message, ...sentences);
     assert.match(
       JSON.stringify(question!.requestedSchema),
       /OAuth, in your browser \(recommended\)/,
@@ -143,13 +148,14 @@ describe("the words about passwords", () => {
     const terminal = yield* useTerminal(["call", "login", args, tools], { env });
     yield* until(terminal.shows(/App password/));
     // Lines are broken to fit, with a bar in front.
-    says(terminal.shown.replaceAll(/[\s│]+/g, " "), ...sentences, started);
+    says(terminal.shown.replaceAll(/[\s│]+/g, " "), ...sentences, atTerminal);
     terminal.type(`topsecret${KEYS.escape}`);
     yield* until(terminal.shows(/Leave the question\?/));
     assert.doesNotMatch(terminal.shown, /topsecret/);
     terminal.type(`${KEYS.down}${KEYS.enter}`);
     yield* until(terminal.shows(/you declined/));
     assert.equal(yield* exitCode(terminal), 1);
-    says(terminal.shown.replaceAll(/\s+/g, " "), sentences[3]!, started);
+    says(terminal.shown.replaceAll(/\s+/g, " "), sentences[3]!, atTerminal);
+    assert.doesNotMatch(terminal.shown, /assistant/);
   });
 });

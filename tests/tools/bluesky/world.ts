@@ -27,7 +27,7 @@ export function* useWorld(way: Way, can: keyof typeof CLIENTS): Operation<World>
   const network = yield* useBlueskyNetwork();
   const person = yield* until(network.createAccount());
   const folder = yield* useFolder();
-  const served = yield* way.use(network, folder);
+  const served = yield* way.use(network, folder, { formPasswords: true });
   const assistant = yield* useAssistant(served.address, way.era, can);
   return { network, person, served, assistant, accounts: new Accounts(served.vault, "") };
 }
