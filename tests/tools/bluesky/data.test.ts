@@ -47,6 +47,7 @@ describe("search", () => {
       query: given.query,
       posts: [],
       cursor: "next",
+      markdown: text,
     });
     assert.match(text, /Nothing on this page/);
     yield* call("search", { query: "x" });
@@ -128,6 +129,7 @@ describe("profile", () => {
       posts: 1_234,
       createdAt: PROFILE.createdAt,
       indexedAt: PROFILE.indexedAt,
+      markdown: text,
     });
     assert.equal(
       text,
