@@ -14,7 +14,9 @@ export function describedCommands(): readonly Command[] {
 
 /** A row for each flag of each command. */
 export function flagsTable(): string {
-  const rows = describedCommands().flatMap((command) => command.options.map(rowOf(command.name())));
+  const rows = describedCommands().flatMap((command) =>
+    command.options.filter(({ hidden }) => !hidden).map(rowOf(command.name()))
+  );
   return ["| command | flag | unless told | what it does |", "| --- | --- | --- | --- |", ...rows]
     .join("\n");
 }
