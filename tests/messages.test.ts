@@ -23,6 +23,7 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   "Cannot …; …": "src/cli/usage.ts puts the state into the first part, for each mistake",
   "Cannot show the page: …": "the guard says what to allow",
   "Cannot use … as an account: …": "whyNot() has a next step for each reason",
+  'Cannot request "…": …': "tools/bluesky/net/guarded-fetch.ts has a next step for each reason",
   "Cannot …: …": "tools/bluesky/trouble.ts has a next step for each trouble",
   'Cannot … "…"': "the beginning of a sentence that tools/bluesky/vault ends for each fault",
   "Cannot keep a document named …: use up to 64 lower-case letters, digits, dots, dashes and underscores":
@@ -35,7 +36,7 @@ const ELSEWHERE: { readonly [message: string]: string } = {
  * first, and the message after it is read like all others.
  */
 const MADE_OF_PARTS =
-  /^(?:Definition|Capability|Elicitation|McpToolTimeout|Page|Vault|Schema)(?:Error|Problem)$/;
+  /^(?:BlockedRequest|Definition|Capability|Elicitation|McpToolTimeout|Page|Vault|Schema)(?:Error|Problem)$/;
 
 /** Thrown, and not in our grammar: each for a reason. */
 const OTHERS: { readonly [text: string]: string } = {

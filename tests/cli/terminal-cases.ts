@@ -21,7 +21,8 @@ export function terminalCases(start: () => Start = fromSource): void {
   });
 
   inTerminal(`${name}, on a server`, function* () {
-    const server = yield* useProgram(["serve", tools, "--port", "0"], { start: start() });
+    const args = ["serve", tools, "--port", "0", "--allow-form-passwords"];
+    const server = yield* useProgram(args, { start: start() });
     const [url] = yield* until(server.says(/http:\S+\/mcp/));
     const terminal = yield* useTerminal([...call, "--url", url], { start: start() });
     yield* fill(terminal);
