@@ -17,6 +17,7 @@ import { inWords, toolsInWords, usesTools } from "./in-words.ts";
 import { checkJson } from "./json.ts";
 import { checkLimit } from "./limit.ts";
 import { checkMessages, lastUserMessage, readMessages, toolResults, toolUses } from "./messages.ts";
+import { withModelIds } from "./model-ids.ts";
 import type { SampleConfigBase, SampleInput, SamplingToolChoice } from "./sample-types.ts";
 import { findCalls, type FoundCall, type OfferedTool, toolParams } from "./schema-tool.ts";
 
@@ -101,7 +102,7 @@ export function* attempt(
   const knowsTools = answerer !== "client in words";
   const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
   const params: SampleParams = {
-    messages: knowsTools ? messages : inWords(messages, toolsInWords(tools, choice)),
+    messages: knowsTools ? withModelIds(messages) : inWords(messages, toolsInWords(tools, choice)),
     maxTokens: Math.max(1, Math.floor(granted)),
     ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),

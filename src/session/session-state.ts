@@ -5,6 +5,7 @@ import type { Definition } from "../tool/types.ts";
 import type { InLine, Line } from "../runtime/line.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import type { Replay } from "./replay.ts";
+import { newSessionId } from "./session-id.ts";
 import type { SessionOwner } from "./session-home.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
@@ -79,7 +80,7 @@ export abstract class SessionState implements InLine<LiveToolSession> {
 
   /** Made when it is first needed: most calls do without. */
   get id(): string {
-    return this.#id ??= crypto.randomUUID();
+    return this.#id ??= newSessionId();
   }
 
   get toolName(): string {

@@ -15,6 +15,7 @@ import {
   type ToolScript,
   type ToolTestRun,
 } from "../../src/mod.ts";
+import { assertModelIds } from "../support/model-ids.ts";
 
 export interface Sampled<T> {
   /** What the body returned. Reading it fails the test if it threw. */
@@ -43,6 +44,7 @@ export async function sampling<T>(
   const asked = run.events.flatMap((event) =>
     event.type === "sample_request" ? [event.params] : []
   );
+  for (const { messages } of asked) assertModelIds(messages);
   return {
     get value() {
       if (outcome && "value" in outcome) return outcome.value;
@@ -124,6 +126,7 @@ export function scriptedProvider(...answers: (ScriptedSample | Error)[]): Sampli
     sample(params) {
       const answer = answers[Math.min(asked.length, answers.length - 1)];
       asked.push(params);
+      assertModelIds(params.messages);
       if (answer instanceof Error) return Promise.reject(answer);
       return Promise.resolve(
         (typeof answer === "string"

@@ -1,10 +1,11 @@
 /**
  * A model behind a real socket: it answers what the test says, and remembers what
- * it was asked. And a clock that never makes anybody wait.
+ * it was asked. It refuses ids of tool calls that providers refuse. And a clock that never makes anybody wait.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createSamplingProvider, type SamplingProvider } from "../../src/mod.ts";
+import { modelIdProblem } from "../support/model-ids.ts";
 
 /** What the model received. */
 export interface Received {
@@ -54,6 +55,10 @@ export async function startFakeModel(replies: Replies): Promise<FakeModel> {
       body: text === "" ? undefined : JSON.parse(text),
     });
     for (const { count, resolve } of waiting) if (received.length >= count) resolve();
+    const problem = modelIdProblem(received[nth]!.body);
+    if (problem !== undefined) {
+      return send(response, { status: 400, json: { error: { message: problem } } });
+    }
     const reply = typeof replies === "function"
       ? replies(received[nth]!, nth)
       : replies[Math.min(nth, replies.length - 1)]!;

@@ -1,6 +1,7 @@
 /** A model and a person who play tic-tac-toe, each by a list of cells in order of preference. */
 import type { JsonObject, McpMessage, SampleParams, SampleResponse } from "../../src/mod.ts";
 import { type Cell, CELLS } from "../../tools/play_ttt/board.ts";
+import { assertModelIds } from "../support/model-ids.ts";
 
 /** The cells to play, the favourite first; the others follow in order. */
 export type Taste = readonly Cell[];
@@ -36,6 +37,7 @@ const STRATEGY = { tool: "play_offensive", arguments: { reasoning: "Three in a r
 
 /** What a model answers: a call where it is offered tools, JSON in text where it is told to. */
 export function modelAnswer(taste: Taste, params: SampleParams): SampleResponse {
+  assertModelIds(params.messages);
   const { tools } = params;
   const model = "scripted-player";
   if (!tools) {

@@ -12,6 +12,7 @@ import {
   ElicitRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import type { JsonObject, SampleParams, ToolResult } from "parley-mcp";
+import { assertModelIds } from "../../support/model-ids.ts";
 
 /** Who sits behind the client. */
 export interface Table {
@@ -51,6 +52,7 @@ function seats({ person, model }: Table, asked: string[]) {
         : { action: "accept" as const, content: filled as { [field: string]: string } };
     },
     sample({ params }: { params: unknown }) {
+      assertModelIds((params as SampleParams).messages);
       asked.push((params as SampleParams).tools ? "sample with tools" : "sample");
       return model!.answer(params as SampleParams) as never;
     },

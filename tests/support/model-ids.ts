@@ -1,0 +1,36 @@
+/** What providers demand of the ids of tool calls, for models that tests stand in for. */
+import assert from "node:assert/strict";
+
+const TAKEN = /^[A-Za-z0-9_-]{1,40}$/;
+
+/** Where ids stand in a conversation: MCP's own form, and those of the providers. */
+const FIELDS = new Set(["toolUseId", "tool_use_id", "tool_call_id"]);
+const CALLS = new Set(["tool_use", "function"]);
+
+/** Every id of a tool call, or of its result, in a request to a model. */
+export function modelIdsIn(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (Array.isArray(value)) return value.flatMap(modelIdsIn);
+  const record = value as Record<string, unknown>;
+  const own = CALLS.has(String(record["type"])) && typeof record["id"] === "string"
+    ? [record["id"]]
+    : [];
+  return Object.entries(record).reduce<string[]>(
+    (ids, [name, part]) =>
+      FIELDS.has(name) ? [...ids, String(part)] : [...ids, ...modelIdsIn(part)],
+    own,
+  );
+}
+
+/** What a provider would answer with, because of an id. */
+export function modelIdProblem(messages: unknown): string | undefined {
+  const wrong = modelIdsIn(messages).find((id) => !TAKEN.test(id));
+  return wrong === undefined
+    ? undefined
+    : `Invalid id of a tool call: "${wrong}" has ${wrong.length} characters; at most 40 of [A-Za-z0-9_-] are allowed`;
+}
+
+/** Fails a test in which a model is sent an id that a provider would refuse. */
+export function assertModelIds(messages: unknown): void {
+  assert.equal(modelIdProblem(messages), undefined);
+}
