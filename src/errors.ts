@@ -21,6 +21,7 @@ export type ParleyErrorCode =
   | "PARLEY_SESSION_GONE"
   | "PARLEY_SESSION_HALTED"
   | "PARLEY_SESSION_LIMIT"
+  | "PARLEY_SESSION_SET_ASIDE"
   | "PARLEY_EVENTS_GONE"
   | "PARLEY_STORE"
   | "PARLEY_STORE_CONFLICT"
@@ -210,6 +211,17 @@ export class SessionHalted extends ParleyError {
   constructor(readonly sessionId: string, verb: string) {
     super(
       `Cannot ${verb} in session "${sessionId}": it is being halted; free what the tool holds and return`,
+    );
+  }
+}
+
+/** The server did not survive running this session, and does not run it any more. */
+export class SessionSetAside extends ParleyError {
+  override readonly name = "SessionSetAside";
+  readonly code = "PARLEY_SESSION_SET_ASIDE";
+  constructor(readonly sessionId: string, readonly toolName: string) {
+    super(
+      `Cannot continue the call of "${toolName}": the server stopped each time it went on with it, so it is set aside; call the tool again, or ask the operator to revive session "${sessionId}"`,
     );
   }
 }

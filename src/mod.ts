@@ -131,6 +131,7 @@ export {
   SessionGone,
   SessionHalted,
   SessionLimitError,
+  SessionSetAside,
   StoreConflict,
   ToolError,
 } from "./errors.ts";
@@ -139,6 +140,7 @@ export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
 export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./session/contexts.ts";
 export { LiveToolSessionRegistry } from "./session/registry.ts";
 export { useToolSessionRegistry } from "./session/use-registry.ts";
+export type { SetAsideCall, SetAsideCalls } from "./session/recovery.ts";
 export type { RegistryOptions } from "./session/registry-options.ts";
 export { Sealer } from "./session/sealer.ts";
 export type {

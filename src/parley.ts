@@ -5,6 +5,7 @@ import { listen } from "./host/listen.ts";
 import { peerOf } from "./host/peer.ts";
 import { processStdio } from "./host/process-stdio.ts";
 import { serveStdio, type Stdio } from "./host/stdio.ts";
+import type { SetAsideCalls } from "./session/recovery.ts";
 import type { Definition } from "./tool/types.ts";
 
 /**
@@ -23,6 +24,11 @@ export interface Parley extends McpHandler {
   remove(kind: Definition["kind"], name: string): boolean;
   /** Tells every client that subscribed to it that a resource has changed. */
   resourceUpdated(uri: string): void;
+  /**
+   * Durable calls that ended the server each time they were taken up. They stay on record, and
+   * run again only if they are revived here.
+   */
+  readonly setAside: SetAsideCalls;
   /** What is alive right now. */
   readonly counts: {
     readonly live: number;
@@ -74,6 +80,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
       return removed;
     },
     resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
+    setAside: registry.setAside,
     get counts() {
       const { live, finished } = registry.counts;
       return { live, finished, streams: core.streams, clientSessions: handler.clientSessions };

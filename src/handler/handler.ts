@@ -2,6 +2,7 @@
  * One `fetch` for everything. Total: whatever arrives, a response comes back,
  * and no stack trace with it.
  */
+import { SessionSetAside } from "../errors.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { shapeProblem } from "../protocol/shape.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
@@ -122,6 +123,7 @@ export class Handler implements McpHandler {
   }
 
   readonly #failed = (error: unknown): Response => {
+    if (error instanceof SessionSetAside) return refuse(409, error.message);
     this.core.registry.report({
       what: "a request failed",
       toolName: "-",

@@ -5,67 +5,27 @@
  *     it before, and waits for a run that is on its way out here.
  * D2  A session is taken up only by the version of the tool that began it.
  */
-import type { Operation, Scope } from "effection";
-import { type ClientInfo, isFinal } from "../events.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault } from "../runtime/run-host.ts";
+import type { Operation } from "effection";
+import { isFinal, type ToolSessionEvent } from "../events.ts";
 import { promised } from "../runtime/strand.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
+import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./carried.ts";
+import type { DurabilityHome } from "./durability-home.ts";
 import { Journal } from "./journal.ts";
 import { type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
 import { LastWords } from "./last-words.ts";
+import { isNever, Recovery } from "./recovery.ts";
 import { Renewals } from "./renewals.ts";
-import { type Sweepable, Sweeper } from "./sweeper.ts";
+import { Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import { Waker } from "./waker.ts";
 
 /** A record outlasts the state that leads to it: one is written before the other is made. */
 const SLACK = 60_000;
 
-/** Finds what a session was a run of. */
-export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
-
-/** Makes a session that is not started; the registry does. */
-export type MakeSession = (
-  entry: ToolSessionEntry,
-  definition: Definition,
-  client: ClientInfo,
-  principal: string,
-) => LiveToolSession;
-
-export interface DurabilityHome {
-  readonly scope: Scope;
-  readonly deadlines: Deadlines;
-  readonly store: ToolSessionStore;
-  /** Whether what is in the store outlasts this registry. */
-  readonly outlasts: boolean;
-  /** How many may have left for a store that does not. */
-  readonly mostResting: number;
-  /** What else is to forget things from time to time. */
-  readonly sweep: readonly Sweepable[];
-  readonly definitionOf: FindDefinition;
-  readonly make: MakeSession;
-  /** A session in memory. */
-  find(id: string): LiveToolSession | undefined;
-  hasRoom(): boolean;
-  /** Throws if nothing is taken up any more or, where a caller is told, if it has no room left. */
-  admit(principal?: string): void;
-  /** Takes a session up although nobody asks for it. */
-  wake(id: string): Promise<void>;
-  /** Nothing may be under way here any more. */
-  settled(): void;
-  report(fault: Fault): void;
-  /** Lets a session go that has ended. */
-  dismiss(session: LiveToolSession): void;
-  /** Takes in a session that has its record, and starts it, unless something is against it. */
-  enter(session: LiveToolSession, params: unknown, refusal?: string): void;
-  /** How long a session that is left alone is kept. */
-  timeToLive(): number;
-}
-
 export class Durability {
+  readonly recovery: Recovery;
   readonly #home: DurabilityHome;
   readonly #journals = new Map<string, Journal>();
   /** Sessions that are being taken up, so that two who come at once get the same one. */
@@ -89,9 +49,12 @@ export class Durability {
     this.#waker = new Waker({
       deadlines,
       hasRoom: () => home.hasRoom(),
-      wakes: (limit, after) => this.#run(() => store.wakes(limit, after)),
+      wakes: async (limit, after) => {
+        const wakes = await this.#run(() => store.wakes(limit, after));
+        return wakes.filter((wake) => !isNever(wake));
+      },
       wake: async (id) => {
-        if (!this.#lastWords.has(id)) await home.wake(id);
+        if (!this.#lastWords.has(id)) await this.recovery.wake(id);
       },
       failed: (error) => this.#fault("sessions could not be woken", error),
     });
@@ -101,6 +64,16 @@ export class Durability {
       run: (operation) => this.#run(operation),
       settled: () => home.settled(),
       failed: (error) => this.#fault("the end of failed sessions could not be stored", error),
+    });
+    this.recovery = new Recovery({
+      store,
+      deadlines,
+      run: (operation) => this.#run(operation),
+      find: (id) => home.find(id),
+      wake: (id) => home.wake(id),
+      survived: (session) => this.#survived(session),
+      keepUntil: () => deadlines.now() + home.timeToLive() + SLACK,
+      report: (fault) => home.report(fault),
     });
     this.#sweeper = new Sweeper({
       scope,
@@ -128,9 +101,17 @@ export class Durability {
 
   /** Takes nothing up any more, and resolves once nothing is being taken up. */
   async stop(): Promise<void> {
-    await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
+    await Promise.all([this.#waker.stop(), this.#sweeper.stop(), this.recovery.stop()]);
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
     await this.#lastWords.stop();
+  }
+
+  /** The attempt to go on with a session has not ended the server. */
+  #survived(session: LiveToolSession): void {
+    const journal = this.#journals.get(session.id);
+    if (journal) session.settled = journal.epoch;
+    this.recovery.over(session);
+    this.update(session);
   }
 
   /** Records a session from its beginning. */
@@ -173,6 +154,7 @@ export class Durability {
   /** Takes back that a session is kept here: its record is not ours to write any more. */
   drop(session: LiveToolSession): void {
     const { id, log, attended, taskSince } = session;
+    this.recovery.over(session);
     const journal = this.#journals.get(id);
     this.#release(id);
     // Whoever comes back for such a one goes on with it; any other was told that it is over.
@@ -198,6 +180,7 @@ export class Durability {
   /** It has left: its run is over, and nothing is lost. */
   left(session: LiveToolSession, then: () => void): void {
     const { id } = session;
+    if (session.trial) this.#survived(session);
     this.#whenWritten(id, () => {
       this.#release(id);
       this.#rest(session);
@@ -318,26 +301,45 @@ export class Durability {
   }
 
   *#take(id: string): Operation<LiveToolSession | undefined> {
-    const { store, definitionOf, make } = this.#home;
+    const { store, definitionOf, outlasts } = this.#home;
     const entry = yield* store.get(id);
     this.#resting?.delete(id);
     if (!entry) return undefined;
-    const meta = entry.meta as unknown as KeptMeta;
-    const { kind, principal, client, keepUntil, taskSince, attended = false } = meta;
+    const { kind } = entry.meta as unknown as KeptMeta;
     const definition = definitionOf(kind, entry.toolName);
     if (!definition?.durable) return undefined;
+    if (outlasts) yield* this.recovery.admit(entry);
     // Fence first, then read: nobody writes behind what we read.
-    const mine = yield* store.take(id);
-    if (!mine) return undefined;
-    const events = yield* store.read(id);
+    const taken = yield* store.take(id);
+    if (!taken) return undefined;
+    const mine = outlasts ? yield* this.recovery.taken(taken) : taken;
+    try {
+      return this.#restore(mine, definition, yield* store.read(id));
+    } catch (error) {
+      if (outlasts) yield* this.recovery.notRun(mine);
+      throw error;
+    }
+  }
+
+  #restore(
+    entry: ToolSessionEntry,
+    definition: Definition,
+    events: readonly ToolSessionEvent[],
+  ): LiveToolSession {
+    const { client, principal, keepUntil, taskSince, attended = false, settled } = entry
+      .meta as unknown as KeptMeta;
     // It may have been closed meanwhile: nothing is begun then that would be stopped at once.
     this.#home.admit();
-    const session = make(mine, definition, client, principal);
+    const session = this.#home.make(entry, definition, client, principal);
     session.keepUntil = keepUntil;
     session.taskSince = taskSince;
     session.attended = attended;
+    session.settled = settled ?? entry.epoch;
     session.restore(events);
-    if (!session.outcome) this.#attach(session, mine, true);
+    if (!session.outcome) {
+      if (this.#home.outlasts) this.recovery.begin(session, entry);
+      this.#attach(session, entry, true);
+    }
     this.#home.enter(session, entry.params, mismatch(definition, entry.toolVersion));
     return session;
   }
@@ -359,9 +361,17 @@ export class Durability {
   #attach(session: LiveToolSession, entry: ToolSessionEntry, written = false): void {
     const { scope, store, deadlines, timeToLive } = this.#home;
     const journal = new Journal(scope, store, entry, {
-      recorded: (lsn) => session.log.recorded(lsn),
+      recorded: (lsn) => {
+        if (session.trial) this.recovery.over(session);
+        session.log.recorded(lsn);
+      },
       failed: (error) => session.storeFailed(error),
-      standing: () => ({ expiresAt: this.#expiresAt(session), wakeAt: session.wakeAt }),
+      standing: () => ({
+        expiresAt: this.#expiresAt(session),
+        wakeAt: session.wakeAt,
+        // What records an event has survived; that it has is written along.
+        ...(session.trial && { meta: metaOf(session, session.settled = entry.epoch) as never }),
+      }),
     }, written);
     this.#journals.set(session.id, journal);
     const now = deadlines.now();

@@ -12,8 +12,8 @@ export interface JournalReader {
   recorded(lsn: number): void;
   /** The store refused; nothing further will be written. */
   failed(error: unknown): void;
-  /** What is written with the events that are written now. */
-  standing(): AppendChange;
+  /** What is written with the events that are written now; `meta` replaces that of the entry. */
+  standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
 export class Journal {
@@ -97,12 +97,13 @@ export class Journal {
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
     const { id, epoch } = this.#entry;
-    const entry = this.#entryWritten ? undefined : this.#entry;
+    let entry = this.#entryWritten ? undefined : this.#entry;
     // Before it is written: whatever changes meanwhile is written after it.
     this.#entryWritten = true;
     if (batch.length > 0) {
-      const standing = this.#reader.standing();
+      const { meta, ...standing } = this.#reader.standing();
       this.#expiresAt = standing.expiresAt ?? this.#expiresAt;
+      if (meta) entry = this.#entry = { ...this.#entry, meta };
       yield* this.#store.append(id, batch, {
         afterLSN: batch[0]!.lsn - 1,
         epoch,

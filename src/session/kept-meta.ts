@@ -11,6 +11,10 @@ export interface KeptMeta {
   readonly keepUntil: number;
   readonly taskSince?: number;
   readonly attended?: boolean;
+  /** The epoch at which it was last alive; records of earlier versions have none. */
+  readonly settled?: number;
+  /** It is not run any more. */
+  readonly setAside?: { readonly at: number; readonly attempts: number };
 }
 
 /** Why a call cannot be taken up that another version of its tool began. */
@@ -20,13 +24,14 @@ export function mismatch({ durable }: Definition, began: string | undefined): st
   return `version ${began} of it began this call, and this is version ${version}`;
 }
 
-export function metaOf(session: LiveToolSession): KeptMeta {
+export function metaOf(session: LiveToolSession, settled = session.settled): KeptMeta {
   const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
   return {
     kind,
     principal,
     client,
     keepUntil,
+    settled,
     ...(taskSince !== undefined && { taskSince }),
     ...(attended && { attended }),
   };

@@ -3,7 +3,7 @@ import type { ServerChange } from "../events.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import type { FindDefinition } from "./durability.ts";
+import type { FindDefinition } from "./durability-home.ts";
 import type { Sealer } from "./sealer.ts";
 import type { Sweepable } from "./sweeper.ts";
 import type { LogLimits } from "./event-log.ts";

@@ -21,6 +21,7 @@ import { IN_PROCESS } from "./in-process.ts";
 import { LiveSessions } from "./live.ts";
 import { Durability } from "./durability.ts";
 import { Quiet } from "./quiet.ts";
+import type { SetAsideCalls } from "./recovery.ts";
 import { limitsOf, type RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { tellEnded } from "./ended-call.ts";
@@ -229,6 +230,11 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#durability.wake();
   }
 
+  /** Durable calls that the server did not survive, and that are not run any more. */
+  get setAside(): SetAsideCalls {
+    return this.#durability.recovery;
+  }
+
   /** Takes a session up from a record that its client has carried. */
   adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
     return this.#durability.adopt(record, call);
@@ -341,6 +347,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     this.#quiet.look();
     this.#expiry.reschedule(session);
+    if (session.trial) this.#durability.recovery.looked(session);
   }
 
   /** For sessions: one has left memory, and can be run again from its log. */

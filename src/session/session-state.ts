@@ -4,6 +4,7 @@ import type { Deadline } from "../runtime/deadlines.ts";
 import type { Definition } from "../tool/types.ts";
 import type { InLine, Line } from "../runtime/line.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
+import type { Trial } from "./recovery.ts";
 import type { Replay } from "./replay.ts";
 import { newSessionId } from "./session-id.ts";
 import type { SessionOwner } from "./session-home.ts";
@@ -55,6 +56,10 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
+  /** The epoch of its record at which it was last known to be alive. */
+  settled = 1;
+  /** It was taken up, and is not known to survive that. */
+  trial: Trial | undefined;
   // Where it stands among those that have ended, and since when.
   leftAt = 0;
   line: Line<LiveToolSession> | undefined;

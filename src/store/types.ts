@@ -72,7 +72,8 @@ export interface ToolSessionStore {
   /** Removes a session and its events; nothing happens if there is none. */
   delete(id: string): Operation<void>;
   /**
-   * Appends all of the events or none. Throws `StoreConflict` where the condition
+   * Appends all of the events, which may be none, and writes what changes with them, or does
+   * neither. Throws `StoreConflict` where the condition
    * does not hold. When it returns, the events are kept as safely as this store can.
    */
   append(

@@ -102,7 +102,7 @@ describe("Journal", () => {
         // A minute longer than any state that leads to it.
         expiresAt: clock.now() + 7 * 24 * 3_600_000 + 60_000,
         epoch: 1,
-        meta: { kind: "tool", principal: "", client, keepUntil: 0 },
+        meta: { kind: "tool", principal: "", client, keepUntil: 0, settled: 1 },
       });
     }),
   );

@@ -5,7 +5,7 @@
  */
 import type { Operation } from "effection";
 import type { JsonObject } from "../../content.ts";
-import { ProtocolError, RegistryClosed, SessionLimitError } from "../../errors.ts";
+import { ProtocolError, RegistryClosed, SessionLimitError, SessionSetAside } from "../../errors.ts";
 import type { Response } from "../../events.ts";
 import {
   errorText,
@@ -310,9 +310,15 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
   const call = client.callsBySession.get(sessionId);
   const takenUp = call?.takeUp();
   if (call && takenUp) {
-    return { type: "soon", received: takenUp.then(() => answerTo(client, call, message)) };
+    const received = takenUp.then(() => answerTo(client, call, message), setAside);
+    return { type: "soon", received };
   }
   return answerTo(client, call, message);
+}
+
+function setAside(error: unknown): Settled {
+  if (!(error instanceof SessionSetAside)) throw error;
+  return { type: "refused", id: undefined, problem: error.message };
 }
 
 function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Settled {

@@ -193,7 +193,7 @@ describe("an answer", () => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
       const { id } = await call.expect("elicitation/create");
-      const sessionId = String(id).split("_")[1];
+      const sessionId = /^[a-z]+_(.+)_\d+$/.exec(String(id))![1];
       for (
         const other of [
           1,

@@ -1,0 +1,86 @@
+/**
+ * A server with a tool whose step ends it. A program of its own:
+ *
+ *     crashing-server.ts '{"folder": "/tmp/…", "crash": "exit"}'
+ *
+ * It prints where it listens, that the step was begun, what it reports, and what it has set
+ * aside once there is something. A line on its input is the id of a call to revive.
+ */
+import { writeSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { createInterface } from "node:readline";
+import { suspend } from "effection";
+import { z } from "zod";
+import { type Clock, createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
+import { listen } from "../../src/host/listen.ts";
+
+const plan: { folder: string; crash?: "exit" | "spin" } = JSON.parse(process.argv[2]!);
+
+/** At once, and without a turn of the event loop, which may never come. */
+const say = (what: string, value: unknown = "") => {
+  writeSync(1, `${what} ${JSON.stringify(value)}\n`);
+};
+
+const text = { response: z.object({ text: z.string() }) };
+
+const crashing = createMcpTool("crashing").description("d").durable().elicits({ go: text })
+  .execute(function* (_params, ctx) {
+    yield* ctx.elicit("go", { message: "Go?" });
+    return yield* ctx.step("work", function* () {
+      say("begun");
+      if (plan.crash === "exit") process.exit(3);
+      while (plan.crash === "spin");
+      return "survived";
+    });
+  });
+
+const patient = createMcpTool("patient").description("d").durable().elicits({ go: text })
+  .execute(function* (_params, ctx) {
+    const answer = yield* ctx.elicit("go", { message: "Go?" });
+    return answer.action === "accept" ? answer.content.text : answer.action;
+  });
+
+/** At work whenever a server is there, and never done. */
+const busy = createMcpTool("busy").description("d").durable().elicits({ go: text })
+  .execute(function* (_params, ctx) {
+    yield* ctx.elicit("go", { message: "Go?" });
+    yield* ctx.step("endless", function* () {
+      say("busy");
+      yield* suspend();
+    });
+    return "never";
+  });
+
+/** Fifty times as fast: whoever is at work is believed to survive after some seconds. */
+const clock: Clock = {
+  now: () => Date.now() * 50,
+  after(ms, fire) {
+    const timer = setTimeout(fire, ms / 50);
+    return () => clearTimeout(timer);
+  },
+};
+
+const stores = await openStore(`sqlite:${join(plan.folder, "calls.db")}`, "normal");
+const parley = createParley({
+  serve: [crashing, patient, busy],
+  store: stores.sessions,
+  clients: stores.clients,
+  clock,
+  sealer: new Sealer("a key that outlasts the server"),
+  report: ({ what, toolName, sessionId }) => say("report", { what, toolName, sessionId }),
+});
+const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
+say("listening", `http://127.0.0.1:${port}/mcp`);
+createInterface({ input: process.stdin }).on("line", async (id) => {
+  say("revived", await parley.setAside.revive(id));
+  say("left", await parley.setAside.list());
+});
+for (;;) {
+  const calls = await parley.setAside.list();
+  if (calls.length > 0) {
+    say("aside", calls);
+    break;
+  }
+  await new Promise((resolve) => setImmediate(resolve));
+}
