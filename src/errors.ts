@@ -21,6 +21,7 @@ export type ParleyErrorCode =
   | "PARLEY_SESSION_GONE"
   | "PARLEY_SESSION_HALTED"
   | "PARLEY_SESSION_LIMIT"
+  | "PARLEY_SESSION_SEALED"
   | "PARLEY_SESSION_SET_ASIDE"
   | "PARLEY_EVENTS_GONE"
   | "PARLEY_STORE"
@@ -57,8 +58,8 @@ export class ToolError extends ParleyError {
  * client and not for the model. A tool rarely wants that; `ToolError` is the usual way.
  */
 export class ProtocolError extends ParleyError {
-  override readonly name = "ProtocolError";
-  readonly code = "PARLEY_PROTOCOL";
+  override readonly name: string = "ProtocolError";
+  readonly code: ParleyErrorCode = "PARLEY_PROTOCOL";
   constructor(readonly rpcCode: number, message: string, readonly data?: unknown) {
     super(message);
   }
@@ -215,10 +216,28 @@ export class SessionHalted extends ParleyError {
   }
 }
 
+/** A session on record is left as it is, because it cannot be gone on with for now. */
+export abstract class SessionNotContinued extends ProtocolError {
+  constructor(message: string) {
+    super(-32603, message);
+  }
+}
+
+/** An answer in this session is sealed with a key that the server does not have. */
+export class SessionSealed extends SessionNotContinued {
+  override readonly name = "SessionSealed";
+  override readonly code = "PARLEY_SESSION_SEALED";
+  constructor(readonly sessionId: string, readonly toolName: string) {
+    super(
+      `Cannot continue the call of "${toolName}": an answer in session "${sessionId}" is sealed with a key that this server does not have; ask the operator to start it with that key too, and come back`,
+    );
+  }
+}
+
 /** The server did not survive running this session, and does not run it any more. */
-export class SessionSetAside extends ParleyError {
+export class SessionSetAside extends SessionNotContinued {
   override readonly name = "SessionSetAside";
-  readonly code = "PARLEY_SESSION_SET_ASIDE";
+  override readonly code = "PARLEY_SESSION_SET_ASIDE";
   constructor(readonly sessionId: string, readonly toolName: string) {
     super(
       `Cannot continue the call of "${toolName}": the server stopped each time it went on with it, so it is set aside; call the tool again, or ask the operator to revive session "${sessionId}"`,

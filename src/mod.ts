@@ -131,8 +131,11 @@ export {
   SessionGone,
   SessionHalted,
   SessionLimitError,
+  SessionNotContinued,
+  SessionSealed,
   SessionSetAside,
   StoreConflict,
+  StoreError,
   ToolError,
 } from "./errors.ts";
 export type { ParleyErrorCode } from "./errors.ts";

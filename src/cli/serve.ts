@@ -7,7 +7,7 @@ import type { Parley } from "../parley.ts";
 import { banner } from "./banner.ts";
 import { dataCheck } from "./data-check.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
-import { sealerFrom } from "./key.ts";
+import { keysIn, sealerFrom } from "./key.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "./log.ts";
 import { samplingSetup } from "./model.ts";
 import { offer } from "./offer.ts";
@@ -64,7 +64,10 @@ export function* serve(
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
   const store = options.store === undefined
     ? undefined
-    : yield* (yield* until(import("./store.ts"))).useStore(options.store);
+    : yield* (yield* until(import("./store.ts"))).useStore(
+      options.store,
+      keysIn(process.env["PARLEY_KEY"]).length > 0,
+    );
   let server: Listening | undefined = undefined;
   const checkData = dataCheck(log);
   const parley = yield* useParley({

@@ -14,8 +14,11 @@ export interface OpenStore {
   readonly key: string;
 }
 
-/** Opens the store at an address, for as long as the surrounding scope lives. */
-export function useStore(address: string): Operation<OpenStore> {
+/**
+ * Opens the store at an address, for as long as the surrounding scope lives. `keyGiven` says
+ * that there is a key for it besides the one in the file.
+ */
+export function useStore(address: string, keyGiven = false): Operation<OpenStore> {
   return resource(function* (provide) {
     const { openStore } = yield* until(import("../store/open.ts"));
     let stores: SqliteStores;
@@ -27,7 +30,9 @@ export function useStore(address: string): Operation<OpenStore> {
     }
     try {
       // Only now: there is a store, and it is ours.
-      yield* provide({ stores, key: keyBeside(address.slice(address.indexOf(":") + 1)) });
+      const path = address.slice(address.indexOf(":") + 1);
+      const mayBeNew = keyGiven || stores.sessions.isEmpty;
+      yield* provide({ stores, key: keyBeside(path, mayBeNew) });
     } finally {
       stores.close();
     }
@@ -35,10 +40,15 @@ export function useStore(address: string): Operation<OpenStore> {
 }
 
 /** The key in `PATH.key`, made where there is none, and readable by nobody else. */
-function keyBeside(path: string): string {
+function keyBeside(path: string, mayBeNew: boolean): string {
   // What it seals is gone with the program.
   if (path === ":memory:") return newKey();
   const file = resolve(`${path}.key`);
+  if (!mayBeNew && !fs.existsSync(file)) {
+    throw new Problem(
+      `Cannot use the store "${path}": its key "${file}" is missing, and calls that wait cannot go on without it; restore it from a backup, give the key in PARLEY_KEY, or start with another store`,
+    );
+  }
   try {
     if (!fs.existsSync(file)) writeNew(file, newKey());
     const key = fs.readFileSync(file, "utf8").trim();

@@ -3,6 +3,7 @@ import type { Icon } from "../content.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import { LiveToolSessionRegistry } from "../session/registry.ts";
+import { Sealer } from "../session/sealer.ts";
 import type { RegistryOptions } from "../session/registry-options.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "../tool/catalog.ts";
@@ -128,11 +129,14 @@ export class ServerCore {
   }
 
   constructor(options: CoreOptions) {
-    const { serve } = options;
+    const { serve, store, sealer = new Sealer() } = options;
+    // Before anything is begun that would have to be ended.
+    store?.checkKeys?.(sealer.keyIds);
     this.catalog = new Catalog(isComing(serve) ? [] : serve);
     this.pages = new Pages(options);
     this.registry = new LiveToolSessionRegistry({
       ...options,
+      sealer,
       site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),

@@ -2,7 +2,7 @@
  * One `fetch` for everything. Total: whatever arrives, a response comes back,
  * and no stack trace with it.
  */
-import { SessionSetAside } from "../errors.ts";
+import { SessionNotContinued } from "../errors.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../protocol/json-rpc.ts";
 import { shapeProblem } from "../protocol/shape.ts";
 import type { Caching } from "../protocol/modern/encode.ts";
@@ -20,7 +20,8 @@ import { refuse } from "./responses.ts";
 
 /**
  * Names the caller. Sessions belong to that name and to nobody else. A response
- * instead of a name refuses the request.
+ * instead of a name refuses the request. An empty name is refused with 401: it would be that of
+ * the anonymous caller, whom all share.
  */
 export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
 
@@ -123,7 +124,7 @@ export class Handler implements McpHandler {
   }
 
   readonly #failed = (error: unknown): Response => {
-    if (error instanceof SessionSetAside) return refuse(409, error.message);
+    if (error instanceof SessionNotContinued) return refuse(409, error.message);
     this.core.registry.report({
       what: "a request failed",
       toolName: "-",
@@ -171,7 +172,7 @@ export class Handler implements McpHandler {
     }
     const closed = this.#enter();
     if (closed) return closed;
-    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    const principal = await this.#callerOf(request);
     if (typeof principal !== "string") return principal;
     return await this.#serve(request, path, sse, principal);
   }
@@ -215,11 +216,27 @@ export class Handler implements McpHandler {
     );
   }
 
+  /** Who calls. An empty name would be that of the anonymous caller, whom all others share. */
+  async #callerOf(request: Request): Promise<string | Response> {
+    if (!this.#principal) return ANONYMOUS;
+    const principal = await this.#principal(request);
+    // What JavaScript may give besides is no name either.
+    if (principal && (typeof principal === "string" || typeof principal === "object")) {
+      return principal;
+    }
+    return refuse(
+      401,
+      "Cannot serve the request: it does not say who calls; sign in and send it again",
+      undefined,
+      { "www-authenticate": "Bearer" },
+    );
+  }
+
   /** Shows a page to whom it is for. */
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
-    const principal = this.#principal ? await this.#principal(request) : ANONYMOUS;
+    const principal = await this.#callerOf(request);
     if (typeof principal !== "string") return principal;
     const page = pages.find((page) => page.principal === principal);
     return page
@@ -337,6 +354,9 @@ function withOwnAddress(options: HandlerOptions): GuardOptions {
 const ALLOWED_HEADERS =
   "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
 
+/** What a page may read of an answer: how to sign in is part of it. */
+const EXPOSED_HEADERS = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
+
 /** Lets a page that may call us read what we answer. */
 function allowOrigin(given: Response, origin: string, asked: Headers): Response {
   // Headers of a response that came from elsewhere may not be changed.
@@ -344,7 +364,7 @@ function allowOrigin(given: Response, origin: string, asked: Headers): Response 
   const { headers } = response;
   headers.set("access-control-allow-origin", origin);
   headers.set("vary", "Origin");
-  headers.set("access-control-expose-headers", "mcp-session-id, mcp-protocol-version, retry-after");
+  headers.set("access-control-expose-headers", EXPOSED_HEADERS);
   headers.set("access-control-allow-methods", "POST, GET, DELETE, OPTIONS");
   // Tools may name headers of their own, which cannot all be listed here.
   const named = asked.get("access-control-request-headers")?.match(/\bmcp-param-[\w-]+/gi) ?? [];

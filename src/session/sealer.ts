@@ -21,6 +21,13 @@ interface Key {
 }
 
 /**
+ * Makes a key of a passphrase slowly, so that passphrases cannot be tried out fast. All servers
+ * with the same passphrase must come to the same key, so the salt is the same for all. One
+ * derivation takes some 50 ms, and is done once.
+ */
+const SCRYPT = { salt: "parley key 2", cost: { N: 16_384, r: 8, p: 1 } };
+
+/**
  * Seals what is handed out or stored, so that only servers with the same key can read
  * it, and nobody can change it. Give one key, or several to change keys without
  * losing calls that wait: the first seals, all of them open.
@@ -40,7 +47,10 @@ export class Sealer {
   #ivs: Buffer = Buffer.alloc(0);
   #used = 0;
 
-  /** The first key seals, all of them open. Each is 32 bytes, or a string of any length. */
+  /**
+   * The first key seals, all of them open. Each is 32 random bytes, or a passphrase of any
+   * length, of which a key is derived (scrypt).
+   */
   constructor(...keys: readonly (Uint8Array | string)[]) {
     keys.forEach(checkLength);
     this.#given = keys;
@@ -50,7 +60,14 @@ export class Sealer {
   get #keys(): readonly [Key, ...Key[]] {
     if (this.#made) return this.#made;
     const [first = nodeCrypto().randomBytes(32), ...rest] = this.#given;
-    return this.#made = [toKey(first), ...rest.map(toKey)];
+    // What was sealed before passphrases were stretched opens, and nothing more is sealed so.
+    const former = this.#given.filter((key) => typeof key === "string").map(formerKey);
+    return this.#made = [toKey(first), ...rest.map(toKey), ...former.map(keyOf)];
+  }
+
+  /** The ids of its keys, the one that seals first. They tell nothing about the keys. */
+  get keyIds(): readonly string[] {
+    return this.#keys.map(({ head }) => head.toString("hex", 1));
   }
 
   seal(plain: string | Uint8Array, context = ""): string {
@@ -113,10 +130,17 @@ function checkLength(key: Uint8Array | string): void {
   );
 }
 
+/** The key that a text was before passphrases were stretched: good for random texts only. */
+export function formerKey(text: string): Buffer {
+  return nodeCrypto().createHash("sha256").update(`parley key\0${text}`).digest();
+}
+
 function toKey(key: Uint8Array | string): Key {
-  const secret = typeof key === "string"
-    ? nodeCrypto().createHash("sha256").update(`parley key\0${key}`).digest()
-    : Buffer.from(key);
+  if (typeof key !== "string") return keyOf(Buffer.from(key));
+  return keyOf(nodeCrypto().scryptSync(key, SCRYPT.salt, 32, SCRYPT.cost));
+}
+
+function keyOf(secret: Buffer): Key {
   const id = nodeCrypto().createHash("sha256").update("parley key id\0").update(secret).digest();
   return { head: Buffer.concat([Buffer.of(VERSION), id.subarray(0, ID_BYTES)]), secret };
 }

@@ -45,6 +45,7 @@ import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
 import { watchReplay } from "./replay-watch.ts";
 import type { Sealer } from "./sealer.ts";
+import { checkSeals } from "./seals.ts";
 import type { SessionHome } from "./session-home.ts";
 import { SessionState } from "./session-state.ts";
 import type { ToolSession } from "./types.ts";
@@ -156,6 +157,7 @@ export class LiveToolSession extends SessionState
     const last = events.at(-1);
     this.#outcome = last && outcomeIn(last);
     if (this.#outcome) return void (this.#ended = true);
+    checkSeals(this, events);
     this.replay = new Replay(events);
     // What waited on record waits again at once, whenever the tool comes to it.
     this.#questions = new Questions(this);

@@ -46,6 +46,14 @@ const CLIENT_SESSIONS = `
   CREATE INDEX client_sessions_by_expiry ON client_sessions (expires_at);
 `;
 
+/**
+ * What is known of the whole store, by name. Older programs ignore this table, and files that
+ * they made have none, so it takes no version of its own.
+ */
+export const PROPERTIES = `
+  CREATE TABLE IF NOT EXISTS properties (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+`;
+
 /** What leads from one version of the schema to the next, by the version that it starts from. */
 const MIGRATIONS: { readonly [version: number]: string } = {
   1: `
@@ -78,6 +86,7 @@ export function createSchema(db: DatabaseSync): void {
     PRAGMA user_version = ${SCHEMA_VERSION};
     ${SESSIONS}
     ${CLIENT_SESSIONS}
+    ${PROPERTIES}
     COMMIT;
   `);
 }

@@ -1,10 +1,11 @@
 /** Stores that outlast the process, in one SQLite file. */
 import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
-import { StoreConflict } from "../errors.ts";
+import { StoreConflict, StoreError } from "../errors.ts";
 import type { ToolSessionEvent } from "../events.ts";
 import { damaged } from "./sqlite-errors.ts";
 import { type Durability, SqliteFile } from "./sqlite-file.ts";
+import { PROPERTIES } from "./sqlite-schema.ts";
 import type {
   AppendChange,
   AppendCondition,
@@ -140,6 +141,31 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         SELECT id, wake_at FROM sessions WHERE (wake_at, id) > (?, ?) ORDER BY wake_at, id LIMIT ?
       `).all(after.wakeAt, after.id, limit)
         .map((row) => ({ id: String(row.id), wakeAt: Number(row.wake_at) }))
+    );
+  }
+
+  /** True while there are no calls in it. */
+  get isEmpty(): boolean {
+    return this.#file.read(() =>
+      this.#file.prepare("SELECT 1 FROM sessions LIMIT 1").get() === undefined
+    );
+  }
+
+  checkKeys(keyIds: readonly string[]): void {
+    const [sealing] = keyIds;
+    this.#file.read(() => this.#file.prepare(PROPERTIES).run());
+    const known = this.#file.read(() =>
+      this.#file.prepare("SELECT value FROM properties WHERE name = 'key'").get()?.value
+    );
+    if (known === sealing) return;
+    if (known !== undefined && !keyIds.includes(String(known)) && !this.isEmpty) {
+      throw new StoreError(
+        `Cannot use the store "${this.#file.path}": it was written with another key (id ${known}), and calls that wait cannot go on without it; give that key too, in PARLEY_KEY after a comma or as "${this.#file.path}.key", or start with another store`,
+      );
+    }
+    this.#file.read(() =>
+      this.#file.prepare("INSERT OR REPLACE INTO properties (name, value) VALUES ('key', ?)")
+        .run(sealing!)
     );
   }
 

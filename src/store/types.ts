@@ -87,6 +87,12 @@ export interface ToolSessionStore {
   wakes(limit: number, after?: Wake): Operation<readonly Wake[]>;
   /** Forgets some of those whose time is over, and tells how many: no sweep takes long. */
   sweep(now: number): Operation<number>;
+  /**
+   * Called once when a server starts, with the ids of its keys, the one that seals first. A store
+   * that outlasts the server keeps that id, and throws `StoreError` where the one that it has is
+   * not among them, unless it holds no calls: without that key, the server could not open what is in the store.
+   */
+  checkKeys?(keyIds: readonly string[]): void;
 }
 
 /** What is kept of a client of the legacy era, so that it finds itself again after a restart. */

@@ -212,7 +212,7 @@ describe("a task of a durable tool", () => {
         yield* ctx.elicit("who", { message: "Who?" });
         return "done";
       });
-    const principal = (request: Request) => request.headers.get("authorization") ?? "";
+    const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
     return living({ serve: [tool], principal }, async (life) => {
       const as = (authorization: string) =>
         client(life, { capabilities: ABLE_WITH_TASKS, headers: { authorization } });

@@ -160,7 +160,7 @@ describe("the record of a legacy client", () => {
   it("is no obstacle to its own client when somebody else tries it", () =>
     living({
       serve: [noisy],
-      principal: (request) => request.headers.get("authorization") ?? "",
+      principal: (request) => request.headers.get("authorization") ?? "nobody",
     }, async (life) => {
       await life.start();
       const mine = await connect(life, { headers: { authorization: "me" } });

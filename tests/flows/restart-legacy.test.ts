@@ -164,7 +164,7 @@ describe("a legacy client whose server is restarted", () => {
   it("is known to nobody but its own principal", () =>
     living({
       serve: [orderTool()],
-      principal: (request) => request.headers.get("authorization") ?? "",
+      principal: (request) => request.headers.get("authorization") ?? "nobody",
     }, async (life) => {
       await life.start();
       const mine = await connect(life, { headers: { authorization: "me" } });

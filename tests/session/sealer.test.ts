@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { randomBytes } from "node:crypto";
+import { randomBytes, scryptSync } from "node:crypto";
 import fc from "fast-check";
-import { Sealer } from "../../src/session/sealer.ts";
+import { formerKey, Sealer } from "../../src/session/sealer.ts";
 import { describe, it } from "../suite.ts";
 
 const key = randomBytes(32);
@@ -130,6 +130,34 @@ describe("new Sealer()", () => {
   it("makes the same key of the same string, and another of another", () => {
     assert.equal(new Sealer("passphrase").open(new Sealer("passphrase").seal("x")), "x");
     assert.equal(new Sealer("passphrasf").open(new Sealer("passphrase").seal("x")), undefined);
+  });
+
+  it("stretches a passphrase, so that it cannot be tried out fast", () => {
+    const sealed = new Sealer("passphrase").seal("x");
+    const cost = { N: 16_384, r: 8, p: 1 };
+    const stretched = scryptSync("passphrase", "parley key 2", 32, cost);
+    assert.equal(new Sealer(stretched).open(sealed), "x");
+    assert.equal(new Sealer(formerKey("passphrase")).open(sealed), undefined);
+    // Not even its id may be found by something faster.
+    const [id, former] = new Sealer("passphrase").keyIds;
+    assert.equal(Buffer.from(sealed, "base64url").toString("hex", 1, 5), id);
+    assert.deepEqual(new Sealer(formerKey("passphrase")).keyIds, [former]);
+    assert.notEqual(id, former);
+  });
+
+  it("opens what was sealed before passphrases were stretched", () => {
+    const before = new Sealer(formerKey("the old key")).seal("kept", "c");
+    assert.equal(new Sealer("the old key").open(before, "c"), "kept");
+    assert.equal(new Sealer("a new key", "the old key").open(before, "c"), "kept");
+    assert.equal(new Sealer("a new key").open(before, "c"), undefined);
+  });
+
+  it("has an id for each key, the one that seals first, and shows nothing of the keys", () => {
+    const [one, two] = [randomBytes(32), randomBytes(32)];
+    const ids = new Sealer(one, two).keyIds;
+    assert.deepEqual(ids, [...new Sealer(one).keyIds, ...new Sealer(two).keyIds]);
+    for (const id of ids) assert.match(id, /^[0-9a-f]{8}$/);
+    assert.ok(!one.toString("hex").includes(ids[0]!));
   });
 
   it("does not change with the bytes that it was given", () => {

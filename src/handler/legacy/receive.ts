@@ -5,7 +5,12 @@
  */
 import type { Operation } from "effection";
 import type { JsonObject } from "../../content.ts";
-import { ProtocolError, RegistryClosed, SessionLimitError, SessionSetAside } from "../../errors.ts";
+import {
+  ProtocolError,
+  RegistryClosed,
+  SessionLimitError,
+  SessionNotContinued,
+} from "../../errors.ts";
 import type { Response } from "../../events.ts";
 import {
   errorText,
@@ -310,14 +315,14 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
   const call = client.callsBySession.get(sessionId);
   const takenUp = call?.takeUp();
   if (call && takenUp) {
-    const received = takenUp.then(() => answerTo(client, call, message), setAside);
+    const received = takenUp.then(() => answerTo(client, call, message), notContinued);
     return { type: "soon", received };
   }
   return answerTo(client, call, message);
 }
 
-function setAside(error: unknown): Settled {
-  if (!(error instanceof SessionSetAside)) throw error;
+function notContinued(error: unknown): Settled {
+  if (!(error instanceof SessionNotContinued)) throw error;
   return { type: "refused", id: undefined, problem: error.message };
 }
 

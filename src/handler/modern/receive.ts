@@ -4,7 +4,7 @@
  * transport's business.
  */
 import type { JsonObject } from "../../content.ts";
-import { ProtocolError, RegistryClosed, SessionLimitError, SessionSetAside } from "../../errors.ts";
+import { ProtocolError, RegistryClosed, SessionLimitError } from "../../errors.ts";
 import type { ClientInfo, RpcError } from "../../events.ts";
 import {
   errorText,
@@ -363,9 +363,7 @@ export class ModernReceiver {
       const { rpcCode: code, message, data } = error;
       return { code, message, ...(data !== undefined && { data }) };
     }
-    if (error instanceof RegistryClosed || error instanceof SessionSetAside) {
-      return { code: INTERNAL_ERROR, message: error.message };
-    }
+    if (error instanceof RegistryClosed) return { code: INTERNAL_ERROR, message: error.message };
     this.#core.registry.report({
       what: "a request failed",
       toolName: "-",

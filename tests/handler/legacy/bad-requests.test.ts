@@ -83,6 +83,7 @@ describe("an HTTP request", () => {
       assert.equal(response.headers.get("access-control-allow-origin"), origin);
       assert.match(response.headers.get("vary")!, /Origin/);
       assert.match(response.headers.get("access-control-expose-headers")!, /mcp-session-id/);
+      assert.match(response.headers.get("access-control-expose-headers")!, /www-authenticate/);
       page.sessionId = response.headers.get("mcp-session-id")!;
       const stream = await page.listen();
       assert.equal(stream.response.headers.get("access-control-allow-origin"), origin);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "../../suite.ts";
-import { ABLE, TestClient } from "../../support/client.ts";
+import { ABLE, initialize, TestClient } from "../../support/client.ts";
+import { ModernClient } from "../../support/modern-client.ts";
 import { serving } from "../../support/server.ts";
 import { ask } from "../../support/tools.ts";
 
@@ -81,5 +82,26 @@ describe("two principals", () => {
       assert.equal((await new TestClient(fetch, { ...as("alice"), url }).post(ping)).status, 202);
       assert.deepEqual(await stream.message(), { jsonrpc: "2.0", id: 1, result: {} });
       await stream.leave();
+    }));
+});
+
+describe("a principal without a name", () => {
+  it("is refused in both eras, and does not become the anonymous caller", () =>
+    serving({ serve: [ask], principal: (request) => request.headers.get("x-name")! }, async (
+      { fetch, parley },
+    ) => {
+      for (const name of ["", undefined]) {
+        const headers: Record<string, string> = name === undefined ? {} : { "x-name": name };
+        const legacy = await new TestClient(fetch, { headers }).post(initialize());
+        assert.equal(legacy.status, 401);
+        assert.equal(legacy.headers.get("www-authenticate"), "Bearer");
+        assert.match(JSON.stringify(await legacy.json()), /does not say who calls; sign in/);
+        const modern = await new ModernClient(fetch, { headers }).start("tools/list");
+        assert.equal(modern.status, 401);
+        await modern.leave();
+      }
+      assert.equal(parley.counts.clientSessions, 0);
+      const named = await TestClient.connect(fetch, { headers: { "x-name": "ada" } });
+      assert.equal((await named.start("ping")).status, 200);
     }));
 });

@@ -24,7 +24,7 @@ const pay = createMcpTool("pay").description("Pays once").parameters(z.object({ 
     return `paid ${to}: ${answer.action}`;
   });
 
-const principal = (request: Request) => request.headers.get("authorization") ?? "";
+const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
 const serve = [greet, greetAll, twin, pay];
 
 function testing(body: (server: ModernServer) => Promise<void>): () => Promise<void> {

@@ -258,7 +258,7 @@ describe("listening for tasks", () => {
 
   it("of another principal hears nothing, and without the extension is refused", async () => {
     const work = gate();
-    const principal = (request: Request) => request.headers.get("authorization") ?? "";
+    const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
     await servingModern({ serve: [job(work)], principal }, async ({ fetch }) => {
       const ada = new ModernClient(fetch, { capabilities: ABLE_WITH_TASKS });
       const { taskId } = await ada.call("job");

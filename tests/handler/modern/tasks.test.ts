@@ -70,7 +70,7 @@ function testing(body: (kit: Kit) => Promise<void>): () => Promise<void> {
   return () => {
     const gate = new Gate();
     const done: string[] = [];
-    const principal = (request: Request) => request.headers.get("authorization") ?? "";
+    const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
     return servingModern({ serve: tools(gate, done), principal }, async (server) => {
       const client = new ModernClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
       const get = (taskId: string) => client.result("tasks/get", { taskId });
