@@ -4,6 +4,7 @@
  * It is a class with methods on its prototype rather than a record of closures,
  * because every parked call keeps one alive.
  */
+import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
 import type { Asker, Question, Reply } from "../backchannel/ask.ts";
 import { elicit, type ElicitForm, elicitUrl } from "../backchannel/elicit.ts";
@@ -134,7 +135,7 @@ export class ServerContext implements McpToolServerContext {
   }
 
   random(): Operation<number> {
-    return this.#value("random", Math.random);
+    return this.#value("random", (drawn) => drawn ? fractionOf(drawn) : Math.random());
   }
 
   uuid(): Operation<string> {
@@ -142,7 +143,7 @@ export class ServerContext implements McpToolServerContext {
   }
 
   fresh(what: string): Operation<string> {
-    return this.#value(what, () => crypto.randomUUID());
+    return this.#value(what, (drawn) => drawn ? uuidOf(drawn) : crypto.randomUUID());
   }
 
   sleep(ms: number): Operation<void> {
@@ -152,7 +153,7 @@ export class ServerContext implements McpToolServerContext {
     });
   }
 
-  #value<T>(key: string, make: () => T): Operation<T> {
+  #value<T>(key: string, make: (drawn?: Buffer) => T): Operation<T> {
     return operation(() => this.host.facts.value(this.branchState.place("value", key), make));
   }
 
@@ -350,6 +351,19 @@ export class ToolContext extends ServerContext
     const place = this.#branch.place(question.kind, question.key);
     return this.host.ask({ ...question, place }, timeout);
   }
+}
+
+/** A number from 0 up to 1, with the 53 bits that a number can have. */
+function fractionOf(drawn: Buffer): number {
+  return ((drawn.readUInt32BE(0) >>> 5) * 2 ** 26 + (drawn.readUInt32BE(4) >>> 6)) / 2 ** 53;
+}
+
+/** A UUID of version 4. */
+function uuidOf(drawn: Buffer): string {
+  const bytes = drawn.subarray(0, 16);
+  bytes[6] = bytes[6]! & 0x0f | 0x40;
+  bytes[8] = bytes[8]! & 0x3f | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** An operation that can be evaluated more than once, unlike a generator object. */

@@ -1,4 +1,5 @@
 /** What the runtime needs from the session that it runs a tool for. */
+import type { Buffer } from "node:buffer";
 import type { Operation, Scope } from "effection";
 import type { SampleAnswerer } from "../backchannel/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
@@ -99,6 +100,7 @@ export interface Facts {
   /** Whether a branch went on with this elicitation when the tool was run before. */
   askedNext(branch: string, key: string, start: string): boolean;
   step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
-  value<T>(place: Place, make: () => T): Operation<T>;
+  /** `drawn` are random bytes to make it of, where they must be the same the next time. */
+  value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T>;
   sleep(place: Place, ms: number): Operation<void>;
 }

@@ -10,6 +10,8 @@ export interface CarriedRecord {
   /** The version of the tool that began it. */
   readonly version: string;
   readonly events: readonly ToolSessionEvent[];
+  /** What random values in it follow from; records of earlier versions have none. */
+  readonly seed?: string;
 }
 
 /** A call that its client goes on with, and carries the record of. */

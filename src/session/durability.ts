@@ -290,6 +290,7 @@ export class Durability {
     const entry = { id: sessionId, toolName: definition.name, params, createdAt, epoch: 1 };
     const session = this.#home.make(entry, definition, client, principal);
     session.attended = session.carried = true;
+    session.seed = record.seed;
     session.restore(events);
     this.#home.enter(session, params, mismatch(definition, version));
     return session;

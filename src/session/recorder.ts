@@ -3,11 +3,13 @@
  * when the tool is run again. For any other tool it records nothing, and costs
  * nothing.
  */
+import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
 import { ProtocolError, SessionHalted, ToolError } from "../errors.ts";
 import type { BegunEvent, FactEvent, Place } from "../events.ts";
 import { deadline } from "../runtime/deadline-operation.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
+import { drawnAt } from "./drawn.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Divergence, Replay, Step } from "./replay.ts";
 
@@ -17,6 +19,8 @@ export interface RecorderHome {
   readonly log: EventLog;
   readonly deadlines: Deadlines;
   readonly durable: boolean;
+  /** What random values follow from, where a run may be done again elsewhere. */
+  readonly seed: string | undefined;
   readonly replay: Replay | undefined;
   readonly halting: boolean;
   diverged(divergence: Divergence): void;
@@ -98,7 +102,7 @@ export class Recorder {
   }
 
   /** A value that would be another one the next time. */
-  *value<T>(place: Place, make: () => T): Operation<T> {
+  *value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T> {
     const home = this.#home;
     if (!home.durable) return make();
     this.refuseInside(`record "${place.key}"`);
@@ -108,7 +112,7 @@ export class Recorder {
       if (home.replay!.now(before.outcome)) return valueOf(before) as T;
       return (yield* this.#outcome(before)) as T;
     }
-    const value = make();
+    const value = make(home.seed === undefined ? undefined : drawnAt(home.seed, place));
     if (home.halting) return value;
     this.#unrecorded++;
     home.log.append({ type: "fact", place, outcome: { ok: true, value } }, () => {

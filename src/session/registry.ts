@@ -25,6 +25,7 @@ import type { SetAsideCalls } from "./recovery.ts";
 import { limitsOf, type RegistryOptions } from "./registry-options.ts";
 import { Sealer } from "./sealer.ts";
 import { tellEnded } from "./ended-call.ts";
+import { newSessionId } from "./session-id.ts";
 import type { SessionHome, SessionOwner } from "./session-home.ts";
 import { inProcess } from "./site.ts";
 import { LiveToolSession } from "./tool-session.ts";
@@ -172,6 +173,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (trace) session.trace = trace;
     session.attended = attended;
     session.carried = carried;
+    if (carried) session.seed = newSessionId();
     session.taskSince = taskSince;
     session.owner = owner;
     if (awaited) session.log.awaitReader(0);

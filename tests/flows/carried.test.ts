@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { all } from "effection";
 import { z } from "zod";
 import {
   createManualClock,
@@ -135,6 +136,50 @@ describe("a call whose record travels with its client", () => {
       // Twice, and under one key: whoever is paid can tell.
       assert.equal(paid.length, 2);
       assert.equal(new Set(paid).size, 1);
+    });
+  });
+
+  it("sees the same uuid and random number wherever a round is done again", () => {
+    interface Seen {
+      readonly key: string;
+      readonly made: unknown;
+    }
+    const seen: Seen[] = [];
+    const tool = createMcpTool("order").description("d").durable({ sealed: true })
+      .elicits({ who: name, gift: name })
+      .execute(function* (_params, ctx) {
+        yield* ctx.elicit("who", { message: "Who?" });
+        const made = [yield* ctx.uuid(), yield* ctx.uuid(), yield* ctx.random()];
+        const parts = yield* all([0, 1].map(() =>
+          ctx.branch(function* (inner) {
+            return [yield* inner.uuid(), yield* inner.random()];
+          })
+        ));
+        yield* ctx.step("pay", function* (key) {
+          seen.push({ key, made: [made, parts] });
+        });
+        yield* ctx.elicit("gift", { message: "What?" });
+        return "";
+      });
+    return fleet({ serve: [tool] }, async ([a, b, c]) => {
+      const { requestState } = await round(a!);
+      for (const server of [a, b, c]) await round(server!, requestState, { who: answer("Ada") });
+      assert.equal(seen.length, 3);
+      for (const one of seen) assert.deepEqual(one, seen[0]);
+      const values = (seen[0]!.made as unknown[]).flat(3);
+      assert.equal(new Set(values).size, 7, "no value is another one's");
+      for (const value of values) {
+        if (typeof value === "string") {
+          assert.match(
+            value,
+            /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
+          );
+        } else assert.ok((value as number) >= 0 && (value as number) < 1);
+      }
+      const other = await round(a!);
+      await round(b!, other.requestState, { who: answer("Ada") });
+      const others = (seen[3]!.made as unknown[]).flat(3);
+      assert.ok(!others.some((value) => values.includes(value)), "another call has others");
     });
   });
 

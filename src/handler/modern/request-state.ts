@@ -53,10 +53,11 @@ function carriedState(
   context: string,
 ): string | undefined {
   if (!session.carried || session.pinned) return undefined;
-  const { createdAt, log, tool } = session;
+  const { createdAt, log, tool, seed } = session;
   // A log that has forgotten its beginning is too large as well.
   if (log.firstLSN === 1) {
-    const record = { createdAt, version: tool.durable!.version, events: log.after(0) };
+    const { version } = tool.durable!;
+    const record = { createdAt, version, events: log.after(0), ...(seed && { seed }) };
     const sealed = sealState(sealer, { ...state, record }, context);
     if (sealed.length <= LONGEST) return sealed;
   }

@@ -59,7 +59,10 @@ describe("requestState", () => {
       const { requestState } = await ada.call("greet", { greeting: "Hi" });
       const mine = { name: "greet", arguments: { greeting: "Hi" }, requestState };
       await refused(as(fetch, "eve"), "tools/call", { ...mine, inputResponses: yes });
-      await refused(as(fetch, ""), "tools/call", mine);
+      await refused(as(fetch, "nobody"), "tools/call", mine);
+      const nameless = await as(fetch, "").start("tools/call", mine);
+      assert.equal(nameless.status, 401);
+      await nameless.leave();
       await refused(ada, "tools/call", { ...mine, arguments: { greeting: "Ho" } });
       await refused(ada, "tools/call", { ...mine, arguments: undefined });
       await refused(ada, "tools/call", { ...mine, name: "greet_all", arguments: { count: 1 } });
