@@ -45,13 +45,12 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   attended = false;
   /** Its record travels with its client, and is kept nowhere else. */
   carried = false;
+  /** What random values in it follow from, where its record travels. */
+  seed: string | undefined;
   /**
    * Only this server can go on with it: its record has grown too large to travel, or
    * nobody could come back to it.
    */
-  /** What random values in it follow from, where its record travels. */
-  seed: string | undefined;
-  /** Its record has grown too large to travel: only this server can go on with it. */
   pinned = false;
   parallel = 0;
   /** How it ended has been told to whoever waited for that. */
