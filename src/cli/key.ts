@@ -1,5 +1,5 @@
 /** The key that seals what clients carry for us: from the environment, or made at the start. */
-import { formerKey, Sealer } from "../session/sealer.ts";
+import { Sealer } from "../session/sealer.ts";
 import type { OperatorLog } from "./log.ts";
 import { Problem, USAGE } from "./problem.ts";
 
@@ -15,7 +15,7 @@ export function sealerFrom(
   log: OperatorLog,
   stored?: string,
 ): Sealer {
-  const keys: (string | Uint8Array)[] = keysIn(PARLEY_KEY);
+  const keys = keysIn(PARLEY_KEY);
   if (keys.some((key) => key.length < SHORTEST)) {
     throw new Problem(
       `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST} characters; make one with "openssl rand -base64 32"`,
@@ -23,8 +23,7 @@ export function sealerFrom(
     );
   }
   // Always good to open with: what was sealed before PARLEY_KEY was set is still there.
-  // It is random, so it need not be stretched as a passphrase is.
-  if (stored !== undefined) keys.push(formerKey(stored));
+  if (stored !== undefined) keys.push(stored);
   if (keys.length === 0) {
     log.say("info", "PARLEY_KEY is not set, so calls that wait end with this server");
   }

@@ -48,8 +48,8 @@ export class Sealer {
   #used = 0;
 
   /**
-   * The first key seals, all of them open. Each is 32 random bytes, or a passphrase of any
-   * length, of which a key is derived (scrypt).
+   * The first key seals, all of them open. Each is 32 random bytes, as they are or as 43
+   * base64url characters, or a passphrase of any length, of which a key is derived (scrypt).
    */
   constructor(...keys: readonly (Uint8Array | string)[]) {
     keys.forEach(checkLength);
@@ -61,7 +61,7 @@ export class Sealer {
     if (this.#made) return this.#made;
     const [first = nodeCrypto().randomBytes(32), ...rest] = this.#given;
     // What was sealed before passphrases were stretched opens, and nothing more is sealed so.
-    const former = this.#given.filter((key) => typeof key === "string").map(formerKey);
+    const former = this.#given.filter(isPassphrase).map(formerKey);
     return this.#made = [toKey(first), ...rest.map(toKey), ...former.map(keyOf)];
   }
 
@@ -130,6 +130,14 @@ function checkLength(key: Uint8Array | string): void {
   );
 }
 
+/**
+ * Whether a key is a text that may be guessed. One of 43 base64url characters, as in the file of
+ * a store's key, is 32 random bytes: stretching it would only cost time at every start.
+ */
+function isPassphrase(key: Uint8Array | string): key is string {
+  return typeof key === "string" && !/^[\w-]{43}$/.test(key);
+}
+
 /** The key that a text was before passphrases were stretched: good for random texts only. */
 export function formerKey(text: string): Buffer {
   return nodeCrypto().createHash("sha256").update(`parley key\0${text}`).digest();
@@ -137,6 +145,7 @@ export function formerKey(text: string): Buffer {
 
 function toKey(key: Uint8Array | string): Key {
   if (typeof key !== "string") return keyOf(Buffer.from(key));
+  if (!isPassphrase(key)) return keyOf(formerKey(key));
   return keyOf(nodeCrypto().scryptSync(key, SCRYPT.salt, 32, SCRYPT.cost));
 }
 

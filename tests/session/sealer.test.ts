@@ -152,6 +152,12 @@ describe("new Sealer()", () => {
     assert.equal(new Sealer("a new key").open(before, "c"), undefined);
   });
 
+  it("takes a text of 32 random bytes as it is, as in the file of a store's key", () => {
+    const text = randomBytes(32).toString("base64url");
+    assert.deepEqual(new Sealer(text).keyIds, new Sealer(formerKey(text)).keyIds);
+    assert.equal(new Sealer(text).open(new Sealer(formerKey(text)).seal("x")), "x");
+  });
+
   it("has an id for each key, the one that seals first, and shows nothing of the keys", () => {
     const [one, two] = [randomBytes(32), randomBytes(32)];
     const ids = new Sealer(one, two).keyIds;
