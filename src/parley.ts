@@ -83,7 +83,12 @@ export function createParley(options: ParleyOptions = {}): Parley {
     setAside: registry.setAside,
     get counts() {
       const { live, finished } = registry.counts;
-      return { live, finished, streams: core.streams, clientSessions: handler.clientSessions };
+      return {
+        live,
+        finished,
+        streams: core.streams.total,
+        clientSessions: handler.clientSessions,
+      };
     },
   };
 }

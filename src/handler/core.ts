@@ -2,6 +2,7 @@
 import type { Icon } from "../content.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
+import { Shares } from "../runtime/shares.ts";
 import { LiveToolSessionRegistry } from "../session/registry.ts";
 import { Sealer } from "../session/sealer.ts";
 import type { RegistryOptions } from "../session/registry-options.ts";
@@ -42,10 +43,18 @@ export interface HandlerLimits {
   readonly pageSize: number;
   /** Client sessions of the legacy era; 10,000. */
   readonly maxClientSessions: number;
+  /** How many of them one named caller may have; by default a tenth. */
+  readonly maxClientSessionsPerPrincipal: number;
   /** Calls under way in one client session; 200. */
   readonly maxCallsPerClient: number;
   /** Streams open at once; 10,000. */
   readonly maxStreams: number;
+  /** How many of them one named caller may have; by default a tenth. */
+  readonly maxStreamsPerPrincipal: number;
+  /** Pages that tools have open at once; 10,000. */
+  readonly maxPages: number;
+  /** How many of them may belong to one named caller; by default a hundredth. */
+  readonly maxPagesPerPrincipal: number;
   /** Until a client session that nobody uses is forgotten; one hour. */
   readonly idleTime: number;
   /** How long a call may take before its answer becomes a stream; 100 ms. */
@@ -60,7 +69,8 @@ export interface HandlerLimits {
   readonly retry: number;
 }
 
-export const DEFAULT_LIMITS: HandlerLimits = {
+/** Without the shares of one caller, which follow from the limits of all. */
+const DEFAULT_LIMITS = {
   maxBody: 4 * 1024 * 1024,
   maxParts: 100_000,
   maxBatch: 100,
@@ -71,6 +81,7 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   maxClientSessions: 10_000,
   maxCallsPerClient: 200,
   maxStreams: 10_000,
+  maxPages: 10_000,
   idleTime: 3_600_000,
   decideTime: 100,
   keepAlive: 8_000,
@@ -78,6 +89,16 @@ export const DEFAULT_LIMITS: HandlerLimits = {
   stallTime: 30_000,
   retry: 1_000,
 };
+
+function limitsFrom(given: Partial<HandlerLimits> = {}): HandlerLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
+  return {
+    maxClientSessionsPerPrincipal: Math.ceil(limits.maxClientSessions / 10),
+    maxStreamsPerPrincipal: Math.ceil(limits.maxStreams / 10),
+    maxPagesPerPrincipal: Math.ceil(limits.maxPages / 100),
+    ...limits,
+  };
+}
 
 export interface CoreOptions
   extends Omit<RegistryOptions, "announce" | "woken" | "sweep" | "site">, PagesOptions {
@@ -121,19 +142,18 @@ export class ServerCore {
   /** New calls are refused already; those under way may end. */
   draining = false;
   /** Streams that are open now, in both eras. */
-  streams = 0;
-
-  /** Whether another stream can be opened. */
-  get hasRoom(): boolean {
-    return !this.closing && this.streams < this.limits.maxStreams;
-  }
+  readonly streams: Shares;
 
   constructor(options: CoreOptions) {
     const { serve, store, sealer = new Sealer() } = options;
     // Before anything is begun that would have to be ended.
     store?.checkKeys?.(sealer.keyIds);
+    this.limits = limitsFrom(options.limits);
+    const { maxStreams, maxStreamsPerPrincipal, maxPages, maxPagesPerPrincipal } = this.limits;
+    this.streams = new Shares({ max: maxStreams, maxPerPrincipal: maxStreamsPerPrincipal });
+    const pages = new Shares({ max: maxPages, maxPerPrincipal: maxPagesPerPrincipal });
     this.catalog = new Catalog(isComing(serve) ? [] : serve);
-    this.pages = new Pages(options);
+    this.pages = new Pages(options, pages);
     this.registry = new LiveToolSessionRegistry({
       ...options,
       sealer,
@@ -157,9 +177,19 @@ export class ServerCore {
     this.instructions = options.instructions;
     this.clients = options.clients;
     this.carriesRecords = options.state === "sealed";
-    this.limits = { ...DEFAULT_LIMITS, ...options.limits };
     // Over a store that is new with us, nobody has left anything.
     if (options.store) this.#goOn();
+  }
+
+  /** Why a caller cannot open another stream; undefined if it can. */
+  refusesStream(principal: string): string | undefined {
+    const reached = this.closing ? "total" : this.streams.reached(principal);
+    if (reached === undefined) return undefined;
+    return reached === "total"
+      ? "Cannot open a stream: the server has as many as it can; try again later"
+      : `Cannot open a stream: the caller has ${
+        this.streams.of(principal)
+      }, which is its share; close one, or try again later`;
   }
 
   /** Takes up what was left in the store, which needs what it is a run of. */

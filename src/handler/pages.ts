@@ -10,6 +10,7 @@ import type { Operation, Scope } from "effection";
 import { PageError } from "../errors.ts";
 import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault, Site } from "../runtime/run-host.ts";
+import { Owned, Shares } from "../runtime/shares.ts";
 import { Strand } from "../runtime/strand.ts";
 import type { Page, PageOptions } from "../tool/surroundings.ts";
 import { Guard, isLoopback, pathOf } from "./guard.ts";
@@ -66,11 +67,19 @@ export class Pages implements Site {
   readonly #guard = new Guard({});
   /** By path. Several with the same path differ in whose they are; the latest comes first. */
   readonly #held = new Map<string, HeldPage[]>();
+  readonly #shares: Shares;
+  /** Those that have an end, and so may have to give room before it. */
+  readonly #transient = new Owned<HeldPage>();
   /** Visits under way. */
   readonly #visits = new Set<Strand<Response>>();
   #home: PagesHome | undefined;
 
-  constructor({ publicUrl, formPasswords = false, openPort }: PagesOptions) {
+  /** `shares` says how many each caller may have open; by default any number. */
+  constructor(
+    { publicUrl, formPasswords = false, openPort }: PagesOptions,
+    shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity }),
+  ) {
+    this.#shares = shares;
     this.#publicUrl = publicUrl;
     this.formPasswords = formPasswords;
     this.#ports = new Ports(openPort, (request) => this.#visited(request));
@@ -97,10 +106,20 @@ export class Pages implements Site {
 
   *open(options: PageOptions, principal: string, name: string): Operation<Page> {
     const { path = `/pages/${name}`, respond, stays, open = false } = options;
+    this.#makeRoom(principal);
     const { url, release } = yield* this.#place(options.port);
+    // Again, because others may have come meanwhile.
+    try {
+      this.#makeRoom(principal);
+    } catch (error) {
+      release();
+      throw error;
+    }
     const held = this.#held.get(path) ?? [];
     const close = () => {
       if (!held.includes(page)) return;
+      this.#shares.give(principal);
+      this.#transient.delete(principal, page);
       held.splice(held.indexOf(page), 1);
       if (held.length === 0) this.#held.delete(path);
       end?.cancel();
@@ -110,6 +129,8 @@ export class Pages implements Site {
     const end = stays && Number.isFinite(stays)
       ? this.#home!.deadlines.add(stays, close)
       : undefined;
+    this.#shares.take(principal);
+    if (stays !== Infinity) this.#transient.add(principal, page);
     held.unshift(page);
     this.#held.set(path, held);
     return { url: `${url}${path}`, close };
@@ -142,6 +163,28 @@ export class Pages implements Site {
     for (const page of [...this.#held.values()].flat()) page.close();
     for (const visit of this.#visits) visit.halt();
     await this.#ports.closed();
+  }
+
+  /** The largest holder's oldest page goes for a newcomer's. Throws if there is no room. */
+  #makeRoom(principal: string): void {
+    const shares = this.#shares;
+    const reached = shares.reached(principal);
+    if (reached === undefined) return;
+    if (reached === "share") {
+      throw new PageError(
+        `the caller has ${shares.of(principal)} open, which is its share`,
+        "use one of those, or try again in some minutes",
+      );
+    }
+    const { largest = principal } = shares;
+    const [oldest] = this.#transient.of(largest);
+    if (!oldest || shares.of(largest) <= shares.of(principal)) {
+      throw new PageError(
+        `${shares.total} are open, which is the limit`,
+        "try again in some minutes",
+      );
+    }
+    oldest.close();
   }
 
   *#place(port: number | undefined): Operation<{ url: string; release: () => void }> {

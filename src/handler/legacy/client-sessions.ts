@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { Operation } from "effection";
 import type { JsonObject } from "../../content.ts";
+import { Shares } from "../../runtime/shares.ts";
 import { promised } from "../../runtime/strand.ts";
 import type { ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
@@ -22,6 +23,7 @@ export class ClientSessions {
   readonly #core: ServerCore;
   readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
+  readonly #shares: Shares;
   /** Sessions that are being read, so that two requests at once get the same one. */
   readonly #returning = new Map<string, Promise<Found>>();
   /** Sessions whose records are being deleted: nobody comes back by one of those. */
@@ -30,6 +32,8 @@ export class ClientSessions {
   constructor(core: ServerCore, store?: ClientSessionStore) {
     this.#core = core;
     this.#store = store;
+    const { maxClientSessions: max, maxClientSessionsPerPrincipal: maxPerPrincipal } = core.limits;
+    this.#shares = new Shares({ max, maxPerPrincipal });
   }
 
   get size(): number {
@@ -41,9 +45,15 @@ export class ClientSessions {
     return this.#store !== undefined;
   }
 
-  /** A new session, unless there are too many that are in use. */
-  create(principal: string): ClientSession | undefined {
-    if (!this.#makeRoom(principal)) return undefined;
+  /** A new session, or why there can be none: too many are in use. */
+  create(principal: string): ClientSession | string {
+    if (!this.#makeRoom(principal)) {
+      return this.#shares.reached(principal) === "share"
+        ? `Cannot start a session: the caller has ${
+          this.#shares.of(principal)
+        } in use, which is its share; end one, or try again later`
+        : "Cannot start a session: the server has as many as it can; try again later";
+    }
     const id = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
     const session = new ClientSession(id, principal, this.#core);
     this.#add(session);
@@ -127,8 +137,7 @@ export class ClientSessions {
 
   /** Ends a session for good, and waits until its record is gone. */
   async end(session: ClientSession, reason: string): Promise<void> {
-    if (!this.#sessions.delete(session.id)) return;
-    session.expiry?.cancel();
+    if (!this.#remove(session)) return;
     const cancelled = session.end(reason);
     session.endedForGood = true;
     const store = this.#store;
@@ -163,29 +172,45 @@ export class ClientSessions {
 
   #add(session: ClientSession): void {
     this.#sessions.set(session.id, session);
+    this.#shares.take(session.principal);
     this.#expireAfter(session, this.#core.limits.idleTime);
   }
 
   /** Takes a session out of memory; one that is on record can come back. */
   #drop(session: ClientSession, reason: string, serverGoes = false): void {
-    if (!this.#sessions.delete(session.id)) return;
-    session.expiry?.cancel();
-    session.end(reason, serverGoes || session.keptUntil > 0);
+    if (this.#remove(session)) session.end(reason, serverGoes || session.keptUntil > 0);
   }
 
-  /** Makes room at the caller's own expense, if it has anything to give. */
+  /** Whether it was there. */
+  #remove(session: ClientSession): boolean {
+    if (!this.#sessions.delete(session.id)) return false;
+    this.#shares.give(session.principal);
+    session.expiry?.cancel();
+    return true;
+  }
+
+  /**
+   * Makes room, if there is none: by ending an idle session of the largest holder, which
+   * is the caller where it has its share. Nobody gives a session for this while another
+   * holds more than twice as many.
+   */
   #makeRoom(principal: string): boolean {
-    if (this.#sessions.size < this.#core.limits.maxClientSessions) return true;
-    let idlest: ClientSession | undefined;
+    const shares = this.#shares;
+    const reached = shares.reached(principal);
+    if (reached === undefined) return true;
+    const largest = reached === "share" ? principal : shares.largest!;
+    // As if the caller had the one that it asks for.
+    const heldBy = (who: string) => shares.of(who) + (who === principal ? 1 : 0);
+    let giving: ClientSession | undefined;
     for (const session of this.#sessions.values()) {
-      if (session.busy) continue;
-      idlest ??= session;
-      if (session.principal !== principal) continue;
-      idlest = session;
-      break;
+      const holder = session.principal;
+      if (session.busy || reached === "share" && holder !== principal) continue;
+      if (!giving || heldBy(holder) > heldBy(giving.principal)) giving = session;
+      if (holder === largest && heldBy(holder) >= heldBy(principal)) break;
     }
-    if (idlest) this.#drop(idlest, "another client needed the room");
-    return idlest !== undefined;
+    if (!giving || 2 * heldBy(giving.principal) < heldBy(largest)) return false;
+    this.#drop(giving, "another client needed the room");
+    return true;
   }
 
   /** A request only notes the time; whether that was enough is looked at when time is up. */

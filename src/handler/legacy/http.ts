@@ -31,7 +31,6 @@ import { ASSUMED_VERSION, SessionlessClient } from "./sessionless.ts";
 import { STANDING, type StandingStream } from "./standing-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
-const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
 const CHANGE_NOT_STORED = "Cannot keep what was asked for: it could not be stored; try again later";
 
 export class LegacyHttp {
@@ -58,8 +57,9 @@ export class LegacyHttp {
   #take(client: ClientSession | Response, message: RpcMessage): Response | Promise<Response> {
     if (client instanceof Response) return client;
     // Before it runs: a call that is refused must not have done anything.
-    if (message.type === "request" && isRun(message.method) && !this.#core.hasRoom) {
-      return busy(503, NO_ROOM, message.id);
+    if (message.type === "request" && isRun(message.method)) {
+      const refusal = this.#core.refusesStream(client.principal);
+      if (refusal !== undefined) return busy(503, refusal, message.id);
     }
     return this.#respond(client, receive(client, message));
   }
@@ -75,7 +75,7 @@ export class LegacyHttp {
     if (client instanceof Response) return client;
     client.lastSeen = this.#core.deadlines.now();
     const lastEventId = request.headers.get("last-event-id");
-    if (lastEventId === null) return this.#open(client, client.standing) ?? busy(503, NO_ROOM);
+    if (lastEventId === null) return this.#openOrRefuse(client, client.standing);
     const position = parsePosition(lastEventId);
     if (!position) {
       return refuse(
@@ -97,7 +97,7 @@ export class LegacyHttp {
         },
       );
     }
-    return this.#open(client, feed, { cursors }) ?? busy(503, NO_ROOM);
+    return this.#openOrRefuse(client, feed, { cursors });
   }
 
   async delete(request: Request, principal: string): Promise<Response> {
@@ -109,9 +109,7 @@ export class LegacyHttp {
 
   async #initialize(message: RpcMessage, principal: string): Promise<Response> {
     const client = this.sessions.create(principal);
-    if (!client) {
-      return busy(503, "Cannot start a session: the server has as many as it can; try again later");
-    }
+    if (typeof client === "string") return busy(503, client);
     const received = receive(client, message);
     if (received.type !== "reply") throw new TypeError("initialize is always answered at once");
     // A session that could not be initialized has told nothing about itself.
@@ -229,7 +227,7 @@ export class LegacyHttp {
     const first = replies.map((text) => frame(text)).join("");
     const open = (): Response => {
       const response = this.#open(client, stream, { first });
-      if (!response) return this.#refuseCalls(calls, NO_ROOM, batch);
+      if (typeof response === "string") return this.#refuseCalls(calls, response, batch);
       for (const call of calls) if (call.hungUp) call.disconnect();
       return response;
     };
@@ -289,22 +287,33 @@ export class LegacyHttp {
     });
   }
 
+  #openOrRefuse(
+    client: ClientSession,
+    feed: CallStream | StandingStream,
+    from?: { cursors: readonly number[] },
+  ): Response {
+    const response = this.#open(client, feed, from);
+    return typeof response === "string" ? busy(503, response) : response;
+  }
+
   /**
-   * Connects a feed, unless there is no room. A connection that it had before is
+   * Connects a feed, or tells why there is no room. A connection that it had before is
    * ended: each message goes out once.
    */
   #open(
     client: ClientSession,
     feed: CallStream | StandingStream,
     { cursors, first = "" }: { cursors?: readonly number[]; first?: string } = {},
-  ): Response | undefined {
+  ): Response | string {
     const core = this.#core;
-    if (!core.hasRoom) return undefined;
+    const { principal } = client;
+    const refusal = core.refusesStream(principal);
+    if (refusal !== undefined) return refusal;
     feed.connection?.close();
     if (cursors) feed.seek(cursors);
     const calls = feed instanceof CallStream ? feed.calls : [];
     const sessions = calls.filter((call) => call.isHere).map((call) => call.session);
-    core.streams++;
+    core.streams.take(principal);
     for (const session of sessions) core.registry.hold(session);
     const { position } = feed;
     const priming = position !== undefined && since(client.version, "2025-11-25")
@@ -316,7 +325,7 @@ export class LegacyHttp {
       core.deadlines,
       core.limits,
       () => {
-        core.streams--;
+        core.streams.give(principal);
         for (const session of sessions) core.registry.letGo(session);
         if (feed.connection === stream) feed.connection = undefined;
         client.lastSeen = core.deadlines.now();

@@ -37,19 +37,15 @@ export class LegacySse {
       });
     }
     const core = this.#core;
-    const client = core.streams < core.limits.maxStreams
-      ? this.sessions.create(principal)
-      : undefined;
-    if (!client) {
-      return busy(503, "Cannot open a stream: the server has as many as it can; try again later");
-    }
+    const client = core.refusesStream(principal) ?? this.sessions.create(principal);
+    if (typeof client === "string") return busy(503, client);
     const outbox = new Outbox((message) => frame(message));
     this.#outboxes.set(client, outbox);
-    core.streams++;
+    core.streams.take(principal);
     const stopStanding = client.standing.watch(() => this.#flushStanding(client, outbox));
     const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
     outbox.connection = new EventStream(outbox, first, core.deadlines, core.limits, () => {
-      core.streams--;
+      core.streams.give(principal);
       stopStanding();
       outbox.close();
       this.sessions.end(client, "the client closed its stream");

@@ -22,7 +22,6 @@ import { HEADER_MISMATCH, MISSING_CAPABILITY, UNSUPPORTED_VERSION } from "./refu
 import type { RunFeed } from "./run-feed.ts";
 import type { Subscription } from "./subscription.ts";
 
-const NO_ROOM = "Cannot open a stream: the server has as many as it can; try again later";
 /** Something at once: some runtimes send the headers with it. */
 const OPENING = ":\n\n";
 
@@ -58,7 +57,8 @@ export class ModernHttp {
     const meta = checkedMeta(headers, message);
     if ("code" in meta) return refuse(400, meta, message.id);
     // Before it runs: a call that is refused must not have done anything.
-    if (isRun(message.method) && !this.#core.hasRoom) return busy(NO_ROOM, message.id);
+    const refusal = isRun(message.method) ? this.#core.refusesStream(principal) : undefined;
+    if (refusal !== undefined) return busy(refusal, message.id);
     const asking = { meta, principal, headers };
     const receive = () => this.#receiver.receive(message, asking);
     const takenUp = this.#receiver.takeUp(message, asking);
@@ -110,7 +110,7 @@ export class ModernHttp {
       return error ? refuse(status ?? statusOf(error), error, id) : json(text);
     }
     const release = () => feed.release();
-    return this.#stream(feed, news, release) ?? this.#noRoom(id, release);
+    return this.#stream(id, feed, feed.session.principal, news, release);
   }
 
   /** Waits until the run has something to say, but not for long. True if the client has left. */
@@ -139,32 +139,34 @@ export class ModernHttp {
       subscription.stop();
     };
     this.#subscriptions.add(subscription);
-    return this.#stream(subscription, subscription.take(), close, (stream) => {
+    const { principal } = subscription;
+    return this.#stream(id, subscription, principal, subscription.take(), close, (stream) => {
       subscription.connection = stream;
-    }) ?? this.#noRoom(id, close);
+    });
   }
 
   #stream(
+    id: RpcId,
     feed: Feed,
+    principal: string,
     first: readonly string[],
     closed: () => void,
     opened?: (stream: EventStream) => void,
-  ): Response | undefined {
+  ): Response {
     const core = this.#core;
-    if (!core.hasRoom) return undefined;
-    core.streams++;
+    const refusal = core.refusesStream(principal);
+    if (refusal !== undefined) {
+      closed();
+      return busy(refusal, id);
+    }
+    core.streams.take(principal);
     const text = first.map((message) => frame(message)).join("") || OPENING;
     const stream = new EventStream(feed, text, core.deadlines, core.limits, () => {
-      core.streams--;
+      core.streams.give(principal);
       closed();
     });
     opened?.(stream);
     return new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
-  }
-
-  #noRoom(id: RpcId, closed: () => void): Response {
-    closed();
-    return busy(NO_ROOM, id);
   }
 }
 
@@ -229,6 +231,7 @@ async function respondLater(
   }
 }
 
+/** Not -32000, as in the legacy era: this revision lets nobody choose codes of that range. */
 function busy(message: string, id: RpcId): Response {
   return refuse(503, { code: INTERNAL_ERROR, message }, id, { "retry-after": "5" });
 }

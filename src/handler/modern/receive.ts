@@ -337,8 +337,9 @@ export class ModernReceiver {
     if ("taskIds" in notifications && !declaresTasks(meta.client)) {
       throw missingCapability(TASKS_CAPABILITY);
     }
+    const filter = readFilter(core, notifications);
     const tasks = taskIds.flatMap((taskId) => taskOf(core, taskId, principal) ?? []);
-    const subscription = new Subscription(core, id, readFilter(core, notifications), tasks);
+    const subscription = new Subscription(core, id, principal, filter, tasks);
     return { type: "listen", subscription };
   }
 

@@ -49,6 +49,8 @@ export function wantedTasks(wanted: JsonObject): string[] {
 export class Subscription implements Feed {
   connection: EventStream | undefined;
   done = false;
+  /** Who listens. */
+  readonly principal: string;
   readonly #core: ServerCore;
   readonly #id: RpcId;
   readonly #filter: SubscriptionFilter;
@@ -59,11 +61,13 @@ export class Subscription implements Feed {
   constructor(
     core: ServerCore,
     id: RpcId,
+    principal: string,
     filter: SubscriptionFilter,
     tasks: readonly LiveToolSession[],
   ) {
     this.#core = core;
     this.#id = id;
+    this.principal = principal;
     this.#filter = filter;
     const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};
     this.#post("notifications/subscriptions/acknowledged", {

@@ -1,0 +1,133 @@
+/**
+ * Who holds how much of something that has a limit: a number of things, or bytes.
+ *
+ * S1  A named principal holds at most its share. The anonymous principal ("") may hold
+ *     everything: on a server that names no callers, it is all of them.
+ * S2  What a principal holds is changed and looked up in constant time. Finding the
+ *     largest holder takes no longer the more principals there are.
+ */
+
+export interface ShareLimits {
+  /** What all principals may hold together. */
+  readonly max: number;
+  /** What each named principal may hold of it. */
+  readonly maxPerPrincipal: number;
+}
+
+/** Which limit is reached: the one of all principals together, or the principal's own share. */
+export type Reached = "total" | "share";
+
+/** How many holders of the same magnitude are compared to find the largest. */
+const MOST_COMPARED = 64;
+
+const ANONYMOUS = "";
+
+export class Shares {
+  readonly limits: ShareLimits;
+  readonly #held = new Map<string, number>();
+  /** Principals by the power of two that what they hold lies above. */
+  readonly #magnitudes: (Set<string> | undefined)[] = [];
+  #total = 0;
+
+  constructor(limits: ShareLimits) {
+    this.limits = limits;
+  }
+
+  /** What all principals hold together. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** What a principal holds. */
+  of(principal: string): number {
+    return this.#held.get(principal) ?? 0;
+  }
+
+  /** The most that a principal may hold. */
+  limitOf(principal: string): number {
+    const { max, maxPerPrincipal } = this.limits;
+    return principal === ANONYMOUS ? max : Math.min(max, maxPerPrincipal);
+  }
+
+  /** The limit that a principal would exceed if it took so much more; undefined if there is room. */
+  reached(principal: string, more = 1): Reached | undefined {
+    const { max, maxPerPrincipal } = this.limits;
+    if (principal !== ANONYMOUS && this.of(principal) + more > maxPerPrincipal) return "share";
+    return this.#total + more > max ? "total" : undefined;
+  }
+
+  /** Takes so much more for a principal; less, where the number is negative. */
+  take(principal: string, amount = 1): void {
+    if (amount === 0) return;
+    const before = this.of(principal);
+    const after = Math.max(0, before + amount);
+    this.#total += after - before;
+    if (after === 0) this.#held.delete(principal);
+    else this.#held.set(principal, after);
+    const [from, to] = [magnitudeOf(before), magnitudeOf(after)];
+    if (from === to) return;
+    this.#magnitudes[from]?.delete(principal);
+    if (to >= 0) (this.#magnitudes[to] ??= new Set()).add(principal);
+  }
+
+  give(principal: string, amount = 1): void {
+    this.take(principal, -amount);
+  }
+
+  /** Forgets what everybody holds, and takes the amounts that are given. */
+  replace(amounts: Iterable<readonly [principal: string, amount: number]>): void {
+    this.#held.clear();
+    this.#magnitudes.length = 0;
+    this.#total = 0;
+    for (const [principal, amount] of amounts) this.take(principal, amount);
+  }
+
+  /**
+   * The principal that holds most. Where very many hold about as much, one of those:
+   * nobody holds twice as much as the one that is found.
+   */
+  get largest(): string | undefined {
+    let magnitude = this.#magnitudes.length - 1;
+    while (magnitude >= 0 && !this.#magnitudes[magnitude]?.size) magnitude--;
+    let largest: string | undefined;
+    let compared = 0;
+    for (const principal of this.#magnitudes[magnitude] ?? []) {
+      if (largest === undefined || this.of(principal) > this.of(largest)) largest = principal;
+      if (++compared === MOST_COMPARED) break;
+    }
+    return largest;
+  }
+}
+
+/** -1 for nothing. */
+function magnitudeOf(amount: number): number {
+  return amount < 1 ? -1 : Math.floor(Math.log2(amount));
+}
+
+/** Things in the order in which they came, all of them and those of each principal. */
+export class Owned<T> {
+  readonly #byPrincipal = new Map<string, Set<T>>();
+
+  /** Adds a thing, behind all others of its principal. */
+  add(principal: string, thing: T): void {
+    let things = this.#byPrincipal.get(principal);
+    if (!things) this.#byPrincipal.set(principal, things = new Set());
+    things.add(thing);
+  }
+
+  delete(principal: string, thing: T): boolean {
+    const things = this.#byPrincipal.get(principal);
+    if (!things?.delete(thing)) return false;
+    if (things.size === 0) this.#byPrincipal.delete(principal);
+    return true;
+  }
+
+  /** The things of a principal, the oldest first. */
+  of(principal: string): Iterable<T> {
+    return this.#byPrincipal.get(principal) ?? [];
+  }
+
+  clear(): void {
+    this.#byPrincipal.clear();
+  }
+}
