@@ -216,7 +216,7 @@ export class Connection {
     if ("problem" in meta) {
       return this.refuse(
         INVALID_PARAMS,
-        `Cannot take the request: ${meta.problem}; send it along`,
+        `Cannot take the request: ${meta.problem}; ${meta.wayOut ?? "send it along"}`,
         id,
       );
     }

@@ -51,6 +51,9 @@ export function targetOf(
   return undefined;
 }
 
+/** Resources that one client may hear of. A template has any number of addresses, and each is kept. */
+export const MOST_SUBSCRIPTIONS = 1_000;
+
 /** Matching an address against templates takes longer than its length. */
 const LONGEST_URI = 4096;
 

@@ -1,6 +1,7 @@
 /** JSON-RPC 2.0 as MCP uses it: envelopes in, envelopes out. */
 import type { JsonObject } from "../content.ts";
 import type { RpcError } from "../events.ts";
+import { LONGEST_ID } from "./lengths.ts";
 
 export type RpcId = string | number;
 
@@ -53,7 +54,10 @@ export function readMessage(value: unknown): RpcMessage {
   const { params = NO_PARAMS } = value;
   if (!isObject(params)) return invalid(knownId, "its params must be an object");
   if (!("id" in value)) return { type: "notification", method, params };
-  if (knownId === undefined) return invalid(undefined, "its id must be a string or an integer");
+  if (knownId === undefined) {
+    const long = typeof id === "string" && `its id is longer than ${LONGEST_ID} characters`;
+    return invalid(undefined, long || "its id must be a string or an integer");
+  }
   return { type: "request", id: knownId, method, params };
 }
 
@@ -89,7 +93,7 @@ export function withoutError(result: JsonObject): JsonObject {
 
 /** A number that is not safe has been rounded, and nobody would know it again. */
 function isId(value: unknown): value is RpcId {
-  return typeof value === "string" || Number.isSafeInteger(value);
+  return typeof value === "string" ? value.length <= LONGEST_ID : Number.isSafeInteger(value);
 }
 
 // Messages are written as text at once: each is sent exactly once, and nobody

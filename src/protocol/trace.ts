@@ -1,6 +1,7 @@
 /** Where a caller stands in a distributed trace, as `_meta` tells it in both eras. */
 import type { JsonObject } from "../content.ts";
 import type { TraceContext } from "../events.ts";
+import { LONGEST_TRACE } from "./lengths.ts";
 
 const NO_TRACE: TraceContext = {};
 
@@ -9,8 +10,12 @@ export function traceIn({ traceparent, tracestate, baggage }: JsonObject): Trace
     return NO_TRACE;
   }
   return {
-    ...(typeof traceparent === "string" && { traceparent }),
-    ...(typeof tracestate === "string" && { tracestate }),
-    ...(typeof baggage === "string" && { baggage }),
+    ...(isTrace(traceparent) && { traceparent }),
+    ...(isTrace(tracestate) && { tracestate }),
+    ...(isTrace(baggage) && { baggage }),
   };
+}
+
+function isTrace(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LONGEST_TRACE;
 }

@@ -5,6 +5,7 @@
 import type { JsonObject } from "../../content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../events.ts";
 import { isObject, notificationText, type RpcId } from "../../protocol/json-rpc.ts";
+import { cut, LONGEST_NAME } from "../../protocol/lengths.ts";
 import { declaredCapabilities } from "../../protocol/legacy/capabilities.ts";
 import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
@@ -13,9 +14,6 @@ import type { Call } from "./call.ts";
 import type { CallStream } from "./call-stream.ts";
 import type { KeptClient } from "./client-record.ts";
 import { StandingStream } from "./standing-stream.ts";
-
-/** Characters of what a client calls itself. */
-const LONGEST_NAME = 200;
 
 /** Something under way that can be stopped. */
 interface Stoppable {
@@ -78,8 +76,8 @@ export class ClientSession {
     this.initialized = true;
     this.offered = offered;
     this.info = {
-      ...(typeof name === "string" && { name: name.slice(0, LONGEST_NAME) }),
-      ...(typeof clientVersion === "string" && { version: clientVersion.slice(0, LONGEST_NAME) }),
+      ...(typeof name === "string" && { name: cut(name, LONGEST_NAME) }),
+      ...(typeof clientVersion === "string" && { version: cut(clientVersion, LONGEST_NAME) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities, version),
     };

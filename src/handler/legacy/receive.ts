@@ -28,6 +28,7 @@ import {
   type RpcRequest,
   withoutError,
 } from "../../protocol/json-rpc.ts";
+import { cut, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_REASON } from "../../protocol/lengths.ts";
 import { newerAnswer } from "../../protocol/legacy/forms.ts";
 import { isLogLevel } from "../../protocol/log-level.ts";
 import { TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
@@ -39,14 +40,16 @@ import { refusal } from "../../tool/result.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import { serverCapabilities } from "../capabilities.ts";
 import { QUERIES } from "../queries.ts";
-import { missingCapabilities, resourceAt, type Target, targetOf } from "../runs.ts";
+import {
+  missingCapabilities,
+  MOST_SUBSCRIPTIONS,
+  resourceAt,
+  type Target,
+  targetOf,
+} from "../runs.ts";
 import { settle } from "../settle.ts";
 import { Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
-
-/** A template has any number of addresses, and each would be kept. */
-const MOST_SUBSCRIPTIONS = 1_000;
-const LONGEST_CAPABILITIES = 16_384;
 
 /** What these change belongs to a session. */
 const OF_SESSIONS = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
@@ -233,6 +236,12 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const { task } = definition as FinalizedMcpTool;
   if (task?.required) return reply(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
   const meta = isObject(params._meta) ? params._meta : {};
+  if (typeof meta.progressToken === "string" && meta.progressToken.length > LONGEST_ID) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot start the call: its progressToken is longer than ${LONGEST_ID} characters; send a shorter one`,
+    );
+  }
   const call = new Call(id, client, meta);
   const { info, principal } = client;
   // Without a session nobody could come back to the call after a restart.
@@ -300,7 +309,9 @@ function textOf(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObj
 function notification(client: ClientSession, { method, params }: RpcNotification): Received {
   if (method === "notifications/cancelled") {
     const { requestId, reason } = params;
-    const why = typeof reason === "string" ? reason : "cancelled by the client";
+    const why = typeof reason === "string"
+      ? cut(reason, LONGEST_REASON)
+      : "cancelled by the client";
     client.queries.get(requestId as RpcId)?.halt();
     const recorded = client.calls.get(requestId as RpcId)?.cancel(why);
     if (recorded) return { type: "accepted", recorded };

@@ -183,7 +183,7 @@ function checkedMeta(
   if ("problem" in meta) {
     return {
       code: INVALID_PARAMS,
-      message: `Cannot take the request: ${meta.problem}; send it along`,
+      message: `Cannot take the request: ${meta.problem}; ${meta.wayOut ?? "send it along"}`,
     };
   }
   return wrongHeaders(headers, method, params) ?? meta;

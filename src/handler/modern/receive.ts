@@ -10,7 +10,6 @@ import {
   errorText,
   INTERNAL_ERROR,
   INVALID_PARAMS,
-  isObject,
   resultText,
   type RpcId,
   type RpcRequest,
@@ -38,8 +37,8 @@ import { type StateBinding, States } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./absent-calls.ts";
 import { type Answer, RunFeed, type Standing } from "./run-feed.ts";
-import { readFilter, Subscription, wantedTasks } from "./subscription.ts";
-import { beginTask, detailedTask, findTask, taskFields, taskOf, updateTask } from "./tasks.ts";
+import { subscribe, type Subscription } from "./subscription.ts";
+import { beginTask, detailedTask, findTask, taskFields, updateTask } from "./tasks.ts";
 
 export type ModernReceived =
   | { readonly type: "reply"; readonly text: string; readonly error?: RpcError }
@@ -116,7 +115,7 @@ export class ModernReceiver {
       case "server/discover":
         return reply(completeText(core, id, this.#discovered(offered), this.#listCaching));
       case "subscriptions/listen":
-        return this.#listen(id, params, asking);
+        return { type: "listen", subscription: subscribe(core, id, params, asking) };
       case "tasks/get":
       case "tasks/update":
       case "tasks/cancel": {
@@ -320,27 +319,6 @@ export class ModernReceiver {
       default:
         return detailedTask(this.#core, session);
     }
-  }
-
-  // ----------------------------------------------------------- subscriptions
-
-  #listen(id: RpcId, params: JsonObject, { meta, principal }: Asking): ModernReceived {
-    const { notifications } = params;
-    if (!isObject(notifications)) {
-      throw new ProtocolError(
-        INVALID_PARAMS,
-        "Cannot listen: notifications is no object; send one",
-      );
-    }
-    const core = this.#core;
-    const taskIds = wantedTasks(notifications);
-    if ("taskIds" in notifications && !declaresTasks(meta.client)) {
-      throw missingCapability(TASKS_CAPABILITY);
-    }
-    const filter = readFilter(core, notifications);
-    const tasks = taskIds.flatMap((taskId) => taskOf(core, taskId, principal) ?? []);
-    const subscription = new Subscription(core, id, principal, filter, tasks);
-    return { type: "listen", subscription };
   }
 
   #query(id: RpcId, method: string, query: Settling<JsonObject>): ModernReceived {

@@ -1,14 +1,23 @@
 /** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
 import type { JsonObject } from "../../content.ts";
+import { ProtocolError } from "../../errors.ts";
 import type { ServerChange } from "../../events.ts";
-import { notificationText, resultText, type RpcId } from "../../protocol/json-rpc.ts";
-import { SERVER_INFO, SUBSCRIPTION_ID } from "../../protocol/modern/meta.ts";
+import {
+  INVALID_PARAMS,
+  isObject,
+  notificationText,
+  resultText,
+  type RpcId,
+} from "../../protocol/json-rpc.ts";
+import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../protocol/modern/meta.ts";
 import { frame } from "../../protocol/sse.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
-import { resourceAt } from "../runs.ts";
-import { detailedTask } from "./tasks.ts";
+import { MOST_SUBSCRIPTIONS, resourceAt } from "../runs.ts";
+import type { Asking } from "./receive.ts";
+import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
+import { detailedTask, taskOf } from "./tasks.ts";
 
 /** Messages that may wait for a reader; the oldest go first. */
 const MOST_WAITING = 1_000;
@@ -22,7 +31,7 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-export function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
+function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
   const { catalog } = core;
   const uris = catalog.resources.size > 0 ? strings(wanted.resourceSubscriptions) : undefined;
   return {
@@ -42,8 +51,41 @@ function strings(value: unknown): string[] | undefined {
     : undefined;
 }
 
+/** The tasks that a client wants to hear of; none of a request that is refused. */
 export function wantedTasks(wanted: JsonObject): string[] {
-  return strings(wanted.taskIds) ?? [];
+  return excess(wanted) === undefined ? strings(wanted.taskIds) ?? [] : [];
+}
+
+/** How many resources and tasks are named, where they are too many. */
+function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefined {
+  const count = (strings(resourceSubscriptions)?.length ?? 0) + (strings(taskIds)?.length ?? 0);
+  return count > MOST_SUBSCRIPTIONS ? count : undefined;
+}
+
+/** What a request for changes leads to. */
+export function subscribe(
+  core: ServerCore,
+  id: RpcId,
+  { notifications }: JsonObject,
+  { meta, principal }: Asking,
+): Subscription {
+  if (!isObject(notifications)) {
+    throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object; send one");
+  }
+  const count = excess(notifications);
+  if (count !== undefined) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot listen: it names ${count} resources and tasks; name at most ${MOST_SUBSCRIPTIONS}`,
+    );
+  }
+  if ("taskIds" in notifications && !declaresTasks(meta.client)) {
+    throw missingCapability(TASKS_CAPABILITY);
+  }
+  const tasks = wantedTasks(notifications).flatMap((taskId) =>
+    taskOf(core, taskId, principal) ?? []
+  );
+  return new Subscription(core, id, principal, readFilter(core, notifications), tasks);
 }
 
 export class Subscription implements Feed {

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../events.ts";
 import { isObject, type RpcId } from "../json-rpc.ts";
+import { cut, isLongerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
 import { isLogLevel } from "../log-level.ts";
 import { traceIn } from "../trace.ts";
 
@@ -35,14 +36,27 @@ export function claimedVersion({ _meta: meta }: JsonObject): string | undefined 
   return typeof version === "string" ? version : undefined;
 }
 
+/** What is wrong, and what to do instead of sending it along, where that is something else. */
+export interface WrongMeta {
+  readonly problem: string;
+  readonly wayOut?: string;
+}
+
 /** Reads it, or says what is wrong with it. */
-export function readMeta(params: JsonObject): RequestMeta | { readonly problem: string } {
+export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   const { _meta: meta } = params;
   if (!isObject(meta)) return { problem: "params._meta is missing" };
   const version = claimedVersion(params);
   if (version === undefined) return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
   const capabilities = meta[CLIENT_CAPABILITIES];
   if (!isObject(capabilities)) return { problem: `_meta["${CLIENT_CAPABILITIES}"] is missing` };
+  if (isLongerThan(capabilities, LONGEST_CAPABILITIES)) {
+    const most = `${LONGEST_CAPABILITIES} characters`;
+    return {
+      problem: `_meta["${CLIENT_CAPABILITIES}"] take more than ${most}`,
+      wayOut: "declare fewer",
+    };
+  }
   const info = meta[CLIENT_INFO] ?? {};
   if (!isObject(info)) return { problem: `_meta["${CLIENT_INFO}"] is no object` };
   const level = meta[LOG_LEVEL];
@@ -51,11 +65,15 @@ export function readMeta(params: JsonObject): RequestMeta | { readonly problem: 
   }
   const { name, version: clientVersion } = info;
   const { progressToken } = meta;
+  if (typeof progressToken === "string" && progressToken.length > LONGEST_ID) {
+    const problem = `_meta.progressToken is longer than ${LONGEST_ID} characters`;
+    return { problem, wayOut: "send a shorter one" };
+  }
   return {
     version,
     client: {
-      ...(typeof name === "string" && { name }),
-      ...(typeof clientVersion === "string" && { version: clientVersion }),
+      ...(typeof name === "string" && { name: cut(name, LONGEST_NAME) }),
+      ...(typeof clientVersion === "string" && { version: cut(clientVersion, LONGEST_NAME) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities),
     },
