@@ -245,14 +245,16 @@ export class SessionSetAside extends SessionNotContinued {
   }
 }
 
-/** There are as many live sessions as the registry allows. */
+/** There are as many live sessions as the registry allows, or they take as many bytes. */
 export class SessionLimitError extends ParleyError {
   override readonly name = "SessionLimitError";
   readonly code = "PARLEY_SESSION_LIMIT";
-  constructor(readonly limit: number) {
-    super(
-      `Cannot start another call: ${limit} are alive, which is the limit; answer or cancel one, or try again later`,
-    );
+  constructor(
+    readonly limit: number,
+    problem = `${limit} are alive, which is the limit`,
+    verb = "start another call",
+  ) {
+    super(`Cannot ${verb}: ${problem}; answer or cancel one, or try again later`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** Plain responses, most of them refusals. */
+import { SessionLimitError } from "../errors.ts";
 import type { RpcError } from "../events.ts";
 import { errorText, INVALID_REQUEST, type RpcId } from "../protocol/json-rpc.ts";
 
@@ -37,6 +38,12 @@ export function refuse(
 ): Response {
   const body = typeof error === "string" ? { code: INVALID_REQUEST, message: error } : error;
   return new Response(errorText(id, body), { status, headers: { ...JSON_HEADERS, ...headers } });
+}
+
+/** Refuses for now where that is for want of room. */
+export function busyWithoutRoom(error: unknown): Response {
+  if (error instanceof SessionLimitError) return busy(503, error.message);
+  throw error;
 }
 
 /** Refuses for now. */

@@ -5,6 +5,7 @@ import type { Deadlines } from "../runtime/deadlines.ts";
 import type { Fault } from "../runtime/run-host.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
+import type { Budget } from "./budget.ts";
 import type { Sweepable } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
@@ -27,6 +28,7 @@ export interface DurabilityHome {
   readonly outlasts: boolean;
   /** How many may have left for a store that does not. */
   readonly mostResting: number;
+  readonly budget: Budget;
   /** What else is to forget things from time to time. */
   readonly sweep: readonly Sweepable[];
   readonly definitionOf: FindDefinition;

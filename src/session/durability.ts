@@ -13,10 +13,12 @@ import type { Definition } from "../tool/types.ts";
 import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./carried.ts";
 import type { DurabilityHome } from "./durability-home.ts";
 import { Journal } from "./journal.ts";
-import { type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
+import { entryOf, type KeptMeta, metaOf, mismatch } from "./kept-meta.ts";
 import { LastWords } from "./last-words.ts";
 import { isNever, Recovery } from "./recovery.ts";
 import { Renewals } from "./renewals.ts";
+import { Resting } from "./resting.ts";
+import { StoreUsage } from "./store-usage.ts";
 import { Sweeper } from "./sweeper.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import { Waker } from "./waker.ts";
@@ -39,13 +41,18 @@ export class Durability {
   readonly #lastWords: LastWords;
   /** Sessions that the store is about to forget. */
   #deletions = 0;
-  /** Those that have left for a store that is memory too, and so must be bounded; oldest first. */
-  readonly #resting: Set<string> | undefined;
+  readonly #usage: StoreUsage;
+  readonly #resting: Resting | undefined;
 
   constructor(home: DurabilityHome) {
     this.#home = home;
     const { scope, deadlines, store } = home;
-    if (!home.outlasts) this.#resting = new Set();
+    this.#usage = new StoreUsage({
+      usage: home.outlasts && store.usage ? () => this.#run(() => store.usage!()) : undefined,
+      budget: home.budget,
+      failed: (error) => this.#fault("the bytes in the store could not be counted", error),
+    });
+    if (!home.outlasts) this.#resting = new Resting(home.mostResting, home.budget.memory);
     this.#waker = new Waker({
       deadlines,
       hasRoom: () => home.hasRoom(),
@@ -83,6 +90,10 @@ export class Durability {
         await this.#renew(now);
         await this.#lastWords.retry();
       },
+      swept: (now) => {
+        this.#resting?.expire(now);
+        this.#usage.count();
+      },
       failed: (error) => this.#fault("old sessions could not be forgotten", error),
     }, [store, ...home.sweep]);
   }
@@ -95,6 +106,7 @@ export class Durability {
 
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
   wake(): void {
+    this.#usage.count();
     this.#waker.look();
     this.#sweeper.start();
   }
@@ -102,6 +114,7 @@ export class Durability {
   /** Takes nothing up any more, and resolves once nothing is being taken up. */
   async stop(): Promise<void> {
     await Promise.all([this.#waker.stop(), this.#sweeper.stop(), this.recovery.stop()]);
+    await this.#usage.counted;
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
     await this.#lastWords.stop();
   }
@@ -116,7 +129,7 @@ export class Durability {
 
   /** Records a session from its beginning. */
   keep(session: LiveToolSession, params: unknown): void {
-    this.#attach(session, this.#entry(session, params, 1));
+    this.#attach(session, entryOf(session, params, this.#expiresAt(session)));
   }
 
   /** Writes down what has changed about a session besides its events. */
@@ -182,22 +195,20 @@ export class Durability {
     const { id } = session;
     if (session.trial) this.#survived(session);
     this.#whenWritten(id, () => {
+      const { expiresAt = Infinity } = this.#journals.get(id) ?? {};
       this.#release(id);
-      this.#rest(session);
+      this.#rest(session, expiresAt);
       then();
       this.#home.settled();
     });
   }
 
-  #rest(session: LiveToolSession): void {
+  #rest(session: LiveToolSession, expiresAt: number): void {
     const resting = this.#resting;
     if (!resting || session.carried) return;
-    resting.add(session.id);
+    const going = resting.add(session, expiresAt);
     this.#sweeper.start();
-    if (resting.size <= this.#home.mostResting) return;
-    const [oldest] = resting;
-    resting.delete(oldest!);
-    this.#delete(oldest!, session.toolName);
+    if (going !== undefined) this.#delete(going, session.toolName);
   }
 
   /** It has ended for good; its journal is not needed any more once all is written. */
@@ -210,8 +221,9 @@ export class Durability {
   }
 
   /** Nobody will come back for it. */
-  forget({ id, toolName }: LiveToolSession): void {
-    this.#delete(id, toolName);
+  forget(session: LiveToolSession): void {
+    this.#home.budget.forget(session);
+    this.#delete(session.id, session.toolName);
   }
 
   #delete(id: string, toolName: string): void {
@@ -247,11 +259,14 @@ export class Durability {
     return (entry?.meta as KeptMeta | undefined)?.principal;
   }
 
-  /** Takes a session up again, if there is one and this server has what it is a run of. */
-  revive(id: string): Promise<LiveToolSession | undefined> {
+  /**
+   * Takes a session up again, if there is one and this server has what it is a run of.
+   * Where somebody asks for it, that counts as theirs.
+   */
+  revive(id: string, asked: boolean): Promise<LiveToolSession | undefined> {
     let revival = this.#revivals.get(id);
     if (!revival) {
-      revival = this.#revive(id).finally(() => this.#takenUp(id, revival));
+      revival = this.#revive(id, asked).finally(() => this.#takenUp(id, revival));
       this.#revivals.set(id, revival);
     }
     return revival;
@@ -296,19 +311,20 @@ export class Durability {
     return session;
   }
 
-  async #revive(id: string): Promise<LiveToolSession | undefined> {
+  async #revive(id: string, asked: boolean): Promise<LiveToolSession | undefined> {
     await this.#leaving.get(id);
-    return await this.#run(() => this.#take(id));
+    return await this.#run(() => this.#take(id, asked));
   }
 
-  *#take(id: string): Operation<LiveToolSession | undefined> {
-    const { store, definitionOf, outlasts } = this.#home;
+  *#take(id: string, asked: boolean): Operation<LiveToolSession | undefined> {
+    const { store, definitionOf, budget, outlasts } = this.#home;
     const entry = yield* store.get(id);
     this.#resting?.delete(id);
     if (!entry) return undefined;
-    const { kind } = entry.meta as unknown as KeptMeta;
+    const { kind, principal } = entry.meta as unknown as KeptMeta;
     const definition = definitionOf(kind, entry.toolName);
     if (!definition?.durable) return undefined;
+    if (asked && outlasts) budget.checkTakenUp(principal);
     if (outlasts) yield* this.recovery.admit(entry);
     // Fence first, then read: nobody writes behind what we read.
     const taken = yield* store.take(id);
@@ -337,26 +353,13 @@ export class Durability {
     session.attended = attended;
     session.settled = settled ?? entry.epoch;
     session.restore(events);
+    this.#home.budget.restored(session, entry.params);
     if (!session.outcome) {
       if (this.#home.outlasts) this.recovery.begin(session, entry);
       this.#attach(session, entry, true);
     }
     this.#home.enter(session, entry.params, mismatch(definition, entry.toolVersion));
     return session;
-  }
-
-  #entry(session: LiveToolSession, params: unknown, epoch: number): ToolSessionEntry {
-    const { id, toolName, createdAt, tool } = session;
-    return {
-      id,
-      toolName,
-      params: params ?? {},
-      createdAt,
-      epoch,
-      toolVersion: tool.durable!.version,
-      expiresAt: this.#expiresAt(session),
-      meta: metaOf(session) as never,
-    };
   }
 
   #attach(session: LiveToolSession, entry: ToolSessionEntry, written = false): void {

@@ -2,6 +2,7 @@
 import { StoreConflict } from "../errors.ts";
 import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
 import type { RunOutcome } from "../runtime/run-host.ts";
+import { refusal } from "../tool/result.ts";
 import type { Definition } from "../tool/types.ts";
 
 export interface Ending {
@@ -49,6 +50,16 @@ export function divergedEnding({ kind, name }: Definition, how: string): Ending 
 /** A run whose record is not ours to write any more. */
 export function lostEnding(why: string): Ending {
   return faulted(`Cannot go on: ${why}; send the same request again`);
+}
+
+/** A run that would have to wait, and has no room for that: the model may know what to do. */
+export function noRoomEnding(tool: Definition, why: string): Ending {
+  return endingOf(
+    refusal(
+      tool,
+      `Cannot wait for an answer: ${why}; answer or cancel another call, then call again`,
+    ),
+  );
 }
 
 function faulted(message: string): Ending {

@@ -84,6 +84,11 @@ export class EventLog {
     return this.#bytes;
   }
 
+  /** Roughly how many bytes all events took, those included that are no longer kept. */
+  get totalBytes(): number {
+    return Math.max(this.bytes, this.#appendedBytes);
+  }
+
   /** The LSN of the last event that readers can see. */
   get lastLSN(): number {
     return this.#visible;

@@ -1,5 +1,6 @@
 /** What is kept of a session beside its events, and whether that can be taken up. */
 import type { ClientInfo } from "../events.ts";
+import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
@@ -22,6 +23,26 @@ export function mismatch({ durable }: Definition, began: string | undefined): st
   const { version } = durable!;
   if (began === version) return undefined;
   return `version ${began} of it began this call, and this is version ${version}`;
+}
+
+/** How a session is put on record that begins now. */
+export function entryOf(
+  session: LiveToolSession,
+  params: unknown,
+  expiresAt: number,
+): ToolSessionEntry {
+  const { id, toolName, principal, createdAt, tool } = session;
+  return {
+    id,
+    toolName,
+    params: params ?? {},
+    principal,
+    createdAt,
+    epoch: 1,
+    toolVersion: tool.durable!.version,
+    expiresAt,
+    meta: metaOf(session) as never,
+  };
 }
 
 export function metaOf(session: LiveToolSession, settled = session.settled): KeptMeta {

@@ -1,24 +1,27 @@
-/** Sessions that are at work or wait, and how many there may be of them. */
+/** Sessions that are at work or wait: how many there may be of them, and how much they may take. */
 import { SessionLimitError } from "../errors.ts";
+import { type ShareLimits, Shares } from "../runtime/shares.ts";
+import type { Budget } from "./budget.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
-export interface LiveLimits {
-  readonly max: number;
-  /** For each caller that has a name. Those without one are all the same caller. */
-  readonly maxPerPrincipal: number;
-}
-
 export class LiveSessions {
-  readonly #limits: LiveLimits;
   readonly #sessions = new Map<string, LiveToolSession>();
-  readonly #byPrincipal = new Map<string, number>();
+  readonly #shares: Shares;
+  readonly #budget: Budget;
 
-  constructor(limits: LiveLimits) {
-    this.#limits = limits;
+  constructor(limits: ShareLimits, budget: Budget) {
+    this.#shares = new Shares(limits);
+    this.#budget = budget;
   }
 
   get size(): number {
     return this.#sessions.size;
+  }
+
+  /** Whether there is room for anybody. */
+  get hasRoom(): boolean {
+    const { memory } = this.#budget;
+    return this.size < this.#shares.limits.max && memory.total < memory.limits.max;
   }
 
   get(id: string): LiveToolSession | undefined {
@@ -30,31 +33,36 @@ export class LiveSessions {
     return [...this.#sessions.values()];
   }
 
-  /** Throws if there is no room for another one of this caller's. */
-  checkRoom(principal: string): void {
-    const { max, maxPerPrincipal } = this.#limits;
+  /** Throws if there is no room for another one of this caller's; `stored` for one with a record. */
+  checkRoom(principal: string, stored: boolean): void {
+    const { max } = this.#shares.limits;
     if (this.#sessions.size >= max) throw new SessionLimitError(max);
-    if (principal !== "" && (this.#byPrincipal.get(principal) ?? 0) >= maxPerPrincipal) {
-      throw new SessionLimitError(maxPerPrincipal);
+    if (this.#shares.reached(principal) === "share") {
+      const share = this.#shares.limitOf(principal);
+      throw new SessionLimitError(share, `the caller has ${share} alive, which is its share`);
     }
+    this.#budget.check(principal, stored);
   }
 
-  add(session: LiveToolSession): void {
+  add(session: LiveToolSession, params: unknown): void {
     this.#sessions.set(session.id, session);
-    this.#count(session.principal, 1);
+    this.#shares.take(session.principal);
+    const problem = this.#budget.enter(session, params);
+    if (problem !== undefined && session.waiting) session.endForRoom(problem);
+  }
+
+  /** Something has changed: if it waits now, and has no room for that, it ends. */
+  changed(session: LiveToolSession): void {
+    if (!session.waiting || session.halting) return;
+    const problem = this.#budget.weigh(session);
+    if (problem !== undefined) session.endForRoom(problem);
   }
 
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
     if (this.#sessions.get(session.id) !== session) return false;
-    this.#count(session.principal, -1);
+    this.#shares.give(session.principal);
+    this.#budget.leave(session);
     return this.#sessions.delete(session.id);
-  }
-
-  #count(principal: string, change: number): void {
-    if (principal === "") return;
-    const count = (this.#byPrincipal.get(principal) ?? 0) + change;
-    if (count === 0) this.#byPrincipal.delete(principal);
-    else this.#byPrincipal.set(principal, count);
   }
 }

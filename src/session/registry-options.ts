@@ -2,13 +2,14 @@
 import type { ServerChange } from "../events.ts";
 import type { Clock } from "../runtime/clock.ts";
 import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
+import type { ShareLimits } from "../runtime/shares.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 import type { FindDefinition } from "./durability-home.ts";
 import type { Sealer } from "./sealer.ts";
 import type { Sweepable } from "./sweeper.ts";
+import type { BudgetLimits } from "./budget.ts";
 import type { LogLimits } from "./event-log.ts";
 import type { FinishedLimits } from "./finished.ts";
-import type { LiveLimits } from "./live.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 
@@ -21,6 +22,17 @@ export interface RegistryOptions {
   readonly maxSessions?: number;
   /** How many of them may be one named caller's; a tenth of all unless told. */
   readonly maxSessionsPerPrincipal?: number;
+  /** Bytes, roughly, that all calls that are alive may take in memory; 256 MiB. */
+  readonly maxMemory?: number;
+  /** How many of them may be one named caller's; by default a quarter. */
+  readonly maxMemoryPerPrincipal?: number;
+  /**
+   * Bytes, roughly, that the records of durable calls may take in a store that tells its
+   * `usage`; 4 GiB.
+   */
+  readonly maxStored?: number;
+  /** How many of them may be one named caller's; by default a quarter. */
+  readonly maxStoredPerPrincipal?: number;
   /** How many finished calls are kept at most; as many as may be alive, unless told. */
   readonly maxFinished?: number;
   /** Bytes, roughly, that the finished calls may take together; 64 MiB. */
@@ -60,22 +72,36 @@ export interface RegistryOptions {
   readonly onCall?: (call: EndedCall) => void;
 }
 
+const MIB = 1024 * 1024;
+
 /** How much is kept, in each place where something is. */
 export function limitsOf(options: RegistryOptions): {
   readonly log: LogLimits;
-  readonly live: LiveLimits;
+  readonly live: ShareLimits;
+  readonly budget: BudgetLimits;
   readonly finished: FinishedLimits;
 } {
   const max = options.maxSessions ?? 10_000;
+  const { maxMemory = 256 * MIB, maxStored = 4_096 * MIB } = options;
   return {
     log: {
       maxEvents: options.maxEvents ?? 1_000,
-      maxBytes: options.maxBytes ?? 4 * 1024 * 1024,
+      maxBytes: options.maxBytes ?? 4 * MIB,
     },
     live: { max, maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10) },
+    budget: {
+      memory: {
+        max: maxMemory,
+        maxPerPrincipal: options.maxMemoryPerPrincipal ?? Math.ceil(maxMemory / 4),
+      },
+      store: {
+        max: maxStored,
+        maxPerPrincipal: options.maxStoredPerPrincipal ?? Math.ceil(maxStored / 4),
+      },
+    },
     finished: {
       max: options.maxFinished ?? max,
-      maxBytes: options.maxFinishedBytes ?? 64 * 1024 * 1024,
+      maxBytes: options.maxFinishedBytes ?? 64 * MIB,
     },
   };
 }

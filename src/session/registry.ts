@@ -19,6 +19,7 @@ import { reporter } from "./faults.ts";
 import { FinishedSessions } from "./finished.ts";
 import { IN_PROCESS } from "./in-process.ts";
 import { LiveSessions } from "./live.ts";
+import { Budget } from "./budget.ts";
 import { Durability } from "./durability.ts";
 import { Quiet } from "./quiet.ts";
 import type { SetAsideCalls } from "./recovery.ts";
@@ -30,6 +31,8 @@ import type { SessionHome, SessionOwner } from "./session-home.ts";
 import { inProcess } from "./site.ts";
 import { LiveToolSession } from "./tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "./types.ts";
+
+type Found = LiveToolSession | undefined;
 
 /** All live sessions of this process, and the finished ones that somebody may still want to read. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
@@ -45,10 +48,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #options: RegistryOptions;
   readonly #durability: Durability;
   readonly #live: LiveSessions;
+  /** What calls take, of memory and of the store. */
+  readonly budget: Budget;
   readonly #finished: FinishedSessions;
   readonly #expiry: Expiry;
-  /** The call that is in its first step, until anybody looks for it. */
+  /** The call that is in its first step, until anybody looks for it, and what it was given. */
   #starting: LiveToolSession | undefined;
+  #given: unknown;
   #closed = false;
   #draining = false;
   #closing: Promise<void> | undefined;
@@ -62,9 +68,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#options = options;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
-    const { log, live, finished } = limitsOf(options);
+    const { log, live, budget, finished } = limitsOf(options);
+    this.budget = new Budget(budget);
     this.logLimits = log;
-    this.#live = new LiveSessions(live);
+    this.#live = new LiveSessions(live, this.budget);
     this.#finished = new FinishedSessions(finished);
     this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
     this.sealer = options.sealer ?? new Sealer();
@@ -75,19 +82,20 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       store: options.store ?? new InMemoryToolSessionStore(),
       outlasts: options.store !== undefined,
       mostResting: live.max,
+      budget: this.budget,
       sweep: options.sweep ?? [],
       definitionOf: options.find ?? (() => undefined),
       find: (id) => this.find(id),
-      hasRoom: () => this.#live.size < live.max,
+      hasRoom: () => this.#live.hasRoom,
       admit: (principal) => {
         if (this.#closed) throw new RegistryClosed();
-        if (principal !== undefined) this.#live.checkRoom(principal);
+        if (principal !== undefined) this.#live.checkRoom(principal, false);
       },
       make: ({ id, createdAt }, ...parts) => new LiveToolSession(this, id, ...parts, createdAt),
       enter: (...parts) => this.#enter(...parts),
       dismiss: (session) => this.#expiry.remove(session),
       wake: async (id) => {
-        const session = await this.lookup(id);
+        const session = await this.lookup(id, 0, false);
         if (session) options.woken?.(session);
       },
       settled: () => this.#empty && this.#emptied?.(),
@@ -167,7 +175,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#listStarting();
     const { client = IN_PROCESS, principal = "", answers, trace } = options;
     const { attended = false, carried = false, awaited = false, taskSince } = options;
-    this.#live.checkRoom(principal);
+    this.#live.checkRoom(principal, tool.durable !== undefined && !carried);
     const session = new LiveToolSession(this, undefined, tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
@@ -178,13 +186,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.owner = owner;
     if (awaited) session.log.awaitReader(0);
     this.#starting = session;
+    this.#given = params;
     if (session.durable) {
       this.#listStarting();
       if (!carried) this.#durability.keep(session, params);
     }
     session.start(params);
-    if (!session.outcome) this.#list(session);
     if (this.#starting === session) this.#starting = undefined;
+    this.#given = undefined;
+    if (!session.outcome) this.#list(session, params);
     return session;
   }
 
@@ -196,10 +206,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#expiry.reschedule(session);
   }
 
-  #list(session: LiveToolSession): void {
+  #list(session: LiveToolSession, params: unknown): void {
     if (session.listed) return;
     session.listed = true;
-    this.#live.add(session);
+    this.#live.add(session, params);
   }
 
   /** The call that is in its first step becomes one like any other, for whoever looks for it. */
@@ -207,19 +217,19 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     const session = this.#starting;
     if (!session) return;
     this.#starting = undefined;
-    if (!session.outcome) this.#list(session);
+    if (!session.outcome) this.#list(session, this.#given);
   }
 
   /**
    * A session by its id, taken up again from its record if it has left memory, or if
    * that has come further: another server may have gone on with it over the same store.
    */
-  lookup(id: string, lsn = 0): LiveToolSession | undefined | Promise<LiveToolSession | undefined> {
+  lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
     const here = this.find(id);
     const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.carried;
     if (here && !outdated) return here;
     if (here?.replayable) this.suspend(here);
-    return this.#closed ? undefined : this.#durability.revive(id);
+    return this.#closed ? undefined : this.#durability.revive(id, asked);
   }
 
   /** Whose a session is, in memory or on record; undefined if there is none. Takes nothing up. */
@@ -275,7 +285,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
     if (session.outcome) this.keep(session);
     else {
-      this.#list(session);
+      this.#list(session, params);
       if (refusal !== undefined) session.refuse(refusal);
       else session.start(params);
     }
@@ -335,6 +345,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
       return;
     }
+    if (session.listed) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
       // What could not be recorded has not happened: whoever comes back finds the record.
       if (session.lost !== undefined) {

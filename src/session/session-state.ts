@@ -30,6 +30,12 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   keepUntil = 0;
   /** Since when it is a task, if it is one. Milliseconds since the epoch. */
   taskSince: number | undefined;
+  /** Bytes of what came with the call, roughly; see `Budget`. */
+  baggage = 0;
+  /** Bytes that count as its caller's in memory. */
+  charged = 0;
+  /** Bytes that count as its caller's in the store. */
+  stored = 0;
   /** How many streams and requests look at this session; the registry counts. */
   holders = 0;
   /** When the registry lets go of it, if nothing happens before. */

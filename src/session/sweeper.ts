@@ -18,6 +18,8 @@ export interface SweeperHome {
   isWorthwhile(): boolean;
   /** Renews what is not over, so that it is not forgotten, and ends what is. */
   prepare(now: number): Promise<void>;
+  /** Something that was over by then has been forgotten. */
+  swept(now: number): void;
   failed(error: unknown): void;
 }
 
@@ -56,9 +58,11 @@ export class Sweeper {
     // One time for both: nothing grows too old between them.
     const now = this.#home.deadlines.now();
     await this.#home.prepare(now);
+    let swept = false;
     for (const store of this.#stores) {
-      while (!this.#stopped && await this.#some(store, now) > 0);
+      while (!this.#stopped && await this.#some(store, now) > 0) swept = true;
     }
+    if (swept && !this.#stopped) this.#home.swept(now);
   }
 
   #some(store: Sweepable, now: number): Promise<number> {

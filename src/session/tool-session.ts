@@ -35,6 +35,7 @@ import {
   endingOf,
   type HaltReason,
   lostEnding,
+  noRoomEnding,
   outcomeIn,
   whyLost,
 } from "./ending.ts";
@@ -62,6 +63,8 @@ export class LiveToolSession extends SessionState
   /** True once the run is over, although its end may not be recorded yet. */
   #ended = false;
   #diverged: string | undefined;
+  /** Why there is no room for it to wait, once that is so. */
+  #noRoom: string | undefined;
   #outcome: ToolSessionOutcome | undefined;
   /** Why the run is being halted, if it is. */
   #why: HaltReason | undefined;
@@ -86,6 +89,11 @@ export class LiveToolSession extends SessionState
 
   get questions(): Questions {
     return this.#questions ??= new Questions(this);
+  }
+
+  /** Answers that came with the call, and wait for their questions. */
+  get presets(): ReadonlyMap<string, Response> | undefined {
+    return this.#questions?.presets;
   }
 
   get deadlines(): Deadlines {
@@ -288,6 +296,13 @@ export class LiveToolSession extends SessionState
     this.halt("it does something else than it did before");
   }
 
+  /** Ends it, because there is no room for what it would wait with. */
+  endForRoom(problem: string): void {
+    if (this.#ended || this.halting) return;
+    this.#noRoom = problem;
+    this.halt(problem);
+  }
+
   changed(): void {
     this.updatedAt = this.deadlines.now();
     this.#home.changed(this);
@@ -364,6 +379,7 @@ export class LiveToolSession extends SessionState
     if (leftOut) this.#diverged = describeDivergence(leftOut);
     if (this.#diverged !== undefined) return divergedEnding(this.tool, this.#diverged);
     if (this.lost !== undefined) return lostEnding(this.lost);
+    if (this.#noRoom !== undefined) return noRoomEnding(this.tool, this.#noRoom);
     return endingOf(outcome, this.#why);
   }
 }

@@ -10,7 +10,7 @@ export function weigh(value: unknown): number {
       else {
         for (const key in value) {
           const item = (value as Record<string, unknown>)[key];
-          bytes += 16 + (key === "requestedSchema" ? weighForm(item) : weigh(item));
+          bytes += 16 + key.length + (key === "requestedSchema" ? weighForm(item) : weigh(item));
         }
       }
       return bytes;

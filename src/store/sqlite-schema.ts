@@ -6,8 +6,18 @@ import { storeError } from "./sqlite-errors.ts";
 /** "Prly", so that a file can be told from any other SQLite file. */
 const APPLICATION_ID = 0x50726c79;
 
-/** 2: sessions have a time to wake. 3: events lie in the order in which they came. */
-const SCHEMA_VERSION = 3;
+/**
+ * 2: sessions have a time to wake. 3: events lie in the order in which they came.
+ * 4: sessions tell whose they are, and how many bytes they take.
+ */
+const SCHEMA_VERSION = 4;
+
+/** Added by themselves, so that version 3 becomes version 4 in the same words. */
+const USAGE = `
+  ALTER TABLE sessions ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+  ALTER TABLE sessions ADD COLUMN entry_bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN event_bytes INTEGER NOT NULL DEFAULT 0;
+`;
 
 /*
  * Events lie in the order in which they came, and sessions in the order in which they
@@ -74,6 +84,16 @@ const MIGRATIONS: { readonly [version: number]: string } = {
     DROP TABLE former_sessions;
     DROP TABLE former_events;
   `,
+  3: `
+    ${USAGE}
+    UPDATE sessions SET (principal, entry_bytes) = (
+      SELECT ifnull(entry ->> '$.meta.principal', ''), octet_length(entry) FROM entries
+      WHERE entries.number = sessions.number
+    ) WHERE number IN (SELECT number FROM entries);
+    UPDATE sessions SET event_bytes = ifnull(
+      (SELECT sum(octet_length(event)) FROM events WHERE session = sessions.number), 0
+    );
+  `,
 };
 
 /** Makes the tables in an empty database. */
@@ -85,6 +105,7 @@ export function createSchema(db: DatabaseSync): void {
     PRAGMA application_id = ${APPLICATION_ID};
     PRAGMA user_version = ${SCHEMA_VERSION};
     ${SESSIONS}
+    ${USAGE}
     ${CLIENT_SESSIONS}
     ${PROPERTIES}
     COMMIT;

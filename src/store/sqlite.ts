@@ -44,11 +44,12 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     const text = JSON.stringify(entry);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
-        INSERT INTO sessions (number, id, epoch, last_lsn, expires_at)
-        VALUES (${NEXT_NUMBER}, ?, ?, 0, ?)
-        ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, expires_at = excluded.expires_at
+        INSERT INTO sessions (number, id, epoch, last_lsn, expires_at, principal, entry_bytes)
+        VALUES (${NEXT_NUMBER}, ?, ?, 0, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, expires_at = excluded.expires_at,
+          entry_bytes = excluded.entry_bytes
         WHERE excluded.epoch >= sessions.epoch
-      `).run(id, entry.epoch, entry.expiresAt ?? null);
+      `).run(id, entry.epoch, entry.expiresAt ?? null, entry.principal ?? "", text.length);
       if (Number(changes) === 0) {
         throw new StoreConflict(id, `epoch ${entry.epoch} is over, a later one has begun`);
       }
@@ -85,14 +86,19 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     });
     const entryText = entry && JSON.stringify(entry);
     const expiry = expiresAt ?? entry?.expiresAt ?? null;
+    let bytes = 0;
+    for (const text of texts) bytes += text.length;
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
-        UPDATE sessions SET last_lsn = ?,
+        UPDATE sessions SET last_lsn = ?, event_bytes = event_bytes + ?,
+          entry_bytes = ifnull(?, entry_bytes),
           expires_at = CASE WHEN ? THEN ? ELSE expires_at END,
           wake_at = CASE WHEN ? THEN ? ELSE wake_at END
         WHERE id = ? AND last_lsn = ? AND epoch = ?
       `).run(
         afterLSN + events.length,
+        bytes,
+        entryText?.length ?? null,
         entry === undefined && expiresAt === undefined ? 0 : 1,
         expiry,
         wakeAt === undefined ? 0 : 1,
@@ -106,9 +112,19 @@ export class SqliteToolSessionStore implements ToolSessionStore {
           throw this.#conflict(id, afterLSN, epoch);
         }
         this.#file.prepare(`
-          INSERT INTO sessions (number, id, epoch, last_lsn, expires_at, wake_at)
-          VALUES (${NEXT_NUMBER}, ?, ?, ?, ?, ?)
-        `).run(id, epoch, events.length, expiry, wakeAt ?? null);
+          INSERT INTO sessions
+            (number, id, epoch, last_lsn, expires_at, wake_at, principal, entry_bytes, event_bytes)
+          VALUES (${NEXT_NUMBER}, ?, ?, ?, ?, ?, ?, ?, ?)
+        `).run(
+          id,
+          epoch,
+          events.length,
+          expiry,
+          wakeAt ?? null,
+          entry?.principal ?? "",
+          entryText.length,
+          bytes,
+        );
       }
       if (entryText !== undefined) this.#setEntry(id, entryText);
       // Cheaper than to have the update return the number.
@@ -166,6 +182,16 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     this.#file.read(() =>
       this.#file.prepare("INSERT OR REPLACE INTO properties (name, value) VALUES ('key', ?)")
         .run(sealing!)
+    );
+  }
+
+  *usage(): Operation<ReadonlyMap<string, number>> {
+    return this.#file.read(() =>
+      new Map(
+        this.#file.prepare(`
+          SELECT principal, sum(entry_bytes + event_bytes) AS bytes FROM sessions GROUP BY principal
+        `).all().map(({ principal, bytes }) => [String(principal), Number(bytes)]),
+      )
     );
   }
 

@@ -17,6 +17,8 @@ export interface ToolSessionEntry {
   readonly id: string;
   readonly toolName: string;
   readonly params: unknown;
+  /** On whose behalf it runs; absent for anybody, and in records of earlier versions. */
+  readonly principal?: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** Grows with every owner. */
@@ -93,6 +95,11 @@ export interface ToolSessionStore {
    * not among them, unless it holds no calls: without that key, the server could not open what is in the store.
    */
   checkKeys?(keyIds: readonly string[]): void;
+  /**
+   * Bytes, roughly, that the sessions of each principal take. A store without this method
+   * has no limit on its bytes: `maxStored` counts from what it tells.
+   */
+  usage?(): Operation<ReadonlyMap<string, number>>;
 }
 
 /** What is kept of a client of the legacy era, so that it finds itself again after a restart. */

@@ -98,6 +98,7 @@ describe("Journal", () => {
         toolName: "ask",
         toolVersion: "1",
         params: {},
+        principal: "",
         createdAt: clock.now(),
         // A minute longer than any state that leads to it.
         expiresAt: clock.now() + 7 * 24 * 3_600_000 + 60_000,

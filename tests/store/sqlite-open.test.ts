@@ -166,7 +166,7 @@ describe("openSqlite() and what it must not touch", () => {
     const db = new DatabaseSync(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    refuses(path, folder, /a newer Parley wrote it \(format 99, this one knows 3\)/);
+    refuses(path, folder, /a newer Parley wrote it \(format 99, this one knows 4\)/);
   });
 
   it("refuses a newer file of which only the log says so, and leaves the log", function* () {

@@ -16,6 +16,7 @@ import {
   acceptedOnce,
   ANSWER_NOT_STORED,
   busy,
+  busyWithoutRoom,
   EVENT_STREAM_HEADERS,
   json,
   JSON_RESPONSE,
@@ -85,7 +86,11 @@ export class LegacyHttp {
     }
     const { stream, cursors } = position;
     const feed = stream === STANDING ? client.standing : client.streams.get(stream);
-    if (feed instanceof CallStream) await Promise.all(feed.calls.map((call) => call.takeUp()));
+    if (feed instanceof CallStream) {
+      const takenUp = Promise.all(feed.calls.map((call) => call.takeUp()));
+      const busy = await takenUp.catch(busyWithoutRoom);
+      if (busy instanceof Response) return busy;
+    }
     // 405 is what stops every client in use from asking again and again.
     if (!feed?.canResumeAt(cursors)) {
       return refuse(

@@ -67,7 +67,7 @@ export type Settled =
   /** Not taken now. */
   | {
     readonly type: "busy";
-    readonly id: RpcId;
+    readonly id: RpcId | undefined;
     readonly problem: string;
     readonly lasting: boolean;
   }
@@ -326,15 +326,19 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
   const call = client.callsBySession.get(sessionId);
   const takenUp = call?.takeUp();
   if (call && takenUp) {
-    const received = takenUp.then(() => answerTo(client, call, message), notContinued);
+    const received = takenUp.then(() => answerTo(client, call, message), notTakenUp);
     return { type: "soon", received };
   }
   return answerTo(client, call, message);
 }
 
-function notContinued(error: unknown): Settled {
-  if (!(error instanceof SessionNotContinued)) throw error;
-  return { type: "refused", id: undefined, problem: error.message };
+/** Why a call that has left memory cannot be answered now. */
+function notTakenUp(error: unknown): Settled {
+  if (error instanceof SessionNotContinued) {
+    return { type: "refused", id: undefined, problem: error.message };
+  }
+  if (!(error instanceof SessionLimitError)) throw error;
+  return { type: "busy", id: undefined, problem: error.message, lasting: true };
 }
 
 function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Settled {
