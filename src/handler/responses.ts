@@ -50,3 +50,11 @@ export function busyWithoutRoom(error: unknown): Response {
 export function busy(status: 429 | 503, message: string, id?: RpcId): Response {
   return refuse(status, { code: -32000, message }, id, { "retry-after": "5" });
 }
+
+/** Refuses what belongs to a client session that is not there. */
+export function sessionGone(): Response {
+  return refuse(404, {
+    code: -32001,
+    message: "Cannot find the session: it has ended or expired; send initialize again",
+  });
+}

@@ -54,6 +54,11 @@ export function targetOf(
 /** Resources that one client may hear of. A template has any number of addresses, and each is kept. */
 export const MOST_SUBSCRIPTIONS = 1_000;
 
+/** Bytes that a subscription to a resource takes, roughly. */
+export function sizeOfUri(uri: string): number {
+  return 64 + uri.length;
+}
+
 /** Matching an address against templates takes longer than its length. */
 const LONGEST_URI = 4096;
 

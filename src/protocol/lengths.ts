@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 export const LONGEST_NAME = 200;
 /** Characters of the reason for a cancellation. */
 export const LONGEST_REASON = 500;
-/** Characters of capabilities, as JSON. */
+/** Bytes of capabilities, roughly. */
 export const LONGEST_CAPABILITIES = 16_384;
 /** Characters of an id or a progress token. */
 export const LONGEST_ID = 1_024;
@@ -17,20 +17,20 @@ export function cut(text: string, length: number): string {
   return text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 }
 
-/** Whether a value takes more characters as JSON, without those that must be escaped. */
-export function isLongerThan(value: unknown, limit: number): boolean {
+/** Whether a value takes more bytes than that, roughly. Looks at no more of it than it must. */
+export function isLargerThan(value: unknown, limit: number): boolean {
   return remaining(value, limit) < 0;
 }
 
 function remaining(value: unknown, limit: number): number {
-  if (typeof value === "string") return limit - value.length - 2;
-  if (typeof value !== "object" || value === null) return limit - String(value).length;
-  let left = limit - 2;
+  if (typeof value === "string") return limit - value.length - 24;
+  if (typeof value !== "object" || value === null) return limit - 8;
+  let left = limit - 32;
   if (Array.isArray(value)) {
-    for (const item of value) if ((left = remaining(item, left) - 1) < 0) break;
+    for (const item of value) if ((left = remaining(item, left)) < 0) break;
   } else {
     for (const key in value) {
-      left = remaining((value as Record<string, unknown>)[key], left) - key.length - 4;
+      left = remaining((value as Record<string, unknown>)[key], left) - key.length - 16;
       if (left < 0) break;
     }
   }

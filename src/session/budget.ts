@@ -36,6 +36,17 @@ export class Budget {
     this.store = new Shares(store);
   }
 
+  /** Takes memory for something else of a caller's. Throws if there is no room for it. */
+  hold(principal: string, bytes: number, verb: string): void {
+    const reached = this.memory.reached(principal, bytes);
+    if (reached !== undefined) {
+      const limit = reached === "share" ? this.memory.limitOf(principal) : this.memory.limits.max;
+      const problem = problemOf(this.memory, principal, reached, "of memory");
+      throw new SessionLimitError(limit, problem, verb);
+    }
+    this.memory.take(principal, bytes);
+  }
+
   /** Throws if a caller may not start another call now. */
   check(principal: string, durable: boolean): void {
     refuse(this.memory, principal, "of memory");

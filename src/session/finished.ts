@@ -1,9 +1,10 @@
 /**
  * Sessions that have ended, in the order in which they were left, for those who come
- * back for them. They are bounded in number and in bytes; the oldest go first,
- * but never one that somebody is reading.
+ * back for them. They are bounded in number and in bytes; the oldest of the largest holder
+ * go first, but never one that somebody is reading.
  */
 import { Line } from "../runtime/line.ts";
+import { Owned, Shares } from "../runtime/shares.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 export interface FinishedLimits {
@@ -21,7 +22,10 @@ export class FinishedSessions {
   readonly #free = new Line<LiveToolSession>();
   /** Those that somebody was, or that are held; they go before their time only if they must. */
   readonly #promised = new Line<LiveToolSession>();
-  #bytes = 0;
+  readonly #owned = new Owned<LiveToolSession>();
+  /** How many there are of each caller's, and how many bytes they take. */
+  readonly #counts = new Shares(UNLIMITED);
+  readonly #weights = new Shares(UNLIMITED);
 
   constructor(limits: FinishedLimits) {
     this.#limits = limits;
@@ -46,13 +50,26 @@ export class FinishedSessions {
     if (earlier) this.delete(earlier);
     this.#byId.set(session.id, session);
     (session.keepUntil > now ? this.#promised : this.#free).add(session);
-    this.#bytes += session.log.bytes;
-    const { max, maxBytes } = this.#limits;
-    if (this.size <= max && this.#bytes <= maxBytes) return NONE;
+    this.#owned.add(session.principal, session);
+    this.#count(session, 1);
+    if (!this.#isOver) return NONE;
     const going: LiveToolSession[] = [];
+    this.#chooseOfLargest(going, now);
     this.#choose(this.#free, going, now);
     this.#choose(this.#promised, going, now);
+    // They count until they are deleted.
+    for (const one of going) this.#count(one, 1);
     return going;
+  }
+
+  get #isOver(): boolean {
+    const { max, maxBytes } = this.#limits;
+    return this.#counts.total > max || this.#weights.total > maxBytes;
+  }
+
+  #count(session: LiveToolSession, times: 1 | -1): void {
+    this.#counts.take(session.principal, times);
+    this.#weights.take(session.principal, times * weightOf(session));
   }
 
   /** The one that was left longest ago, of those that nobody was told to come back for. */
@@ -76,28 +93,60 @@ export class FinishedSessions {
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
     if (!session.line?.remove(session)) return false;
-    this.#bytes -= session.log.bytes;
+    this.#owned.delete(session.principal, session);
+    this.#count(session, -1);
     return this.#byId.delete(session.id);
   }
 
   clear(): void {
     for (const session of this.#byId.values()) session.line?.remove(session);
     this.#byId.clear();
-    this.#bytes = 0;
+    this.#owned.clear();
+    this.#counts.replace([]);
+    this.#weights.replace([]);
+  }
+
+  /** Of the largest holder, where there are several: a newcomer costs no third party anything. */
+  #chooseOfLargest(going: LiveToolSession[], now: number): void {
+    while (this.#isOver) {
+      const isCount = this.#counts.total > this.#limits.max;
+      const { largest } = isCount ? this.#counts : this.#weights;
+      if (largest === undefined || this.#counts.of(largest) === this.#counts.total) return;
+      const oldest = this.#oldestOf(largest, now);
+      if (!oldest) return;
+      this.#owned.delete(largest, oldest);
+      this.#count(oldest, -1);
+      going.push(oldest);
+    }
+  }
+
+  #oldestOf(principal: string, now: number): LiveToolSession | undefined {
+    let promised: LiveToolSession | undefined;
+    let looks = 0;
+    const held: LiveToolSession[] = [];
+    for (const session of this.#owned.of(principal)) {
+      if (session.holders > 0) held.push(session);
+      else if (session.keepUntil <= now) return session;
+      else promised ??= session;
+      if (++looks === MOST_LOOKS) break;
+    }
+    // Behind the others, so that nobody looks at them each time.
+    for (const session of held) {
+      this.#owned.delete(principal, session);
+      this.#owned.add(principal, session);
+    }
+    return promised;
   }
 
   /** The oldest first. Those that must stay are put behind, so that nobody looks at them each time. */
   #choose(from: Line<LiveToolSession>, going: LiveToolSession[], now: number): void {
-    const { max, maxBytes } = this.#limits;
-    let size = this.size - going.length;
-    let bytes = this.#bytes;
-    for (const session of going) bytes -= session.log.bytes;
+    const chosen = new Set(going);
     let looks = 0;
     let next = from.first;
-    while (next) {
-      if (size <= max && bytes <= maxBytes) return;
+    while (next && this.#isOver) {
       const session = next;
       next = session.behind;
+      if (chosen.has(session)) continue;
       const promisedSince = from === this.#free && session.keepUntil > now;
       if (session.holders > 0 || promisedSince) {
         if (++looks > MOST_LOOKS) return;
@@ -106,10 +155,15 @@ export class FinishedSessions {
         continue;
       }
       going.push(session);
-      size--;
-      bytes -= session.log.bytes;
+      this.#count(session, -1);
     }
   }
 }
 
+/** What came with a durable call is kept with its record. */
+function weightOf({ log, durable, baggage }: LiveToolSession): number {
+  return durable ? log.bytes + baggage : log.bytes;
+}
+
+const UNLIMITED = { max: Infinity, maxPerPrincipal: Infinity };
 const NONE: readonly LiveToolSession[] = [];

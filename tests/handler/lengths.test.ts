@@ -45,10 +45,11 @@ describe("a client's capabilities", () => {
       assert.equal(refused.status, 400);
       const { error } = (await refused.rest())[0]!;
       assert.equal(error.code, -32602);
-      assert.match(error.message, /clientCapabilities.* take more than 16384 characters/);
-      // Many short ones weigh more than they are long.
-      const numbers = Array.from({ length: 4_000 }, () => 0);
-      assert.equal((await call({ short: { numbers } })).status, 200);
+      assert.match(error.message, /clientCapabilities.* take more than 16384 bytes/);
+      // Many short ones take more than they are long.
+      const many = (length: number) => ({ many: { lists: Array.from({ length }, () => []) } });
+      assert.equal((await call(many(600))).status, 400);
+      assert.equal((await call(many(400))).status, 200);
     }));
 });
 

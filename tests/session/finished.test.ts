@@ -12,11 +12,13 @@ class Fake {
   behind: undefined;
   looks = 0;
   readonly log: { bytes: number };
+  readonly durable = false;
   constructor(
     readonly id: string,
     public keepUntil = 0,
     public held = false,
     bytes = 1,
+    readonly principal = "",
   ) {
     this.log = { bytes };
   }
@@ -50,6 +52,32 @@ describe("FinishedSessions.add()", () => {
     late.keepUntil = NOW + 1;
     add(finished, new Fake("b"));
     assert.deepEqual(add(finished, new Fake("c")), ["b"]);
+  });
+
+  it("lets those of the largest holder go, not those of a third party that are older", () => {
+    const finished = new FinishedSessions({ max: 5, maxBytes: 1_000 });
+    const of = (principal: string, id: string, keepUntil = 0, held = false) =>
+      new Fake(id, keepUntil, held, 1, principal);
+    add(finished, of("ann", "third party"));
+    add(finished, of("mallory", "held", 0, true));
+    add(finished, of("mallory", "promised", NOW + 1));
+    add(finished, of("mallory", "free"));
+    add(finished, of("mallory", "newer"));
+    assert.deepEqual(add(finished, of("bob", "newcomer")), ["free"]);
+    assert.deepEqual(add(finished, of("cid", "another")), ["newer"]);
+    assert.deepEqual(add(finished, of("ann", "a second one")), ["promised"]);
+    assert.deepEqual(add(finished, of("ann", "a third one")), ["third party"]);
+    assert.equal(finished.size, 5);
+  });
+
+  it("lets those of the heaviest holder go, where there are too many bytes", () => {
+    const finished = new FinishedSessions({ max: 10, maxBytes: 10 });
+    add(finished, new Fake("third party", 0, false, 2, "ann"));
+    add(finished, new Fake("heavy", 0, false, 4, "mallory"));
+    add(finished, new Fake("heavier", 0, false, 4, "mallory"));
+    assert.deepEqual(add(finished, new Fake("newcomer", 0, false, 3, "bob")), ["heavy"]);
+    assert.deepEqual(add(finished, new Fake("huge", 0, false, 20, "cid")), ["huge"]);
+    assert.equal(finished.size, 3);
   });
 
   it("never lets one go that somebody reads, and goes by bytes too", () => {

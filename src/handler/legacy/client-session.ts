@@ -9,7 +9,9 @@ import { cut, LONGEST_NAME } from "../../protocol/lengths.ts";
 import { declaredCapabilities } from "../../protocol/legacy/capabilities.ts";
 import type { LegacyVersion } from "../../protocol/versions.ts";
 import type { Deadline } from "../../runtime/deadlines.ts";
+import { weigh } from "../../session/weigh.ts";
 import type { ServerCore } from "../core.ts";
+import { sizeOfUri } from "../runs.ts";
 import type { Call } from "./call.ts";
 import type { CallStream } from "./call-stream.ts";
 import type { KeptClient } from "./client-record.ts";
@@ -45,7 +47,7 @@ export class ClientSession {
   /** Streams that can be resumed, by number. */
   readonly streams = new Map<number, CallStream>();
   readonly standing = new StandingStream();
-  readonly subscriptions = new Set<string>();
+  readonly subscriptions: ReadonlySet<string> = new Set<string>();
   /** What the server told of itself; it never speaks of anything else. */
   offered: JsonObject = {};
   lastStream = 0;
@@ -55,6 +57,8 @@ export class ClientSession {
   changed = false;
   /** Its client has ended it: it never goes on record again. */
   endedForGood = false;
+  /** Bytes that count as its caller's. */
+  #bytes = 0;
   protected readonly deafen: () => void;
 
   constructor(id: string, principal: string, core: ServerCore) {
@@ -72,15 +76,35 @@ export class ClientSession {
     capabilities: JsonObject,
     offered: JsonObject,
   ): void {
-    this.version = version;
-    this.initialized = true;
-    this.offered = offered;
-    this.info = {
+    const info = {
       ...(typeof name === "string" && { name: cut(name, LONGEST_NAME) }),
       ...(typeof clientVersion === "string" && { version: cut(clientVersion, LONGEST_NAME) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities, version),
     };
+    this.#hold(weigh(info) - weigh(this.info), "start a session");
+    this.version = version;
+    this.initialized = true;
+    this.offered = offered;
+    this.info = info;
+  }
+
+  subscribe(uri: string): void {
+    if (this.subscriptions.has(uri)) return;
+    this.#hold(sizeOfUri(uri), `subscribe to "${uri}"`);
+    (this.subscriptions as Set<string>).add(uri);
+  }
+
+  unsubscribe(uri: string): void {
+    if ((this.subscriptions as Set<string>).delete(uri)) this.#hold(-sizeOfUri(uri));
+  }
+
+  /** Counts bytes that are kept for it as its caller's. Throws if there is no room for them. */
+  #hold(bytes: number, verb?: string): void {
+    const { budget } = this.core.registry;
+    if (verb === undefined) budget.memory.take(this.principal, bytes);
+    else budget.hold(this.principal, bytes, verb);
+    this.#bytes += bytes;
   }
 
   /** Takes up what was kept of it. */
@@ -90,7 +114,11 @@ export class ClientSession {
     this.info = info;
     this.offered = offered;
     this.logLevel = logLevel;
-    for (const uri of subscriptions) this.subscriptions.add(uri);
+    this.#hold(weigh(info));
+    for (const uri of subscriptions) {
+      (this.subscriptions as Set<string>).add(uri);
+      this.#hold(sizeOfUri(uri));
+    }
     this.lastStream = lastStream;
     this.standing.restore(this.lastSeen);
   }
@@ -135,6 +163,7 @@ export class ClientSession {
    */
   end(reason: string, serverGoes = false): Promise<unknown> {
     this.ended = true;
+    this.#hold(-this.#bytes);
     this.deafen();
     const cancelled = [...this.calls.values()]
       .filter((call) => !serverGoes || !call.durable)

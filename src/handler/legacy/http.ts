@@ -21,6 +21,7 @@ import {
   json,
   JSON_RESPONSE,
   refuse,
+  sessionGone,
 } from "../responses.ts";
 import { BatchReplies, jsonArray, tooLongABatch } from "./batch.ts";
 import type { Call } from "./call.ts";
@@ -116,6 +117,10 @@ export class LegacyHttp {
     const client = this.sessions.create(principal);
     if (typeof client === "string") return busy(503, client);
     const received = receive(client, message);
+    if (received.type === "busy") {
+      await this.sessions.end(client, "there was no room for it");
+      return busy(503, received.problem, received.id);
+    }
     if (received.type !== "reply") throw new TypeError("initialize is always answered at once");
     // A session that could not be initialized has told nothing about itself.
     if (!client.initialized) {
@@ -408,11 +413,4 @@ function foundOrWhyNot(found: Found): ClientSession | Response {
     503,
     "Cannot take the session up: the server has no room for it now; try again later",
   );
-}
-
-function sessionGone(): Response {
-  return refuse(404, {
-    code: -32001,
-    message: "Cannot find the session: it has ended or expired; send initialize again",
-  });
 }

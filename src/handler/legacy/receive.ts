@@ -28,7 +28,13 @@ import {
   type RpcRequest,
   withoutError,
 } from "../../protocol/json-rpc.ts";
-import { cut, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_REASON } from "../../protocol/lengths.ts";
+import {
+  cut,
+  isLargerThan,
+  LONGEST_CAPABILITIES,
+  LONGEST_ID,
+  LONGEST_REASON,
+} from "../../protocol/lengths.ts";
 import { newerAnswer } from "../../protocol/legacy/forms.ts";
 import { isLogLevel } from "../../protocol/log-level.ts";
 import { TASKS_EXTENSION } from "../../protocol/modern/meta.ts";
@@ -143,11 +149,11 @@ function simple(client: ClientSession, method: string, params: JsonObject): Json
       client.changed = true;
       return {};
     case "resources/subscribe":
-      client.subscriptions.add(uriOf(client, params));
+      client.subscribe(uriOf(client, params));
       client.changed = true;
       return {};
     case "resources/unsubscribe":
-      client.subscriptions.delete(params.uri as string);
+      client.unsubscribe(params.uri as string);
       client.changed = true;
       return {};
     default:
@@ -167,10 +173,10 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   // It is kept for as long as the session is, and anybody may open one.
-  if (JSON.stringify(capabilities).length > LONGEST_CAPABILITIES) {
+  if (isLargerThan(capabilities, LONGEST_CAPABILITIES)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} characters; declare fewer`,
+      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} bytes; declare fewer`,
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];

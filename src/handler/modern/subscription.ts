@@ -14,7 +14,7 @@ import { frame } from "../../protocol/sse.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import type { EventStream, Feed } from "../event-stream.ts";
-import { MOST_SUBSCRIPTIONS, resourceAt } from "../runs.ts";
+import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../runs.ts";
 import type { Asking } from "./receive.ts";
 import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
 import { detailedTask, taskOf } from "./tasks.ts";
@@ -85,7 +85,13 @@ export function subscribe(
   const tasks = wantedTasks(notifications).flatMap((taskId) =>
     taskOf(core, taskId, principal) ?? []
   );
-  return new Subscription(core, id, principal, readFilter(core, notifications), tasks);
+  const filter = readFilter(core, notifications);
+  const bytes = (filter.resourceSubscriptions ?? []).reduce((sum, uri) => sum + sizeOfUri(uri), 0);
+  const { budget } = core.registry;
+  budget.hold(principal, bytes, "listen");
+  const subscription = new Subscription(core, id, principal, filter, tasks);
+  subscription.whenStopped(() => budget.memory.give(principal, bytes));
+  return subscription;
 }
 
 export class Subscription implements Feed {
@@ -133,6 +139,11 @@ export class Subscription implements Feed {
   stop(): void {
     this.done = true;
     for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** Calls `then` once it hears nothing any more. */
+  whenStopped(then: () => void): void {
+    this.#stops.push(then);
   }
 
   /** What has not gone out yet, without frames. */

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../events.ts";
 import { isObject, type RpcId } from "../json-rpc.ts";
-import { cut, isLongerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
+import { cut, isLargerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
 import { isLogLevel } from "../log-level.ts";
 import { traceIn } from "../trace.ts";
 
@@ -50,8 +50,8 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   if (version === undefined) return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
   const capabilities = meta[CLIENT_CAPABILITIES];
   if (!isObject(capabilities)) return { problem: `_meta["${CLIENT_CAPABILITIES}"] is missing` };
-  if (isLongerThan(capabilities, LONGEST_CAPABILITIES)) {
-    const most = `${LONGEST_CAPABILITIES} characters`;
+  if (isLargerThan(capabilities, LONGEST_CAPABILITIES)) {
+    const most = `${LONGEST_CAPABILITIES} bytes`;
     return {
       problem: `_meta["${CLIENT_CAPABILITIES}"] take more than ${most}`,
       wayOut: "declare fewer",
