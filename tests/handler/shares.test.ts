@@ -1,6 +1,12 @@
 /** What one caller may hold of what all share, and who has to give when there is no room. */
 import assert from "node:assert/strict";
-import { createMcpTool, type HandlerLimits, type ParleyOptions } from "parley-mcp";
+import {
+  type ClientSessionRecord,
+  type ClientSessionStore,
+  createMcpTool,
+  type HandlerLimits,
+  type ParleyOptions,
+} from "parley-mcp";
 import { describe, it } from "../suite.ts";
 import { ABLE, initialize, ORIGIN, TestClient } from "../support/client.ts";
 import { ModernClient } from "../support/modern-client.ts";
@@ -40,6 +46,31 @@ describe("client sessions", () => {
         assert.ok(await isAlive(other));
       },
     ));
+
+  it("of a caller above its share are not kept in a store either", () => {
+    const records = new Map<string, ClientSessionRecord>();
+    const clients: ClientSessionStore = {
+      *get(id) {
+        return records.get(id) ?? null;
+      },
+      *set(id, record) {
+        records.set(id, record);
+      },
+      *delete(id) {
+        records.delete(id);
+      },
+      *sweep() {
+        return 0;
+      },
+    };
+    const limits = { maxClientSessions: 10, maxClientSessionsPerPrincipal: 2 };
+    return serving({ ...limited(limits), clients }, async ({ fetch }) => {
+      const mine: TestClient[] = [];
+      for (let i = 0; i < 4; i++) mine.push(await TestClient.connect(fetch, as("mallory")));
+      assert.deepEqual([...records.keys()], mine.slice(2).map(({ sessionId }) => sessionId));
+      assert.ok(!await isAlive(mine[0]!));
+    });
+  });
 
   it("of a caller above its share are refused while all of its own are in use", () =>
     serving(

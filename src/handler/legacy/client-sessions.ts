@@ -209,7 +209,11 @@ export class ClientSessions {
       if (holder === largest && heldBy(holder) >= heldBy(principal)) break;
     }
     if (!giving || 2 * heldBy(giving.principal) < heldBy(largest)) return false;
-    this.#drop(giving, "another client needed the room");
+    const reason = "another client needed the room";
+    // On record it would still be its caller's, beyond its share; but no call is lost for that.
+    if (reached === "share" && giving.calls.size === 0) {
+      this.end(giving, reason).catch((error) => this.#fault(error));
+    } else this.#drop(giving, reason);
     return true;
   }
 
