@@ -66,6 +66,14 @@ export const COMMANDS: {
           .argParser(toDays).default(7),
       )
       .addOption(
+        new Option("--max-memory <MB>", "how much memory calls that wait may take together")
+          .argParser(toMegabytes).default(256),
+      )
+      .addOption(
+        new Option("--max-store <MB>", "how much the calls in the store may take together")
+          .argParser(toMegabytes).default(1_024),
+      )
+      .addOption(
         new Option("--public-url <address>", "where browsers reach it, if not on this machine")
           .argParser(toAddress),
       )
@@ -238,6 +246,12 @@ function toSeconds(text: string): number {
   const seconds = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && seconds <= 3_600) return seconds;
   throw new InvalidArgumentError("It is a number of seconds, up to 3600.");
+}
+
+function toMegabytes(text: string): number {
+  const megabytes = Number(text);
+  if (/^\d+(\.\d+)?$/.test(text) && megabytes >= 1 && megabytes <= 1e9) return megabytes;
+  throw new InvalidArgumentError("It is a number of megabytes, from 1.");
 }
 
 function toDays(text: string): number {

@@ -30,6 +30,10 @@ export interface ServeOptions extends FormPasswordFlags {
   readonly state: "here" | "sealed";
   /** Days. */
   readonly keep: number;
+  /** Megabytes. */
+  readonly maxMemory: number;
+  /** Megabytes. */
+  readonly maxStore: number;
   readonly publicUrl?: string;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
@@ -40,6 +44,7 @@ export interface ServeOptions extends FormPasswordFlags {
 const NO_KEY =
   "Cannot use --state sealed: servers that share calls need the same key; give it in PARLEY_KEY";
 const DAY = 24 * 3_600_000;
+const MB = 1024 * 1024;
 
 /** How long connections may linger that nobody uses, once every response has ended. */
 const LINGERING = 1_000;
@@ -83,6 +88,8 @@ export function* serve(
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
     durableTimeToLive: options.keep * DAY,
+    maxMemory: options.maxMemory * MB,
+    maxStored: options.maxStore * MB,
     ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),
     onCall: (call) => {

@@ -22,13 +22,16 @@ export interface RegistryOptions {
   readonly maxSessions?: number;
   /** How many of them may be one named caller's; a tenth of all unless told. */
   readonly maxSessionsPerPrincipal?: number;
-  /** Bytes, roughly, that all calls that are alive may take in memory; 256 MiB. */
+  /**
+   * Bytes, roughly, that all calls that are alive may take in memory, with what is kept for
+   * clients; by default 256 MiB, or 26 KiB for each of `maxSessions` where that is more.
+   */
   readonly maxMemory?: number;
   /** How many of them may be one named caller's; by default a quarter. */
   readonly maxMemoryPerPrincipal?: number;
   /**
    * Bytes, roughly, that the records of durable calls may take in a store that tells its
-   * `usage`; 4 GiB.
+   * `usage`; 1 GiB.
    */
   readonly maxStored?: number;
   /** How many of them may be one named caller's; by default a quarter. */
@@ -82,7 +85,7 @@ export function limitsOf(options: RegistryOptions): {
   readonly finished: FinishedLimits;
 } {
   const max = options.maxSessions ?? 10_000;
-  const { maxMemory = 256 * MIB, maxStored = 4_096 * MIB } = options;
+  const { maxMemory = Math.max(256 * MIB, max * 26 * 1024), maxStored = 1024 * MIB } = options;
   return {
     log: {
       maxEvents: options.maxEvents ?? 1_000,

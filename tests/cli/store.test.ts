@@ -108,6 +108,8 @@ describe("parley serve --store", () => {
           /^Cannot use --state sealed: .* in PARLEY_KEY$/m,
         ],
         [["--keep", "0"], {}, /^Cannot use "0" for --keep: it is a number of days/m],
+        [["--max-store", "0"], {}, /^Cannot use "0" for --max-store: it is a number of megabytes/m],
+        [["--max-memory", "x"], {}, /^Cannot use "x" for --max-memory: it is a number of mega/m],
       ];
       for (const [args, env, said] of cases) {
         const ended = yield* runProgram(["serve", bookFlight, "--port", "0", ...args], { env });
