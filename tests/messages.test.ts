@@ -51,6 +51,7 @@ const OTHERS: { readonly [text: string]: string } = {
   "Signing in with OAuth failed: …": "its cause is put into words by tools/bluesky/trouble.ts",
   "It is a number of seconds, up to 3600.": "ends the command line's own sentence about the flag",
   "It is a number of days, up to 3650.": "ends the command line's own sentence about the flag",
+  "It is a number of megabytes, 1 or more.": "ends the command line's own sentence about the flag",
   "It is an IP address or a range such as 10.0.0.0/8.":
     "ends the command line's own sentence about the flag",
 };

@@ -251,7 +251,7 @@ function toSeconds(text: string): number {
 function toMegabytes(text: string): number {
   const megabytes = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && megabytes >= 1 && megabytes <= 1e9) return megabytes;
-  throw new InvalidArgumentError("It is a number of megabytes, from 1.");
+  throw new InvalidArgumentError("It is a number of megabytes, 1 or more.");
 }
 
 function toDays(text: string): number {

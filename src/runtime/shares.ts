@@ -64,7 +64,8 @@ export class Shares {
     this.#total += after - before;
     if (after === 0) this.#held.delete(principal);
     else this.#held.set(principal, after);
-    const [from, to] = [magnitudeOf(before), magnitudeOf(after)];
+    const from = magnitudeOf(before);
+    const to = magnitudeOf(after);
     if (from === to) return;
     this.#magnitudes[from]?.delete(principal);
     if (to >= 0) (this.#magnitudes[to] ??= new Set()).add(principal);
