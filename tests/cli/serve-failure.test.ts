@@ -14,6 +14,8 @@ describe("parley serve, with a listener that fails for good", () => {
         host: "127.0.0.1",
         state: "here",
         keep: 7,
+        maxMemory: 256,
+        maxStore: 1_024,
         formPasswords: false,
         logLevel: "silent",
         logFormat: "text",
