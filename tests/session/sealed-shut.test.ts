@@ -51,7 +51,8 @@ describe("a call with an answer that is sealed with another key", () => {
   });
 
   it("is refused in words where its client carries the record", async () => {
-    const at = (sealer: Sealer) => createParley({ serve: [tool], state: "sealed", sealer });
+    const at = (sealer: Sealer) =>
+      createParley({ serve: [tool], state: "sealed", sealer, formPasswords: true });
     const [old, both, young] = [
       new Sealer("the old key"),
       new Sealer("the new key", "the old key"),
