@@ -1,6 +1,6 @@
 /**
- * The rules of the house that source text can show. Each takes sources as data
- * and answers complaints; none means that the rule holds.
+ * The rules of the source tree that its text can show. Each rule takes sources as data
+ * and returns complaints; no complaints means that the rule holds.
  */
 import { posix } from "node:path";
 import { importsOf, tokens, usesGlobal } from "./tokens.ts";
@@ -11,72 +11,188 @@ export interface Source {
   text: string;
 }
 
-/** Calls go down this list. No file imports from a folder above its own, types included. */
-export const ranks: readonly string[] = [
-  "cli",
-  "parley",
-  "host",
-  "handler",
-  "protocol",
-  "session",
-  "runtime",
-  "tool",
-  "backchannel",
-  "sampling",
-  "schema",
-  "store",
-];
+/** What a folder of `src/` is for, and which others it may import, types included. */
+export interface Folder {
+  readonly purpose: string;
+  /** Folders, or single files of a folder as `folder/file`. */
+  readonly imports: readonly string[];
+}
 
-/** The words all layers share. They import each other and nothing else. */
-const words = ["src/events.ts", "src/content.ts", "src/errors.ts"];
-/** They may import anything; nobody imports them, but for the executable the surface. */
-const tops = ["src/mod.ts", "src/main.ts", "src/shipped.ts"];
-/** The test kit stands beside the handler: it sees the session and below, no layer sees it. */
-const kit = "testing";
+/**
+ * The folders of `src/`. The order is partial: a folder imports only what its row names.
+ * This is the only place where the rules stand; docs/architecture.md shows the same table.
+ */
+export const house: { readonly [folder: string]: Folder } = {
+  model: {
+    purpose: "shared data types: events, content blocks, errors, JSON-RPC codes, client info",
+    imports: [],
+  },
+  lib: {
+    purpose: "parts that know no MCP: clock and deadlines, strand, linked list, JSON, sealer",
+    imports: [],
+  },
+  schema: {
+    purpose: "Zod 4, Zod 3 and JSON Schema behind one interface; forms and their validation",
+    imports: ["model", "lib"],
+  },
+  wire: {
+    purpose: "pure text codecs: JSON-RPC, SSE, versions, and one folder for each era",
+    imports: ["model", "lib"],
+  },
+  store: {
+    purpose: "the store contract, the in-memory store and the SQLite store",
+    imports: ["model", "lib"],
+  },
+  sampling: {
+    purpose: "language-model providers",
+    imports: ["model", "lib", "schema"],
+  },
+  tool: {
+    purpose: "what authors write: builders, their types and checks, results, questions, samples",
+    imports: ["model", "lib", "schema"],
+  },
+  ask: {
+    purpose: "elicitation, sampling, exchanges, retries, budgets",
+    imports: ["model", "lib", "schema", "sampling", "tool"],
+  },
+  run: {
+    purpose: "runs a generator and gives it its context and branches",
+    imports: ["model", "lib", "schema", "sampling", "tool", "ask"],
+  },
+  session: {
+    purpose: "one run of one tool: phase, event log, questions, recorder, replay",
+    imports: ["model", "lib", "store/types", "tool", "ask", "run"],
+  },
+  registry: {
+    purpose:
+      "all sessions of this process: admission, retention, durable takeover, background work",
+    imports: ["model", "lib", "store", "sampling", "tool", "ask", "run", "session"],
+  },
+  server: {
+    purpose: "what the server does with a message: catalogue, queries, pages, and both eras",
+    imports: [
+      "model",
+      "lib",
+      "schema",
+      "wire",
+      "store",
+      "sampling",
+      "tool",
+      "ask",
+      "run",
+      "session",
+      "registry",
+    ],
+  },
+  transport: {
+    purpose: "HTTP, the HTTP+SSE of 2024-11-05, stdio: each turns a reply into bytes",
+    imports: ["model", "lib", "wire", "server"],
+  },
+  platform: {
+    purpose: "Bun, Deno, Node and process stdio: bytes, and no MCP",
+    imports: ["lib", "transport/types"],
+  },
+  client: {
+    purpose: "a client for both eras, for the command line and for tests",
+    imports: ["model", "lib", "wire"],
+  },
+  testing: {
+    purpose: "the test kit for authors",
+    imports: [
+      "model",
+      "lib",
+      "schema",
+      "wire",
+      "store",
+      "sampling",
+      "tool",
+      "ask",
+      "run",
+      "session",
+      "registry",
+      "server",
+    ],
+  },
+  cli: {
+    purpose: "the program: its commands and what they print",
+    imports: [
+      "model",
+      "lib",
+      "schema",
+      "wire",
+      "store",
+      "sampling",
+      "tool",
+      "ask",
+      "run",
+      "session",
+      "registry",
+      "server",
+      "transport",
+      "platform",
+      "client",
+      "testing",
+      "parley",
+    ],
+  },
+};
+
+/** The only files directly in `src/`, and what each may import. */
+const files: { readonly [file: string]: readonly string[] | "anything" } = {
+  "src/parley.ts": Object.keys(house).filter((folder) => folder !== "cli"),
+  "src/mod.ts": "anything",
+  "src/main.ts": "anything",
+  "src/shipped.ts": "anything",
+};
 
 export function importComplaints(sources: readonly Source[], packageName: string): string[] {
-  return sources.flatMap(({ path, text }) =>
-    importsOf(text)
+  return sources.flatMap(({ path, text }) => {
+    const allowed = allowedIn(path);
+    if (!allowed) return [`${path}: has no place in the table of folders`];
+    return importsOf(text)
       .map((specifier) => target(path, specifier, packageName))
       .flatMap((imported) => {
-        const reason = forbidden(path, imported);
+        const reason = forbidden(path, allowed, imported);
         return reason ? [`${path} -> ${imported}: ${reason}`] : [];
-      })
-      .concat(place(path) === undefined ? [`${path}: has no place in the order of layers`] : [])
-  );
+      });
+  });
 }
 
-function forbidden(path: string, imported: string): string | undefined {
-  const here = place(path);
-  if (here === "top") {
-    return imported === "src/main.ts" ? "nobody imports the executable" : undefined;
+function allowedIn(path: string): readonly string[] | "anything" | undefined {
+  return files[path] ?? house[folderOf(path) ?? ""]?.imports;
+}
+
+function forbidden(
+  path: string,
+  allowed: readonly string[] | "anything",
+  imported: string,
+): string | undefined {
+  if (imported === "src/main.ts") return "nothing imports the executable";
+  if (allowed === "anything") return undefined;
+  if (imported === "src/mod.ts" || imported === "src/shipped.ts") {
+    return "nothing imports the public surface from inside";
   }
-  if (here === "protocol" && /^effection(?:\/|$)/.test(imported)) return "protocol/ is pure";
-  if (here === "word") return words.includes(imported) ? undefined : "words import only each other";
+  const here = folderOf(path);
   if (!imported.startsWith("src/")) {
-    return imported.startsWith(".") || /^(?:tools|tests|bench)\//.test(imported)
-      ? "src/ stands alone"
-      : undefined;
+    if (imported.startsWith(".") || /^(?:tools|tests|bench)\//.test(imported)) {
+      return "src/ stands alone";
+    }
+    if (here === "wire" && /^effection(?:\/|$)/.test(imported)) return "wire/ is pure";
+    if (here === "model") return "model/ needs no package";
+    return undefined;
   }
-  const there = place(imported);
-  if (there === "word" || here === there) return undefined;
-  // The command line serves what everybody else serves.
-  if (here === "cli" && imported === "src/parley.ts") return undefined;
-  if (there === "top") return "nobody imports the surface or the executable";
-  if (there === kit) return "no layer imports the test kit";
-  if (here === undefined || there === undefined) return "has no place in the order of layers";
-  const from = here === kit ? ranks.indexOf("session") : ranks.indexOf(here);
-  return ranks.indexOf(there) < from ? "upward" : undefined;
+  const name = imported.slice("src/".length).replace(/\.ts$/, "");
+  const folder = folderOf(imported);
+  const permitted = [name, ...folder === undefined ? [] : [folder]];
+  if (folder !== undefined && folder === here) return undefined;
+  return permitted.some((one) => allowed.includes(one))
+    ? undefined
+    : `${here ?? path} may not import ${folder ?? name}`;
 }
 
-/** The layer of a file, `word`, `top`, or nothing for a file that no rule knows. */
-function place(path: string): string | undefined {
-  if (words.includes(path)) return "word";
-  if (tops.includes(path)) return "top";
-  // A layer of one file: what makes a server of handler and hosts.
-  if (path === "src/parley.ts") return "parley";
-  const folder = /^src\/([^/]+)\/./.exec(path)?.[1];
-  return folder !== undefined && (folder === kit || ranks.includes(folder)) ? folder : undefined;
+/** The folder below `src/` that a file stands in; undefined for the files beside the folders. */
+function folderOf(path: string): string | undefined {
+  return /^src\/([^/]+)\/./.exec(path)?.[1];
 }
 
 function target(path: string, specifier: string, packageName: string): string {
@@ -85,14 +201,33 @@ function target(path: string, specifier: string, packageName: string): string {
   return posix.normalize(posix.join(posix.dirname(path), specifier));
 }
 
+/** Folders whose rows lead back to themselves: the order would not be one. */
+export function cycleComplaints(): string[] {
+  const reached = (from: string, seen = new Set<string>()): Set<string> => {
+    for (const one of house[from]?.imports ?? []) {
+      const folder = one.split("/")[0]!;
+      if (!seen.has(folder)) reached(folder, seen.add(folder));
+    }
+    return seen;
+  };
+  return Object.keys(house).filter((folder) => reached(folder).has(folder));
+}
+
+/** The table of folders as docs/architecture.md shows it. */
+export function houseTable(): string[] {
+  return Object.entries(house).map(([folder, { purpose, imports }]) =>
+    `| \`${folder}/\` | ${purpose} | ${imports.join(", ") || "nothing"} |`
+  );
+}
+
 /** Only these may know which runtime they are on. */
-const runtimeAware = /^src\/(?:host\/|store\/|main\.ts$)/;
+const runtimeAware = /^src\/(?:platform\/|store\/|main\.ts$)/;
 
 export function globalComplaints(sources: readonly Source[]): string[] {
   return sources.flatMap(({ path, text }) =>
     runtimeAware.test(path) ? [] : ["Deno", "Bun"]
       .filter((name) => usesGlobal(text, name))
-      .map((name) => `${path}: uses ${name}, which belongs into src/host and src/store`)
+      .map((name) => `${path}: uses ${name}, which belongs in src/platform or src/store`)
   );
 }
 
@@ -107,11 +242,42 @@ export function starComplaints(sources: readonly Source[]): string[] {
   );
 }
 
+/** Files with more lines than `cap`. */
 export function sizeComplaints(sources: readonly Source[], cap: number): string[] {
   return sources
     .map(({ path, text }) => ({ path, lines: lineCount(text) }))
     .filter(({ lines }) => lines > cap)
     .map(({ path, lines }) => `${path}: ${lines} lines, more than ${cap}; split it by purpose`);
+}
+
+const SLIVER_LINES = 30;
+
+/**
+ * Files so small, and imported by one other file only, that they belong in that file.
+ * A `borders` entry is a file that is small on purpose, with the reason.
+ */
+export function sliverComplaints(
+  sources: readonly Source[],
+  packageName: string,
+  borders: { readonly [path: string]: string } = {},
+): string[] {
+  const importers = new Map<string, Set<string>>();
+  for (const { path, text } of sources) {
+    for (const specifier of importsOf(text)) {
+      const imported = target(path, specifier, packageName);
+      importers.set(imported, (importers.get(imported) ?? new Set()).add(path));
+    }
+  }
+  const slivers = sources.flatMap(({ path, text }) => {
+    const by = [...importers.get(path) ?? []];
+    return lineCount(text) <= SLIVER_LINES && by.length === 1 ? [{ path, into: by[0]! }] : [];
+  });
+  return [
+    ...slivers.filter(({ path }) => !(path in borders))
+      .map(({ path, into }) => `${path}: a sliver; merge it into ${into}`),
+    ...Object.keys(borders).filter((path) => !slivers.some((sliver) => sliver.path === path))
+      .map((path) => `${path}: is listed as a small file on purpose, and is none`),
+  ];
 }
 
 export function medianLines(sources: readonly Source[]): number {
