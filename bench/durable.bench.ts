@@ -13,8 +13,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { z } from "zod";
 import { createParley, type ParleyOptions, Sealer } from "../src/mod.ts";
-import { LiveToolSessionRegistry } from "../src/session/registry.ts";
-import { openSqlite } from "../src/store/sqlite.ts";
+import { LiveToolSessionRegistry } from "../src/registry/registry.ts";
+import { openSqlite } from "../src/store/sqlite/stores.ts";
 import { createMcpTool } from "../src/tool/builder.ts";
 
 const ROUNDS = 5;

@@ -4,7 +4,7 @@
  *     deno task bench million
  */
 import { z } from "zod";
-import { LiveToolSessionRegistry } from "../src/session/registry.ts";
+import { LiveToolSessionRegistry } from "../src/registry/registry.ts";
 import type { LiveToolSession } from "../src/session/tool-session.ts";
 import { createMcpTool } from "../src/tool/builder.ts";
 import { find } from "./kit/findings.ts";

@@ -7,7 +7,7 @@
 import { all } from "effection";
 import { z } from "zod";
 import { createParley } from "../src/mod.ts";
-import { LiveToolSessionRegistry } from "../src/session/registry.ts";
+import { LiveToolSessionRegistry } from "../src/registry/registry.ts";
 import { createMcpTool } from "../src/tool/builder.ts";
 import type { FinalizedMcpTool } from "../src/tool/types.ts";
 import { find, spreadOf } from "./kit/findings.ts";

@@ -13,8 +13,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { all, type Operation, run } from "effection";
-import type { ToolSessionEvent } from "../src/events.ts";
-import { openSqlite, type SqliteStores } from "../src/store/sqlite.ts";
+import type { ToolSessionEvent } from "../src/model/events.ts";
+import { openSqlite, type SqliteStores } from "../src/store/sqlite/stores.ts";
 
 interface Case {
   readonly appenders: number;

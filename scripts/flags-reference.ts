@@ -1,6 +1,6 @@
 /** The table of all flags, made from the program's own definitions. */
 import { Command, type Option } from "commander";
-import { COMMANDS, type Workbench } from "../src/cli/commands.ts";
+import { COMMANDS, type Workbench } from "../src/cli/command-table.ts";
 
 /** Never used: commands are described here, and not run. */
 const NOTHING = {} as Workbench;

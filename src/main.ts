@@ -2,9 +2,9 @@
 import process from "node:process";
 import manifest from "../package.json" with { type: "json" };
 import { runCommandLine } from "./cli/program.ts";
-import type { Announced } from "./cli/surroundings.ts";
-import { Terminal } from "./cli/terminal.ts";
-import type { OwnModules } from "./host/own-modules.ts";
+import type { Announced } from "./cli/environment.ts";
+import { Terminal } from "./cli/terminal/terminal.ts";
+import type { OwnModules } from "./platform/own-modules.ts";
 import { shipped } from "./shipped.ts";
 
 /** Filled in when an executable is built; see `scripts/compile.ts`. */
@@ -42,7 +42,7 @@ process.exit(
     announced: typeof PARLEY_ANNOUNCED === "undefined" ? undefined : PARLEY_ANNOUNCED,
     own,
     packages: async () => {
-      const { ownPackages } = await import("./host/own-packages.ts");
+      const { ownPackages } = await import("./platform/own-packages.ts");
       return await ownPackages(manifest.name, own["parley-mcp"]!.url);
     },
   }),

@@ -1,10 +1,10 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
 export { createMcpHandler, createParley } from "./parley.ts";
 export type { Parley, ParleyOptions } from "./parley.ts";
-export { toNodeHandler } from "./host/node.ts";
-export type { Stdio } from "./host/stdio.ts";
-export type { HandlerLimits, ServerInfo } from "./handler/core.ts";
-export type { CloseOptions, McpHandler, PrincipalOf } from "./handler/handler.ts";
+export { toNodeHandler } from "./platform/node.ts";
+export type { Stdio } from "./transport/stdio/serve-stdio.ts";
+export type { HandlerLimits, ServerInfo } from "./server/core.ts";
+export type { CloseOptions, McpHandler, PrincipalOf } from "./transport/http/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";
 export { createMcpResource } from "./tool/resource.ts";
@@ -33,7 +33,7 @@ export type {
   McpToolTask,
   ToolAnnotations,
 } from "./tool/settings.ts";
-export type { Page, PageOptions, ServerSite, ToolSurroundings } from "./tool/surroundings.ts";
+export type { Page, PageOptions, ServerSite, ToolSurroundings } from "./tool/site.ts";
 export type {
   ElicitExchange,
   ElicitOptions,
@@ -44,8 +44,8 @@ export type {
   ElicitUrlConfig,
   ElicitUrlResult,
   NarrowedElicitOptions,
-} from "./backchannel/elicit-types.ts";
-export { closeToolCalls } from "./backchannel/messages.ts";
+} from "./tool/elicit-types.ts";
+export { closeToolCalls } from "./ask/messages.ts";
 export type {
   McpToolSampleConfig,
   SampleAnswerer,
@@ -73,7 +73,7 @@ export type {
   ToolCall,
   ToolCallOf,
   ToolDefinition,
-} from "./backchannel/sample-types.ts";
+} from "./tool/sample-types.ts";
 export { createSamplingProvider, samplingFromEnvironment } from "./sampling/config.ts";
 export type { SamplingProviderConfig } from "./sampling/config.ts";
 export type { SamplingProvider } from "./sampling/provider.ts";
@@ -93,7 +93,7 @@ export type {
   TextContent,
   ToolResultContent,
   ToolUseContent,
-} from "./content.ts";
+} from "./model/content.ts";
 export type {
   AnswerOutcome,
   ClientCapabilities,
@@ -113,7 +113,7 @@ export type {
   ToolSessionRequest,
   ToolSessionStatus,
   TraceContext,
-} from "./events.ts";
+} from "./model/events.ts";
 export {
   CapabilityError,
   DefinitionError,
@@ -137,27 +137,27 @@ export {
   StoreConflict,
   StoreError,
   ToolError,
-} from "./errors.ts";
-export type { ParleyErrorCode } from "./errors.ts";
+} from "./model/errors.ts";
+export type { ParleyErrorCode } from "./model/errors.ts";
 export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
 export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./session/contexts.ts";
-export { LiveToolSessionRegistry } from "./session/registry.ts";
-export { useToolSessionRegistry } from "./session/use-registry.ts";
-export type { SetAsideCall, SetAsideCalls } from "./session/recovery.ts";
-export type { RegistryOptions } from "./session/registry-options.ts";
-export { Sealer } from "./session/sealer.ts";
+export { LiveToolSessionRegistry } from "./registry/registry.ts";
+export { useToolSessionRegistry } from "./registry/use-registry.ts";
+export type { SetAsideCall, SetAsideCalls } from "./registry/recovery.ts";
+export type { RegistryOptions } from "./registry/options.ts";
+export { Sealer } from "./lib/sealer.ts";
 export type {
   EndedCall,
   ToolSession,
   ToolSessionOptions,
   ToolSessionRegistry,
 } from "./session/types.ts";
-export type { Clock } from "./runtime/clock.ts";
-export type { Fault, SamplingSetup } from "./runtime/run-host.ts";
+export type { Clock } from "./lib/clock.ts";
+export type { Fault, SamplingSetup } from "./run/run-port.ts";
 export { InMemoryToolSessionStore } from "./store/memory.ts";
 export { openStore } from "./store/open.ts";
-export type { SqliteStores } from "./store/sqlite.ts";
-export type { Durability } from "./store/sqlite-file.ts";
+export type { SqliteStores } from "./store/sqlite/stores.ts";
+export type { Durability } from "./store/sqlite/file.ts";
 export type {
   AppendChange,
   AppendCondition,

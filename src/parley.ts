@@ -1,11 +1,11 @@
 /** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
-import { Connection } from "./handler/connection.ts";
-import { Handler, type HandlerOptions, type McpHandler } from "./handler/handler.ts";
-import { listen } from "./host/listen.ts";
-import { peerOf } from "./host/peer.ts";
+import { Connection } from "./transport/stdio/connection.ts";
+import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
+import { listen } from "./platform/listen.ts";
+import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./host/process-stdio.ts";
-import { serveStdio, type Stdio } from "./host/stdio.ts";
-import type { SetAsideCalls } from "./session/recovery.ts";
+import { serveStdio, type Stdio } from "./transport/stdio/serve-stdio.ts";
+import type { SetAsideCalls } from "./registry/recovery.ts";
 import type { Definition } from "./tool/types.ts";
 
 /**

@@ -24,7 +24,7 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   "Cannot show the page: …": "the guard says what to allow",
   "Cannot use … as an account: …": "whyNot() has a next step for each reason",
   'Cannot request "…": …': "tools/bluesky/net/guarded-fetch.ts has a next step for each reason",
-  "Cannot …: …": "tools/bluesky/trouble.ts has a next step for each trouble",
+  "Cannot …: …": "tools/bluesky/explain-error.ts has a next step for each trouble",
   'Cannot … "…"': "the beginning of a sentence that tools/bluesky/vault ends for each fault",
   "Cannot keep a document named …: use up to 64 lower-case letters, digits, dots, dashes and underscores":
     "a rule of the program itself: names of documents are not given from outside",
@@ -48,7 +48,8 @@ const OTHERS: { readonly [text: string]: string } = {
   "Stopped.": "the person stopped it, and knows",
   "It is a number from 0 to 65535.": "ends the command line's own sentence about the flag",
   "It is an address such as https://example.com.": "ends the command line's own sentence",
-  "Signing in with OAuth failed: …": "its cause is put into words by tools/bluesky/trouble.ts",
+  "Signing in with OAuth failed: …":
+    "its cause is put into words by tools/bluesky/explain-error.ts",
   "It is a number of seconds, up to 3600.": "ends the command line's own sentence about the flag",
   "It is a number of days, up to 3650.": "ends the command line's own sentence about the flag",
   "It is a number of megabytes, 1 or more.": "ends the command line's own sentence about the flag",

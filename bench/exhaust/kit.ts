@@ -31,7 +31,7 @@ export class ServerUnderLoad {
   /** With `descriptors`, the process may have that many open. */
   static async start(
     runtime: RuntimeName,
-    { args = [], modules = [join(root, "tests/stdio/tools.ts")], descriptors }: {
+    { args = [], modules = [join(root, "tests/transport/stdio/tools.ts")], descriptors }: {
       args?: readonly string[];
       modules?: readonly string[];
       descriptors?: number;

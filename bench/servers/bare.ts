@@ -1,5 +1,5 @@
 /** The physical limit: the runtime parses the body and answers JSON, and nothing else. */
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 
 const fetch = async (request: Request) => {
   const { id, params } = await request.json();

@@ -1,5 +1,5 @@
 /** Parley over HTTP, with a hundred thousand calls parked. */
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/mod.ts";
 import { park } from "../kit/park.ts";
 import { serve } from "./tools.ts";

@@ -6,7 +6,7 @@
  */
 import process from "node:process";
 import { z } from "zod";
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { createMcpTool, createParley, openStore } from "../../src/mod.ts";
 import { heapMeter } from "../kit/heap.ts";
 

@@ -1,6 +1,6 @@
 /** Parley under soak: tells its port, and from then on, once a second, how it stands. */
 import process from "node:process";
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/mod.ts";
 import { heapMeter } from "../kit/heap.ts";
 import { serve } from "./tools.ts";

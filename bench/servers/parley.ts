@@ -1,5 +1,5 @@
 /** Parley over HTTP, as `parley serve` would have it. */
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/mod.ts";
 import { serve } from "./tools.ts";
 

@@ -1,7 +1,7 @@
 /** Completions: the scripts for shells, and the answers that those scripts ask for. */
 import tab from "@bomb.sh/tab/commander";
 import type { Command } from "commander";
-import type { Terminal } from "./terminal.ts";
+import type { Terminal } from "./terminal/terminal.ts";
 
 /** The command that prints a script. */
 const PRINTS = "completions";

@@ -1,10 +1,10 @@
 /** The operator's log: one line for each thing, on stderr, as text or as JSON. */
-import type { Fault } from "../runtime/run-host.ts";
-import { isLegacyVersion } from "../protocol/versions.ts";
+import type { Fault } from "../run/run-port.ts";
+import { isLegacyVersion } from "../wire/versions.ts";
 import type { EndedCall } from "../session/types.ts";
-import { type Style, styleFor } from "./style.ts";
-import { isTerminal, writeError } from "./terminal.ts";
-import { visible, visibleJson } from "./visible.ts";
+import { type Style, styleFor } from "./terminal/style.ts";
+import { isTerminal, writeError } from "./terminal/terminal.ts";
+import { visible, visibleJson } from "./terminal/visible.ts";
 
 export const LOG_LEVELS = ["debug", "info", "warning", "error", "silent"] as const;
 export type OperatorLogLevel = typeof LOG_LEVELS[number];

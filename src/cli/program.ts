@@ -1,11 +1,11 @@
 /** One command line, from its words to its exit code. */
 import { type Argument, Command, CommanderError } from "commander";
 import { type Operation, run } from "effection";
-import { COMMANDS } from "./commands.ts";
+import { COMMANDS } from "./command-table.ts";
 import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
-import type { Surroundings } from "./surroundings.ts";
+import type { Surroundings } from "./environment.ts";
 import { usageProblem } from "./usage.ts";
-import { visible } from "./visible.ts";
+import { visible } from "./terminal/visible.ts";
 
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(

@@ -1,8 +1,8 @@
 /** A question in words, for a place where nobody can be asked. */
-import { textOf } from "../content.ts";
-import { fieldsOf, typeOf } from "./fields.ts";
-import type { Question } from "./person.ts";
-import { visible } from "./visible.ts";
+import { textOf } from "../model/content.ts";
+import { fieldsOf, typeOf } from "./terminal/fields.ts";
+import type { Question } from "../client/person.ts";
+import { visible } from "./terminal/visible.ts";
 
 export function describeQuestion(question: Question): string {
   return visible(inWords(question));

@@ -1,6 +1,6 @@
 /** A line for each thing that is served. */
-import type { Style } from "./style.ts";
-import type { Announced } from "./surroundings.ts";
+import type { Style } from "./terminal/style.ts";
+import type { Announced } from "./environment.ts";
 
 const LONGEST_NAME = 24;
 

@@ -1,6 +1,6 @@
 /** A server that is closed when the surrounding scope ends. */
 import { type Operation, resource, until } from "effection";
-import { StoreError } from "../errors.ts";
+import { StoreError } from "../model/errors.ts";
 import { createParley, type Parley, type ParleyOptions } from "../parley.ts";
 import { Problem } from "./problem.ts";
 

@@ -1,5 +1,5 @@
 /** Tells everyone who listens what has changed on the server. */
-import type { ServerChange } from "../events.ts";
+import type { ServerChange } from "../model/events.ts";
 
 export class Changes {
   readonly #listeners = new Set<(change: ServerChange) => void>();

@@ -1,7 +1,7 @@
 /** Which era a POST belongs to. */
-import { isObject } from "../protocol/json-rpc.ts";
-import { claimsModern } from "../protocol/modern/meta.ts";
-import { isLegacyVersion } from "../protocol/versions.ts";
+import { isObject } from "../wire/json-rpc.ts";
+import { claimsModern } from "../wire/modern/meta.ts";
+import { isLegacyVersion } from "../wire/versions.ts";
 
 /**
  * A request that carries the modern metadata is modern, whatever else it says;

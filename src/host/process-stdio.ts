@@ -1,7 +1,7 @@
 /** This process's own stdin and stdout. */
 import process from "node:process";
-import { claimStdout } from "./stdout.ts";
-import type { Stdio } from "./stdio.ts";
+import { claimStdout } from "../platform/process-stdio.ts";
+import type { Stdio } from "../transport/stdio/serve-stdio.ts";
 
 /** From now on, nobody else can print to stdout. */
 export function processStdio(): Stdio {

@@ -1,5 +1,5 @@
 import { action, type Operation } from "effection";
-import type { Deadlines } from "./deadlines.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
 
 /** Waits until `ms` have passed on the clock that all deadlines share. */
 export function deadline(deadlines: Deadlines, ms: number): Operation<undefined> {

@@ -1,6 +1,6 @@
 /** Anthropic. Data is asked for as the call of a tool that the model has to make. */
 import { createAnthropic } from "@ai-sdk/anthropic";
-import type { SampleParams } from "../events.ts";
+import type { SampleParams } from "../model/events.ts";
 import {
   askLanguageModel,
   type CallOptions,

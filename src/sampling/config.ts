@@ -10,8 +10,8 @@
  *
  * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` come before the others for all of them.
  */
-import { systemClock } from "./patience.ts";
-import type { Patience, SamplingClock } from "./patience.ts";
+import { systemClock } from "./retrying-fetch.ts";
+import type { Patience, SamplingClock } from "./retrying-fetch.ts";
 import type { SamplingProvider } from "./provider.ts";
 import { ModelProvider } from "./model-provider.ts";
 

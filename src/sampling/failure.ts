@@ -2,8 +2,8 @@
  * What can go wrong with a model, in words that say what to do about it. Callers
  * read them too, so they name no address inside the operator's network.
  */
-import { SampleError } from "../errors.ts";
-import type { Subject } from "./patience.ts";
+import { SampleError } from "../model/errors.ts";
+import type { Subject } from "./retrying-fetch.ts";
 
 /** A `SampleError` that remembers enough to decide whether to try again. */
 export class ModelFailure extends SampleError {

@@ -3,8 +3,8 @@
  * as a client would.
  */
 import type { OpenAIProvider } from "@ai-sdk/openai";
-import type { JsonObject, MessageContent } from "../content.ts";
-import type { SampleParams, SampleResponse } from "../events.ts";
+import type { JsonObject, MessageContent } from "../model/content.ts";
+import type { SampleParams, SampleResponse } from "../model/events.ts";
 import { type PromptForm, promptOf } from "./prompt.ts";
 import { SCHEMA_TOOL } from "./provider.ts";
 

@@ -1,9 +1,9 @@
 /** A configured model as a `SamplingProvider`. Its library is loaded when it is first asked. */
-import type { SampleParams, SampleResponse } from "../events.ts";
+import type { SampleParams, SampleResponse } from "../model/events.ts";
 import type { ProviderSetup } from "./config.ts";
 import { badAnswer, ModelFailure, unsayable } from "./failure.ts";
-import { modelsFor } from "./hints.ts";
-import { patientFetch, type Subject } from "./patience.ts";
+import { modelsFor } from "./choose-model.ts";
+import { patientFetch, type Subject } from "./retrying-fetch.ts";
 import type { SamplingProvider } from "./provider.ts";
 
 /** One request, ready for the library that knows its wire format. */

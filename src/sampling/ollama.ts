@@ -1,10 +1,10 @@
 /** Ollama. Data is asked for with its `format`; it has no way to make a model call a tool. */
 import { type ChatRequest, type Message, Ollama, type Tool } from "ollama/browser";
-import type { JsonObject, McpMessage, MessageContent } from "../content.ts";
-import type { SampleParams, SampleResponse } from "../events.ts";
+import type { JsonObject, McpMessage, MessageContent } from "../model/content.ts";
+import type { SampleParams, SampleResponse } from "../model/events.ts";
 import { badAnswer, unsayable } from "./failure.ts";
 import { dataBlock, newCallId, schemaAskedFor, withoutDialect } from "./language-model.ts";
-import type { Subject } from "./patience.ts";
+import type { Subject } from "./retrying-fetch.ts";
 import { saidIn } from "./prompt.ts";
 import type { AskModel, ModelRequest } from "./model-provider.ts";
 

@@ -1,6 +1,6 @@
 /** OpenAI, and everything else that speaks Chat Completions. */
 import { createOpenAI } from "@ai-sdk/openai";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import {
   askLanguageModel,
   type CallOptions,

@@ -1,6 +1,11 @@
 /** A conversation as the libraries for Chat Completions and for Anthropic want it. */
-import type { ContentBlock, McpMessage, MessageContent, ToolResultContent } from "../content.ts";
-import type { SampleParams } from "../events.ts";
+import type {
+  ContentBlock,
+  McpMessage,
+  MessageContent,
+  ToolResultContent,
+} from "../model/content.ts";
+import type { SampleParams } from "../model/events.ts";
 import type { LanguageModel } from "./language-model.ts";
 
 type Prompt = Parameters<LanguageModel["doGenerate"]>[0]["prompt"];

@@ -1,5 +1,5 @@
 /** Who answers when the client cannot. */
-import type { SampleParams, SampleResponse } from "../events.ts";
+import type { SampleParams, SampleResponse } from "../model/events.ts";
 
 /** The reserved tool that stands for "answer with data". */
 export const SCHEMA_TOOL = "__schema__";

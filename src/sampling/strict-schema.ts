@@ -4,7 +4,7 @@
  * keyword but those below. Whoever is in doubt asks without the promise, and the
  * answer is checked either way.
  */
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 
 const ALLOWED = new Set([
   "type",

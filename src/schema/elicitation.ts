@@ -4,7 +4,7 @@
  * What a form cannot say (patterns, refinements) is left to parsing.
  */
 import { deepCompareStrict } from "@cfworker/json-schema";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { toFormField } from "./form-field.ts";
 import { isObject, resolve } from "./form-node.ts";
 import { SchemaProblem } from "./problem.ts";

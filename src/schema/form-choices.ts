@@ -2,7 +2,7 @@
  * Choices in a form, one or several: as plain values, or with a title for each
  * when any of them has one.
  */
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { isObject, isText, nullable, pick, resolve } from "./form-node.ts";
 import { SchemaProblem } from "./problem.ts";
 

@@ -3,7 +3,7 @@
  * several, some of several. Turns the JSON Schema of a field into the one way
  * in which the protocol writes it, and refuses what has none.
  */
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { choicesOf, multiSelect, select } from "./form-choices.ts";
 import { isObject, isText, nullable, pick, resolve } from "./form-node.ts";
 import { SchemaProblem } from "./problem.ts";

@@ -1,5 +1,5 @@
 /** Reading the JSON Schema of a form's field. */
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { definitionName } from "./pointer.ts";
 import { SchemaProblem } from "./problem.ts";
 

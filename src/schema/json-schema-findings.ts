@@ -4,7 +4,7 @@
  * below `anyOf` and `oneOf` they have to be told apart by branch.
  */
 import type { dereference, OutputUnit } from "@cfworker/json-schema";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { type Finding, settle } from "./issues.ts";
 import { decodePart } from "./pointer.ts";
 import {

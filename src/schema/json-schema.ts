@@ -3,7 +3,7 @@
  * validated is a copy, because the validator writes into the schema it is given.
  */
 import { dereference, type OutputUnit, type SchemaDraft, validate } from "@cfworker/json-schema";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { refused, unchecked } from "./issues.ts";
 import { findingsOf, type Subschemas } from "./json-schema-findings.ts";
 import { decodePart } from "./pointer.ts";

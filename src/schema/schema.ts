@@ -2,7 +2,7 @@
  * The way in: whatever an author wrote a schema in becomes a `Schema`, once,
  * when the tool is defined. Nothing outside this folder tells Zod from JSON.
  */
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { fromJsonSchema } from "./json-schema.ts";
 import { SchemaProblem } from "./problem.ts";
 import type { Infer, InferObject, Schema, SchemaInput, SchemaSide } from "./types.ts";

@@ -4,7 +4,7 @@
  */
 import type { $ZodType } from "zod/v4/core";
 import type { ZodTypeAny } from "zod/v3";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 
 /** The type names of JSON Schema. */
 export type JsonSchemaType =

@@ -4,7 +4,7 @@
  */
 import { defaultErrorMap, type ZodIssue, type ZodTypeAny, type ZodTypeDef } from "zod/v3";
 import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";
 import type { Schema, SchemaSide } from "./types.ts";

@@ -11,7 +11,7 @@ import {
   safeParse,
   toJSONSchema,
 } from "zod/v4/core";
-import type { JsonObject } from "../content.ts";
+import type { JsonObject } from "../model/content.ts";
 import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { definitionName } from "./pointer.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";

@@ -1,6 +1,6 @@
 /** Whether two answers say the same. */
-import type { AnswerBody, Response } from "../events.ts";
-import { MASK } from "../backchannel/mask.ts";
+import type { AnswerBody, Response } from "../model/events.ts";
+import { MASK } from "../ask/mask.ts";
 
 /**
  * Compares an answer with the one on record. Where a field is masked on record

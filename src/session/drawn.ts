@@ -4,7 +4,7 @@
  * to another system, they hand it the same.
  */
 import type { Buffer } from "node:buffer";
-import type { Place } from "../events.ts";
+import type { Place } from "../model/events.ts";
 import { nodeCrypto } from "./node-crypto.ts";
 
 /** 32 bytes that follow from the seed and the place, and that nobody can tell without the seed. */

@@ -1,5 +1,5 @@
 /** Tells of a call that has ended, to a log or a count; what that does wrong harms nobody. */
-import type { Fault } from "../runtime/run-host.ts";
+import type { Fault } from "../run/run-port.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 import type { EndedCall } from "./types.ts";
 

@@ -1,7 +1,7 @@
 /** How a run's end is put on record, and what its session is then. */
-import { StoreConflict } from "../errors.ts";
-import type { EventBody, RpcError, ToolSessionOutcome } from "../events.ts";
-import type { RunOutcome } from "../runtime/run-host.ts";
+import { StoreConflict } from "../model/errors.ts";
+import type { EventBody, RpcError, ToolSessionOutcome } from "../model/events.ts";
+import type { RunOutcome } from "../run/run-port.ts";
 import { refusal } from "../tool/result.ts";
 import type { Definition } from "../tool/types.ts";
 

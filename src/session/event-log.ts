@@ -8,17 +8,17 @@
  *     one that is attached, and keeps up, never is. See pace.ts.
  * L4  Nothing follows the final event.
  */
-import { EventsGone } from "../errors.ts";
+import { EventsGone } from "../model/errors.ts";
 import {
   type EventBody,
   isFinal,
   type ToolSessionEvent,
   type ToolSessionRequest,
-} from "../events.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
+} from "../model/events.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
 import type { Journal } from "./journal.ts";
 import { LogReader, Pace } from "./pace.ts";
-import { weigh } from "./weigh.ts";
+import { weigh } from "./estimate-size.ts";
 
 export interface LogLimits {
   /** Events that are kept for readers that are behind. */

@@ -2,9 +2,9 @@
  * When the registry lets go of a session that nobody holds: a finished one after its
  * grace time, one that waits after its time to live; a durable one leaves memory.
  */
-import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
-import type { FinishedSessions } from "./finished.ts";
-import type { RegistryOptions } from "./registry-options.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { FinishedSessions } from "../registry/retention.ts";
+import type { RegistryOptions } from "../registry/options.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 const GRACE_TIME = 60_000;

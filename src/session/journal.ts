@@ -3,8 +3,8 @@
  * while the next batch gathers.
  */
 import type { Operation, Scope } from "effection";
-import type { ToolSessionEvent } from "../events.ts";
-import { Strand } from "../runtime/strand.ts";
+import type { ToolSessionEvent } from "../model/events.ts";
+import { Strand } from "../lib/strand.ts";
 import type { AppendChange, ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 
 export interface JournalReader {

@@ -11,7 +11,7 @@
  *     for it like for any other.
  * A4  What is to be recorded waits for its journal, however long that takes.
  */
-import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 
 /** Milliseconds for which a run waits for a reader that takes nothing. */
 export const KEEP_UP_TIME = 5_000;

@@ -1,7 +1,7 @@
 /** The questions of one session: which are open, and under which names they went out. */
-import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import type { ToolSessionRequest } from "../events.ts";
-import type { Deadline } from "../runtime/deadlines.ts";
+import type { PlacedQuestion, Reply } from "../ask/ask.ts";
+import type { ToolSessionRequest } from "../model/events.ts";
+import type { Deadline } from "../lib/deadlines.ts";
 
 export interface OpenRequest {
   readonly request: ToolSessionRequest;

@@ -7,10 +7,10 @@
  * Q4  A question that was put before, in a run that has to be run again, is not put again.
  */
 import type { Operation } from "effection";
-import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
-import { mask } from "../backchannel/mask.ts";
-import type { JsonObject } from "../content.ts";
-import { SessionHalted } from "../errors.ts";
+import type { PlacedQuestion, Reply } from "../ask/ask.ts";
+import { mask } from "../ask/mask.ts";
+import type { JsonObject } from "../model/content.ts";
+import { SessionHalted } from "../model/errors.ts";
 import type {
   AnswerBody,
   AnswerOutcome,
@@ -18,13 +18,13 @@ import type {
   Response,
   ToolSessionRequest,
   WithdrawalReason,
-} from "../events.ts";
-import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+} from "../model/events.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import { sameAnswer } from "./answers.ts";
 import type { EventLog } from "./event-log.ts";
 import { type OpenRequest, Pending } from "./pending.ts";
 import type { Divergence, Recorded, Replay, Step } from "./replay.ts";
-import type { Sealer } from "./sealer.ts";
+import type { Sealer } from "../lib/sealer.ts";
 
 /** An answer, and the question that it is for. */
 export interface Answer {

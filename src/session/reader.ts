@@ -1,6 +1,6 @@
 /** One reader of a session's events, at its own pace. */
 import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
-import type { ToolSessionEvent, ToolSessionOutcome } from "../events.ts";
+import type { ToolSessionEvent, ToolSessionOutcome } from "../model/events.ts";
 import type { EventLog } from "./event-log.ts";
 import type { LogReader } from "./pace.ts";
 

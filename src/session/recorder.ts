@@ -5,10 +5,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
-import { ProtocolError, SessionHalted, ToolError } from "../errors.ts";
-import type { BegunEvent, FactEvent, Place } from "../events.ts";
+import { ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
+import type { BegunEvent, FactEvent, Place } from "../model/events.ts";
 import { deadline } from "../runtime/deadline-operation.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
 import { drawnAt } from "./drawn.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Divergence, Replay, Step } from "./replay.ts";

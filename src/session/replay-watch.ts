@@ -2,7 +2,7 @@
  * Sees to it that a run that is run again comes to all that it did before. One that
  * leaves a question out, while others wait for it, would otherwise stand for ever.
  */
-import type { Deadline, Deadlines } from "../runtime/deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Divergence, Replay } from "./replay.ts";
 
 /** How long a tool may be busy with something that is not on record, before it is given up. */

@@ -19,8 +19,8 @@ import type {
   Response,
   ToolSessionEvent,
   ToolSessionRequest,
-} from "../events.ts";
-import { phasePath } from "../runtime/branch.ts";
+} from "../model/events.ts";
+import { phasePath } from "../run/branch.ts";
 import type { HaltReason } from "./ending.ts";
 
 /** How something that the tool waited for came out. */

@@ -1,6 +1,6 @@
 /** Whether the answers of a session that are sealed can be opened. */
-import { SessionSealed } from "../errors.ts";
-import type { ToolSessionEvent } from "../events.ts";
+import { SessionSealed } from "../model/errors.ts";
+import type { ToolSessionEvent } from "../model/events.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 /**

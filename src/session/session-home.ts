@@ -1,10 +1,10 @@
 /** What stands around a session: the registry that keeps it, and who opened it. */
 import type { Operation, Scope } from "effection";
-import type { ServerChange } from "../events.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, SamplingSetup, Site } from "../runtime/run-host.ts";
+import type { ServerChange } from "../model/events.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
+import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "./event-log.ts";
-import type { Sealer } from "./sealer.ts";
+import type { Sealer } from "../lib/sealer.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 /** What a session needs from the registry that keeps it. */

@@ -1,10 +1,10 @@
 /** What is to be known of a session, besides what it is doing. */
-import type { ClientInfo, TraceContext } from "../events.ts";
-import type { Deadline } from "../runtime/deadlines.ts";
+import type { ClientInfo, TraceContext } from "../model/events.ts";
+import type { Deadline } from "../lib/deadlines.ts";
 import type { Definition } from "../tool/types.ts";
-import type { InLine, Line } from "../runtime/line.ts";
+import type { InLine, Line } from "../lib/linked-list.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
-import type { Trial } from "./recovery.ts";
+import type { Trial } from "../registry/recovery.ts";
 import type { Replay } from "./replay.ts";
 import { newSessionId } from "./session-id.ts";
 import type { SessionOwner } from "./session-home.ts";

@@ -1,6 +1,6 @@
 /** Where tools run that no server serves: they can be called, but have no pages. */
-import { PageError } from "../errors.ts";
-import type { Site } from "../runtime/run-host.ts";
+import { PageError } from "../model/errors.ts";
+import type { Site } from "../run/run-port.ts";
 
 export const inProcess: Site = {
   local: true,

@@ -9,7 +9,7 @@
  * T3  A run that is suspended leaves nothing in the log: it has not ended.
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
-import type { PlacedQuestion, Reply } from "../backchannel/ask.ts";
+import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -24,10 +24,10 @@ import type {
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
-} from "../events.ts";
-import type { Deadlines } from "../runtime/deadlines.ts";
-import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../runtime/run-host.ts";
-import { type Run, runTool } from "../runtime/run-tool.ts";
+} from "../model/events.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
+import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../run/run-port.ts";
+import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import {
   divergedEnding,
@@ -45,7 +45,7 @@ import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay } from "./replay.ts";
 import { watchReplay } from "./replay-watch.ts";
-import type { Sealer } from "./sealer.ts";
+import type { Sealer } from "../lib/sealer.ts";
 import { checkSeals } from "./seals.ts";
 import type { SessionHome } from "./session-home.ts";
 import { SessionState } from "./session-state.ts";

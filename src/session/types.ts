@@ -11,7 +11,7 @@ import type {
   ToolSessionOutcome,
   ToolSessionStatus,
   TraceContext,
-} from "../events.ts";
+} from "../model/events.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 
 /** One run of a tool, from its call to its result. */

@@ -1,6 +1,6 @@
 /** A store that forgets everything with the process. It never waits. */
-import { StoreConflict } from "../errors.ts";
-import type { ToolSessionEvent } from "../events.ts";
+import { StoreConflict } from "../model/errors.ts";
+import type { ToolSessionEvent } from "../model/events.ts";
 import type {
   AppendChange,
   AppendCondition,

@@ -1,7 +1,7 @@
 /** Opens a store by its address. Loads what it needs for that, and nothing before. */
-import { StoreError } from "../errors.ts";
-import type { SqliteStores } from "./sqlite.ts";
-import type { Durability } from "./sqlite-file.ts";
+import { StoreError } from "../model/errors.ts";
+import type { SqliteStores } from "./sqlite/stores.ts";
+import type { Durability } from "./sqlite/file.ts";
 
 /**
  * Opens the stores at an address such as `sqlite:./parley.db`, and makes the file
@@ -28,6 +28,6 @@ export async function openStore(address: string, durability?: Durability): Promi
       `Cannot open the store "${address}": its kind is unknown; give it as sqlite:PATH`,
     );
   }
-  const { openSqlite } = await import("./sqlite.ts");
+  const { openSqlite } = await import("./sqlite/stores.ts");
   return openSqlite(path, durability);
 }

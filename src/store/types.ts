@@ -9,8 +9,8 @@
  * or came from it, so a store may keep and hand out the same objects.
  */
 import type { Operation } from "effection";
-import type { JsonObject } from "../content.ts";
-import type { ToolSessionEvent } from "../events.ts";
+import type { JsonObject } from "../model/content.ts";
+import type { ToolSessionEvent } from "../model/events.ts";
 
 /** What is known of a session besides its events. */
 export interface ToolSessionEntry {

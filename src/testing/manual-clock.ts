@@ -1,5 +1,5 @@
 /** A clock that moves only when it is told to. */
-import type { Clock } from "../runtime/clock.ts";
+import type { Clock } from "../lib/clock.ts";
 
 /** A clock that a test moves by hand: time passes when it says so, and at no other time. */
 export interface ManualClock extends Clock {

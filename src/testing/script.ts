@@ -1,5 +1,5 @@
 /** Who answers a tool's questions in a test, and with what. */
-import { type JsonObject, textOf } from "../content.ts";
+import { type JsonObject, textOf } from "../model/content.ts";
 import type {
   ClientInfo,
   ElicitRequest,
@@ -10,8 +10,8 @@ import type {
   SampleResponse,
   ToolSessionEvent,
   ToolSessionRequest,
-} from "../events.ts";
-import type { SamplingSetup } from "../runtime/run-host.ts";
+} from "../model/events.ts";
+import type { SamplingSetup } from "../run/run-port.ts";
 import type { InferInput } from "../schema/types.ts";
 import type { ElicitsMap } from "../tool/types.ts";
 import type { ManualClock } from "./manual-clock.ts";

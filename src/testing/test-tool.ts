@@ -3,9 +3,9 @@
  * look at what the tool asked and returned.
  */
 import { setImmediate } from "node:timers";
-import type { ContentBlock } from "../content.ts";
-import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../events.ts";
-import { LiveToolSessionRegistry } from "../session/registry.ts";
+import type { ContentBlock } from "../model/content.ts";
+import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../model/events.ts";
+import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import { textAndDataWarning, wordsOnlyInText } from "../tool/text-and-data.ts";
 import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "../tool/types.ts";

@@ -5,8 +5,8 @@
  * wrong with a definition is said when it is built, not when it is called.
  */
 import type { Operation } from "effection";
-import type { ElicitForm } from "../backchannel/elicit.ts";
-import type { Icon } from "../content.ts";
+import type { ElicitForm } from "../ask/elicit.ts";
+import type { Icon } from "../model/content.ts";
 import type { Infer, InferInput, SchemaInput } from "../schema/types.ts";
 import { checkedDefinition, type RawDefinition } from "./check.ts";
 import type {

@@ -1,12 +1,12 @@
 /** Refuses definitions that could not work, in words that say how to mend them. */
-import type { ElicitForm } from "../backchannel/elicit.ts";
-import type { Icon } from "../content.ts";
-import { DefinitionError } from "../errors.ts";
-import { fieldsOf, formSchema, objectSchema } from "../schema/later.ts";
+import type { ElicitForm } from "../ask/elicit.ts";
+import type { Icon } from "../model/content.ts";
+import { DefinitionError } from "../model/errors.ts";
+import { fieldsOf, formSchema, objectSchema } from "../schema/lazy.ts";
 import { isPlainObject } from "../schema/plain.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
-import { checkedHeaders } from "./header-parameters.ts";
+import { checkedHeaders } from "../schema/header-parameters.ts";
 import type { Completer, Definition, ElicitsMap, FinalizedMcpTool, ToolBody } from "./types.ts";
 import type {
   McpToolDurability,

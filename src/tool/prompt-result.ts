@@ -1,6 +1,6 @@
 /** Turns what a prompt returned into its messages. */
-import { text } from "../content.ts";
-import type { PromptResult } from "../events.ts";
+import { text } from "../model/content.ts";
+import type { PromptResult } from "../model/events.ts";
 import type { FinalizedMcpPrompt } from "./types.ts";
 
 export function toPromptResult(prompt: FinalizedMcpPrompt, value: unknown): PromptResult {

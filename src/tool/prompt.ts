@@ -1,6 +1,6 @@
 /** `createMcpPrompt`: a prompt that people choose by name, written like a tool. */
 import type { Operation } from "effection";
-import type { Icon, JsonObject } from "../content.ts";
+import type { Icon, JsonObject } from "../model/content.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
 import { checkedCompleters, checkedCore, refuseUndescribed } from "./check.ts";
 import type {

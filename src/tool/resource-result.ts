@@ -1,7 +1,7 @@
 /** Turns what a resource returned into its contents. */
 import { Buffer } from "node:buffer";
-import type { ResourceContents } from "../content.ts";
-import type { ResourceResult } from "../events.ts";
+import type { ResourceContents } from "../model/content.ts";
+import type { ResourceResult } from "../model/events.ts";
 
 export function toResourceResult(
   value: unknown,

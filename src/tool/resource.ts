@@ -1,7 +1,7 @@
 /** `createMcpResource`: something that clients can read by its address, written like a tool. */
 import type { Operation } from "effection";
-import type { ContentAnnotations, Icon } from "../content.ts";
-import { DefinitionError } from "../errors.ts";
+import type { ContentAnnotations, Icon } from "../model/content.ts";
+import { DefinitionError } from "../model/errors.ts";
 import type { Schema } from "../schema/types.ts";
 import { checkedCompleters, checkedCore } from "./check.ts";
 import { toResourceResult } from "./resource-result.ts";

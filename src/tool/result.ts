@@ -1,7 +1,7 @@
 /** Turns whatever an author's code returned into the result of a call. */
-import { checkJson } from "../backchannel/json.ts";
-import { type ContentBlock, type JsonObject, text } from "../content.ts";
-import type { CallResult, ResourceResult, RpcError, ToolResult } from "../events.ts";
+import { checkJson } from "../lib/check-json.ts";
+import { type ContentBlock, type JsonObject, text } from "../model/content.ts";
+import type { CallResult, ResourceResult, RpcError, ToolResult } from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { toPromptResult } from "./prompt-result.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";

@@ -1,5 +1,5 @@
 /** What an author says of a tool besides what it does. */
-import type { McpMessageInput } from "../content.ts";
+import type { McpMessageInput } from "../model/content.ts";
 
 /** Hints about what a tool does; a client may use them to decide what to confirm. */
 export interface ToolAnnotations {

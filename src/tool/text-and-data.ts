@@ -2,7 +2,7 @@
  * Compares the text of a result with its data. Some clients give the model
  * `structuredContent` only, so what stands in the text alone never reaches it.
  */
-import type { ToolResult } from "../events.ts";
+import type { ToolResult } from "../model/events.ts";
 
 /** Numbers, and words of three letters or more. */
 const WORDS = /\p{N}+|\p{L}{3,}/gu;

@@ -8,7 +8,7 @@ import type {
   ElicitUrlResult,
   NarrowedElicitOptions,
   Narrower,
-} from "../backchannel/elicit-types.ts";
+} from "./elicit-types.ts";
 import type {
   McpToolSampleConfig,
   SampleConfigPlain,
@@ -24,8 +24,8 @@ import type {
   SampleToolsResult,
   SamplingToolDefinition,
   ToolCallOf,
-} from "../backchannel/sample-types.ts";
-import type { ElicitForm } from "../backchannel/elicit.ts";
+} from "./sample-types.ts";
+import type { ElicitForm } from "../ask/elicit.ts";
 import type {
   ContentAnnotations,
   ContentBlock,
@@ -33,7 +33,7 @@ import type {
   JsonObject,
   McpMessage,
   ResourceContents,
-} from "../content.ts";
+} from "../model/content.ts";
 import type {
   ClientInfo,
   LogLevel,
@@ -42,7 +42,7 @@ import type {
   ResourceResult,
   Root,
   TraceContext,
-} from "../events.ts";
+} from "../model/events.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
 import type {
   McpToolBranchOptions,
@@ -52,7 +52,7 @@ import type {
   McpToolTask,
   ToolAnnotations,
 } from "./settings.ts";
-import type { ToolSurroundings } from "./surroundings.ts";
+import type { ToolSurroundings } from "./site.ts";
 import type { UriPattern } from "./uri-pattern.ts";
 
 /** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for whoever routes requests. */

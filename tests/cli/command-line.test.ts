@@ -279,7 +279,7 @@ function tool(name: string): string {
 
 describe("parley call without a terminal", () => {
   it("prints the result", function* () {
-    const echo = join(root, "tests/stdio/tools.ts");
+    const echo = join(root, "tests/transport/stdio/tools.ts");
     const { code, stdout } = yield* runProgram(["call", "echo", '{"text":"hello"}', echo]);
     assert.deepEqual([code, stdout], [0, "hello\n"]);
   });

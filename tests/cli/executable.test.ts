@@ -13,15 +13,15 @@ import { installPeers, peerCommand } from "../harness/peers.ts";
 import { currentRuntime } from "../harness/toolchain.ts";
 import { servesBothEras } from "../library/mounted-cases.ts";
 import { describe, it } from "../suite.ts";
-import { inspectorCases, officialCases } from "../stdio/client-cases.ts";
+import { inspectorCases, officialCases } from "../transport/stdio/client-cases.ts";
 import { builtExecutable } from "../support/built.ts";
-import { TestClient } from "../support/client.ts";
+import { TestClient } from "../support/legacy/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
 import { isDefinition } from "../../src/cli/definitions.ts";
-import { bundledTripWorks } from "./bundle-cases.ts";
-import { projectCases, typeCases } from "./project-cases.ts";
-import { terminalCases } from "./terminal-cases.ts";
+import { bundledTripWorks } from "./commands/bundle-cases.ts";
+import { projectCases, typeCases } from "./commands/project-cases.ts";
+import { terminalCases } from "./terminal/terminal-cases.ts";
 
 /** It is the same file whichever runtime starts it. */
 const isHere = currentRuntime() === "bun";
@@ -109,7 +109,7 @@ if (!isHere) {
     });
 
     it("writes nothing but the protocol to stdout", function* () {
-      const program = yield* useProgram(["stdio", join(root, "tests/stdio/tools.ts")], {
+      const program = yield* useProgram(["stdio", join(root, "tests/transport/stdio/tools.ts")], {
         start: builtExecutable(),
       });
       const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } };

@@ -8,9 +8,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
 import { currentRuntime } from "../harness/toolchain.ts";
-import { RawClient } from "../hosts/raw-client.ts";
+import { RawClient } from "../platform/raw-client.ts";
 import { describe, it } from "../suite.ts";
-import { ABLE, initialize } from "../support/client.ts";
+import { ABLE, initialize } from "../support/legacy/client.ts";
 import { Crowd, descriptorsOf, UNFINISHED } from "../support/crowd.ts";
 import { fromSource, type Program, useProgram } from "../support/program.ts";
 import { noticed } from "../support/turn.ts";
@@ -22,7 +22,7 @@ const onLinux = it.when(process.platform === "linux");
 const onDeno = it.when(process.platform === "linux" && currentRuntime() === "deno");
 
 function* serveWithFewDescriptors(): Operation<{ program: Program; port: number }> {
-  const tools = join(root, "tests/stdio/tools.ts");
+  const tools = join(root, "tests/transport/stdio/tools.ts");
   const program = yield* useProgram(["serve", tools, "--port", "0"], {
     start: ["sh", "-c", `ulimit -n ${LIMIT} && exec "$@"`, "sh", ...fromSource()],
   });

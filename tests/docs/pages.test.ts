@@ -67,8 +67,9 @@ function variablesRead(): Set<string> {
       const [before, last] = [all[index - 2], all[index - 1]];
       const read = before?.text === "env" && (last?.text === "." || last?.text === "[");
       const named = kind === "string" && /_(?:API_KEY|BASE_URL|HOST)$/.test(text);
-      // Codes of errors begin in the same way, and are kept apart in src/errors.ts.
-      const ours = /^PARLEY_/.test(text) && file !== "src/errors.ts" && text !== COMPILED_IN &&
+      // Codes of errors begin in the same way, and are kept apart in src/model/errors.ts.
+      const ours = /^PARLEY_/.test(text) && file !== "src/model/errors.ts" &&
+        text !== COMPILED_IN &&
         !(last?.text === "=" && before?.text === "code");
       if (read || named || ours) names.add(text);
     }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { onAnySocket } from "../support/modern-socket.ts";
+import { onAnySocket } from "../support/modern/socket.ts";
 import { planTrip } from "../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../support/official-clients.ts";
 import { describe, it } from "../suite.ts";

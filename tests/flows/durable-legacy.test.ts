@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
-import { ABLE, type Exchange, TestClient, textOf } from "../support/client.ts";
-import { serving, type TestServer } from "../support/server.ts";
+import { ABLE, type Exchange, TestClient, textOf } from "../support/legacy/client.ts";
+import { serving, type TestServer } from "../support/legacy/server.ts";
 import { until } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 

@@ -10,7 +10,7 @@ import {
   type ToolSessionStore,
 } from "../../src/mod.ts";
 import { type Life, living } from "../support/life.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern-client.ts";
+import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 const name = { response: z.object({ name: z.string() }) };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { createManualClock, createMcpTool } from "../../src/mod.ts";
 import { type Life, living } from "../support/life.ts";
-import { ModernClient } from "../support/modern-client.ts";
+import { ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 const MINUTE = 60_000;

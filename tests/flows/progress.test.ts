@@ -9,16 +9,16 @@ import {
   type ToolSessionEvent,
 } from "parley-mcp";
 import { z } from "zod";
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { KEEP_UP_TIME } from "../../src/session/pace.ts";
-import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
-import { useStdio } from "../stdio/channel.ts";
+import { useStdio } from "../transport/stdio/channel.ts";
 import { describe, it } from "../suite.ts";
-import { type Exchange, TestClient, textOf } from "../support/client.ts";
-import { ModernClient } from "../support/modern-client.ts";
-import { servingModern } from "../support/modern-server.ts";
-import { serving } from "../support/server.ts";
+import { type Exchange, TestClient, textOf } from "../support/legacy/client.ts";
+import { ModernClient } from "../support/modern/client.ts";
+import { servingModern } from "../support/modern/server.ts";
+import { serving } from "../support/legacy/server.ts";
 import { idle, until } from "../support/turn.ts";
 
 const PROGRESS = { progressToken: "p" };

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { all, type Operation, until } from "effection";
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
-import { ABLE, TestClient, textOf } from "../support/client.ts";
+import { ABLE, TestClient, textOf } from "../support/legacy/client.ts";
 import { type Life, living } from "../support/life.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern-client.ts";
+import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 // A tool that is run again may take its time before it comes to a question again. The

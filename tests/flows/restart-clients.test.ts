@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { run } from "effection";
 import { z } from "zod";
 import { createManualClock, createMcpTool } from "../../src/mod.ts";
-import { ABLE, TestClient } from "../support/client.ts";
+import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { type Life, living } from "../support/life.ts";
 import { describe, it } from "../suite.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createManualClock, createMcpResource, createMcpTool } from "../../src/mod.ts";
-import { ABLE, type Exchange, TestClient, textOf } from "../support/client.ts";
+import { ABLE, type Exchange, TestClient, textOf } from "../support/legacy/client.ts";
 import { type Life, living } from "../support/life.ts";
 import { describe, it } from "../suite.ts";
 

@@ -13,7 +13,7 @@ import { createInterface } from "node:readline";
 import { suspend } from "effection";
 import { z } from "zod";
 import { type Clock, createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 
 const plan: { folder: string; crash?: "exit" | "spin" } = JSON.parse(process.argv[2]!);
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "../harness/files.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
-import { ABLE, TestClient, textOf } from "../support/client.ts";
+import { ABLE, TestClient, textOf } from "../support/legacy/client.ts";
 import { inFolder } from "./folder.ts";
 
 const accept = { action: "accept", content: { text: "fine" } };

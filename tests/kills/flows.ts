@@ -1,10 +1,10 @@
 /** A flow: one call of a tool, played by a client to its end; and what is known of it then. */
 import assert from "node:assert/strict";
-import { ABLE } from "../support/client.ts";
-import { ABLE_WITH_TASKS } from "../support/modern-client.ts";
-import { PatientClient } from "../support/patient-client.ts";
-import { PatientModernClient } from "../support/patient-modern-client.ts";
-import type { Message } from "../support/schemas.ts";
+import { ABLE } from "../support/legacy/client.ts";
+import { ABLE_WITH_TASKS } from "../support/modern/client.ts";
+import { PatientClient } from "../support/legacy/patient-client.ts";
+import { PatientModernClient } from "../support/modern/patient-client.ts";
+import type { Message } from "../support/legacy/schemas.ts";
 import type { MortalServer } from "./mortal-server.ts";
 import type { Effect } from "./tools.ts";
 

@@ -6,7 +6,7 @@ import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { setImmediate } from "node:timers";
 import { type Operation, until } from "effection";
-import type { ToolSessionEvent } from "../../src/events.ts";
+import type { ToolSessionEvent } from "../../src/model/events.ts";
 import type {
   ClientSessionStore,
   ToolSessionEntry,

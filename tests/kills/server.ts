@@ -8,10 +8,10 @@
 import { join } from "node:path";
 import process from "node:process";
 // One by one, not from `mod.ts`: it is started hundreds of times.
-import { listen } from "../../src/host/listen.ts";
+import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/parley.ts";
-import { Sealer } from "../../src/session/sealer.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
+import { Sealer } from "../../src/lib/sealer.ts";
+import { openSqlite } from "../../src/store/sqlite/stores.ts";
 import { type KillPlan, KillPoints } from "./kill-points.ts";
 import { makeTools } from "./tools.ts";
 

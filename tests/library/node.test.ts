@@ -5,7 +5,7 @@ import { join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
-import { officialCases } from "../stdio/client-cases.ts";
+import { officialCases } from "../transport/stdio/client-cases.ts";
 import { builtPackage, useNode } from "../support/built.ts";
 import { useFolder } from "../support/folder.ts";
 import { type Program, runProgram, type Start, useProgram } from "../support/program.ts";
@@ -65,14 +65,14 @@ describe("the program on Node", () => {
 
   it("loads TypeScript from anywhere, with our packages in it", function* () {
     const folder = yield* useFolder();
-    cpSync(join(root, "tests/stdio/tools.ts"), join(folder, "tools.ts"));
+    cpSync(join(root, "tests/transport/stdio/tools.ts"), join(folder, "tools.ts"));
     const call = ["call", "echo", '{"text":"hello"}', "tools.ts"];
     const { code, stdout, stderr } = yield* runProgram(call, { start: onNode(), cwd: folder });
     assert.deepEqual([code, stdout], [0, "hello\n"], stderr);
   });
 
   it("serves over HTTP, and ends well", function* () {
-    const tools = ["tests/support/multi-round-tool.ts", "tests/stdio/tools.ts"]
+    const tools = ["tests/support/multi-round-tool.ts", "tests/transport/stdio/tools.ts"]
       .map((file) => join(root, file));
     const program = yield* useProgram(["serve", ...tools, "--port", "0"], { start: onNode() });
     const [address] = yield* until(program.says(/http:\S+\/mcp/));

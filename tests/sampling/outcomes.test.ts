@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { SampleError, SampleValidationError } from "../../src/mod.ts";
-import { sampling, WITHOUT_SAMPLING } from "../backchannel/sampling-kit.ts";
+import { sampling, WITHOUT_SAMPLING } from "../ask/sampling-kit.ts";
 import { describe, it } from "../suite.ts";
 import { type Reply, withModel } from "./fake-model.ts";
 import { anthropicAnswer, ollamaAnswer, openaiAnswer, openaiCall, said } from "./samples.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { all, type Operation, spawn, suspend, until as untilPromise } from "effection";
 import { z } from "zod";
-import { ProtocolError, ToolError } from "../../src/errors.ts";
-import type { ToolResult } from "../../src/events.ts";
+import { ProtocolError, ToolError } from "../../src/model/errors.ts";
+import type { ToolResult } from "../../src/model/events.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
 import { accept, ended, type Kit, textOf, tool, types, until, withRegistry } from "./kit.ts";

@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { action, type Operation, run } from "effection";
 import { z } from "zod";
-import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../../src/events.ts";
-import type { Fault } from "../../src/runtime/run-host.ts";
-import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
-import type { RegistryOptions } from "../../src/session/registry-options.ts";
+import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../../src/model/events.ts";
+import type { Fault } from "../../src/run/run-port.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
+import type { RegistryOptions } from "../../src/registry/options.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import type {
   AppendChange,

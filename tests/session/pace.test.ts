@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { Deadlines } from "../../src/runtime/deadlines.ts";
+import { Deadlines } from "../../src/lib/deadlines.ts";
 import { EventLog } from "../../src/session/event-log.ts";
 import { KEEP_UP_TIME } from "../../src/session/pace.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import type { PlacedQuestion } from "../../src/backchannel/ask.ts";
+import type { PlacedQuestion } from "../../src/ask/ask.ts";
 import { Pending } from "../../src/session/pending.ts";
 import { describe, it } from "../suite.ts";
 

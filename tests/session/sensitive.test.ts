@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { run } from "effection";
 import { z } from "zod";
-import type { ElicitResult, ElicitTimeout } from "../../src/backchannel/elicit-types.ts";
-import { Sealer } from "../../src/session/sealer.ts";
+import type { ElicitResult, ElicitTimeout } from "../../src/tool/elicit-types.ts";
+import { Sealer } from "../../src/lib/sealer.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";

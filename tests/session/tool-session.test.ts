@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { all, type Operation, race, run, suspend } from "effection";
 import { z } from "zod";
-import type { ElicitRequest } from "../../src/events.ts";
+import type { ElicitRequest } from "../../src/model/events.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { LiveToolSession } from "../../src/session/tool-session.ts";

@@ -14,9 +14,9 @@ import {
   type Task,
   until,
 } from "effection";
-import { EventsGone } from "../../src/errors.ts";
-import { type AnswerOutcome, isFinal, type ToolSessionEvent } from "../../src/events.ts";
-import { LiveToolSessionRegistry } from "../../src/session/registry.ts";
+import { EventsGone } from "../../src/model/errors.ts";
+import { type AnswerOutcome, isFinal, type ToolSessionEvent } from "../../src/model/events.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { ToolSessionStore } from "../../src/store/types.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";

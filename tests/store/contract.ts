@@ -6,8 +6,8 @@
  */
 import assert from "node:assert/strict";
 import { all, type Operation } from "effection";
-import { StoreConflict } from "../../src/errors.ts";
-import type { ToolSessionEvent } from "../../src/events.ts";
+import { StoreConflict } from "../../src/model/errors.ts";
+import type { ToolSessionEvent } from "../../src/model/events.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
 import { describe, it } from "../suite.ts";
 

@@ -13,8 +13,8 @@ import {
 import { copyFormerStore, type Held, openFormerStore } from "../fixtures/store-format-3/open.ts";
 import { makeTools, World } from "../fixtures/store-format-3/tools.ts";
 import { describe, it } from "../suite.ts";
-import { TestClient, textOf } from "../support/client.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern-client.ts";
+import { TestClient, textOf } from "../support/legacy/client.ts";
+import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
 
 const HOUR = 3_600_000;
 const accept = (text: string) => ({ action: "accept", content: { text } });

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createParley, type Parley, type ParleyOptions, Sealer } from "../../src/mod.ts";
-import { openSqlite, type SqliteStores } from "../../src/store/sqlite.ts";
+import { openSqlite, type SqliteStores } from "../../src/store/sqlite/stores.ts";
 
 export class Life {
   readonly folder = mkdtempSync(join(tmpdir(), "parley-life-"));

@@ -12,7 +12,7 @@ import { ToolError } from "parley-mcp";
 import { createHash } from "node:crypto";
 import type { Account, Method } from "./schemas.ts";
 import type { Vault } from "./vault/types.ts";
-import { NOBODY_SIGNED_IN, signInAgain } from "./words.ts";
+import { NOBODY_SIGNED_IN, signInAgain } from "./password-texts.ts";
 
 /** What an account is opened with. `secret` is the library's own, whatever that is. */
 export interface Credentials {

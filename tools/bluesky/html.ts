@@ -1,5 +1,11 @@
 /** The page on which people sign in. No script, nothing from elsewhere. */
-import { APP_PASSWORDS, MAKE_ONE, NEVER_MAIN, OAUTH_HOW, OAUTH_IS_BETTER } from "./words.ts";
+import {
+  APP_PASSWORDS,
+  MAKE_ONE,
+  NEVER_MAIN,
+  OAUTH_HOW,
+  OAUTH_IS_BETTER,
+} from "./password-texts.ts";
 
 const STYLE = `
 :root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }

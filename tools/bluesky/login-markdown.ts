@@ -1,7 +1,7 @@
 /** The accounts for reading. */
 import { code, inline } from "./markdown.ts";
 import type { Account, Accounts } from "./schemas.ts";
-import { NOBODY_LISTED } from "./words.ts";
+import { NOBODY_LISTED } from "./password-texts.ts";
 
 export function accountsMarkdown(
   told: string,

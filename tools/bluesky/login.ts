@@ -6,7 +6,7 @@ import { questions } from "./questions.ts";
 import { accountsResult, methods } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 import { speaking } from "./speaking.ts";
-import { ABOUT_PASSWORDS } from "./words.ts";
+import { ABOUT_PASSWORDS } from "./password-texts.ts";
 
 const parameters = z.object({
   command: z.enum(["login", "list", "default", "delete"]).default("login").describe(

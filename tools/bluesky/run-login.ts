@@ -1,15 +1,15 @@
 /** What `login` does. */
 import { type Operation, until } from "effection";
 import { type FullToolResult, ToolError } from "parley-mcp";
-import { type Desk, listing, openDesk } from "./desk.ts";
+import { type Desk, listing, openDesk } from "./caller-accounts.ts";
 import type { LoginParameters } from "./login.ts";
 import { accountsMarkdown } from "./login-markdown.ts";
 import { toActor } from "./names.ts";
 import type { Context } from "./questions.ts";
 import type { Account, Accounts, AccountsResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
-import { signIn } from "./ways-in.ts";
-import { spoken } from "./words.ts";
+import { signIn } from "./choose-sign-in.ts";
+import { spoken } from "./password-texts.ts";
 
 export function* runLogin(
   setup: BlueskySetup,

@@ -1,9 +1,9 @@
 /** Signing somebody in, whichever way the password or the consent came. */
 import { type Operation, until } from "effection";
 import { carefulFetch } from "./careful-fetch.ts";
-import type { Desk } from "./desk.ts";
+import type { Desk } from "./caller-accounts.ts";
 import type { Account } from "./schemas.ts";
-import { type Doing, explained } from "./trouble.ts";
+import { type Doing, explained } from "./explain-error.ts";
 
 export type NewAccount = Omit<Account, "default">;
 

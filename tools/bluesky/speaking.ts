@@ -1,7 +1,7 @@
 /** Says what goes wrong in words for whoever uses the client. */
 import type { Operation } from "effection";
 import { ToolError } from "parley-mcp";
-import { spoken } from "./words.ts";
+import { spoken } from "./password-texts.ts";
 
 export function* speaking<T>(
   client: { readonly name?: string | undefined },

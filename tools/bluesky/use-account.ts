@@ -3,7 +3,7 @@ import { type Operation, until, useAbortSignal } from "effection";
 import type { Agent } from "@atproto/api";
 import type { McpToolContext } from "parley-mcp";
 import { checkSignedIn } from "./accounts.ts";
-import { openDesk } from "./desk.ts";
+import { openDesk } from "./caller-accounts.ts";
 import type { Account } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
 

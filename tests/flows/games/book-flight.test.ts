@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { JsonObject, SampleParams } from "parley-mcp";
 import { bookFlight } from "../../../tools/book_flight.ts";
-import { scriptedProvider } from "../../backchannel/sampling-kit.ts";
+import { scriptedProvider } from "../../ask/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
-import { onAnySocket } from "../../support/modern-socket.ts";
+import { onAnySocket } from "../../support/modern/socket.ts";
 import { type Played, playV1, playV2, type Table } from "./players.ts";
 
 const CALL = { name: "book_flight", arguments: { from: "BER", to: "OSL", passengers: 3 } };

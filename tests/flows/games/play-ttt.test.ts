@@ -15,11 +15,11 @@ import { createPlayTtt } from "../../../tools/play_ttt.ts";
 import { type Cell, CELLS, type Mark } from "../../../tools/play_ttt/board.ts";
 import { type Received, type Reply, startFakeModel } from "../../sampling/fake-model.ts";
 import { anthropicAnswer, ollamaAnswer, openaiAnswer, openaiCall } from "../../sampling/samples.ts";
-import { scriptedProvider } from "../../backchannel/sampling-kit.ts";
+import { scriptedProvider } from "../../ask/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
 import { type Life, living } from "../../support/life.ts";
-import { ModernClient } from "../../support/modern-client.ts";
-import { onAnySocket } from "../../support/modern-socket.ts";
+import { ModernClient } from "../../support/modern/client.ts";
+import { onAnySocket } from "../../support/modern/socket.ts";
 import {
   DRAW_O,
   DRAW_X,

@@ -11,9 +11,9 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { type Crossing, cuttingProxy } from "../../support/cutting-proxy.ts";
-import { onSocket } from "../../support/on-socket.ts";
-import { PatientClient } from "../../support/patient-client.ts";
-import type { Message } from "../../support/schemas.ts";
+import { onSocket } from "../../support/legacy/socket.ts";
+import { PatientClient } from "../../support/legacy/patient-client.ts";
+import type { Message } from "../../support/legacy/schemas.ts";
 
 /** A tool that does something once, after it has asked. */
 function transferTool() {

@@ -6,7 +6,7 @@ import { describe, it } from "../../suite.ts";
 import { type Crossing, cuttingProxy } from "../../support/cutting-proxy.ts";
 import { planTrip } from "../../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../../support/official-clients.ts";
-import { onSocket } from "../../support/on-socket.ts";
+import { onSocket } from "../../support/legacy/socket.ts";
 import { noticed } from "../../support/turn.ts";
 
 const clients: [string, (url: string) => Promise<Official>][] = [

@@ -7,7 +7,7 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { answerForm, planTrip, POEM } from "../../support/multi-round-tool.ts";
-import { onSocket } from "../../support/on-socket.ts";
+import { onSocket } from "../../support/legacy/socket.ts";
 import { noticed } from "../../support/turn.ts";
 
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };

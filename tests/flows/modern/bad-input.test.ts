@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createMcpPrompt, createMcpResource, createMcpTool, type ParleyOptions } from "parley-mcp";
 import { z } from "zod";
-import { ORIGIN } from "../../support/client.ts";
+import { ORIGIN } from "../../support/legacy/client.ts";
 import {
   ABLE_WITH_TASKS,
   accept,
   answerOf,
   ModernClient,
   VERSION,
-} from "../../support/modern-client.ts";
-import { type ModernServer, servingModern } from "../../support/modern-server.ts";
-import type { Message } from "../../support/schemas.ts";
-import { echo, greet, greetAll } from "../../support/modern-tools.ts";
+} from "../../support/modern/client.ts";
+import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import type { Message } from "../../support/legacy/schemas.ts";
+import { echo, greet, greetAll } from "../../support/modern/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const form = { a: { response: z.object({ n: z.number() }) } };

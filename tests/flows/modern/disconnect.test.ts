@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { accept, ModernClient, textOf } from "../../support/modern-client.ts";
-import { onAnySocket } from "../../support/modern-socket.ts";
-import { Gate } from "../../support/modern-tools.ts";
+import { accept, ModernClient, textOf } from "../../support/modern/client.ts";
+import { onAnySocket } from "../../support/modern/socket.ts";
+import { Gate } from "../../support/modern/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 /** A tool that says when it begins to work, and when it has cleaned up. */

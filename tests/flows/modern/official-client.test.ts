@@ -9,8 +9,8 @@ import {
 } from "parley-mcp";
 import { all } from "effection";
 import { z } from "zod";
-import { onAnySocket } from "../../support/modern-socket.ts";
-import { Gate, greetAll } from "../../support/modern-tools.ts";
+import { onAnySocket } from "../../support/modern/socket.ts";
+import { Gate, greetAll } from "../../support/modern/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const town = { town: { response: z.object({ town: z.string() }) } };

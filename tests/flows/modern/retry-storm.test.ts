@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { all, sleep } from "effection";
 import { createMcpTool, createParley } from "parley-mcp";
 import { z } from "zod";
-import { accept, ModernClient } from "../../support/modern-client.ts";
-import { ModernWatch } from "../../support/modern-watch.ts";
-import type { Message } from "../../support/schemas.ts";
+import { accept, ModernClient } from "../../support/modern/client.ts";
+import { ModernWatch } from "../../support/modern/watch.ts";
+import type { Message } from "../../support/legacy/schemas.ts";
 import { turn } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

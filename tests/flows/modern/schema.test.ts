@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { modernComplaints } from "../../support/modern-schemas.ts";
+import { modernComplaints } from "../../support/modern/schemas.ts";
 import { describe, it } from "../../suite.ts";
 
 const _meta = { "io.modelcontextprotocol/serverInfo": { name: "n", version: "1" } };

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, it } from "../../suite.ts";
 import { login, profile, search } from "../../../tools/bluesky.ts";
-import { TestClient } from "../../support/client.ts";
-import { serving } from "../../support/server.ts";
+import { TestClient } from "../../support/legacy/client.ts";
+import { serving } from "../../support/legacy/server.ts";
 
 interface Schema {
   readonly type?: string;

@@ -10,7 +10,7 @@
  */
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
-import { callHere } from "../../../src/cli/call-here.ts";
+import { callHere } from "../../../src/cli/commands/call-here.ts";
 import { createBlueskyTools } from "../../../tools/bluesky.ts";
 import { defaultSetup } from "../../../tools/bluesky/setup.ts";
 import { describe, it } from "../../suite.ts";

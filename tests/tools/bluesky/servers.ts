@@ -3,7 +3,7 @@ import { type Operation, resource, until } from "effection";
 import { createParley, type Fault, type ParleyOptions } from "parley-mcp";
 import { join } from "node:path";
 import process from "node:process";
-import { listen } from "../../../src/host/listen.ts";
+import { listen } from "../../../src/platform/listen.ts";
 import { createBlueskyTools } from "../../../tools/bluesky.ts";
 import { type BlueskySetup, defaultSetup } from "../../../tools/bluesky/setup.ts";
 import type { Vault } from "../../../tools/bluesky/vault/types.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Operation, resource, until } from "effection";
 import { createManualClock, LiveToolSessionRegistry, type ManualClock } from "parley-mcp";
-import { Pages } from "../../../src/handler/pages.ts";
+import { Pages } from "../../../src/server/pages.ts";
 import type { LiveToolSession } from "../../../src/session/tool-session.ts";
 import { createBlueskyTools } from "../../../tools/bluesky.ts";
 import { defaultSetup } from "../../../tools/bluesky/setup.ts";

@@ -9,7 +9,7 @@ import { carefulFetch, Trouble } from "../careful-fetch.ts";
 import { CALLBACK } from "../oauth-metadata.ts";
 import type { Account } from "../schemas.ts";
 import type { BlueskySetup } from "../setup.ts";
-import { type Doing, explained, SignInGone } from "../trouble.ts";
+import { type Doing, explained, SignInGone } from "../explain-error.ts";
 import { type Opened, openWithPassword, signOutWithPassword } from "./app-password.ts";
 import { isGone, oauthClient, type OAuthOptions, openWithOAuth } from "./oauth.ts";
 

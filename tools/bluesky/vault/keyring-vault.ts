@@ -13,7 +13,7 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { VaultError } from "./errors.ts";
-import { Held } from "./held.ts";
+import { Held } from "./keyring-index.ts";
 import type { Keyring } from "./keyring.ts";
 import { type LockOptions, withLock } from "./lock.ts";
 import { securePrivateFolder } from "./private-files.ts";

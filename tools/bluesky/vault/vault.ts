@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import process from "node:process";
 import { VaultError } from "./errors.ts";
 import { FileVault } from "./file-vault.ts";
-import { Held } from "./held.ts";
+import { Held } from "./keyring-index.ts";
 import { KeyringVault } from "./keyring-vault.ts";
 import { findKeyring } from "./keyring.ts";
 import { securePrivateFolder } from "./private-files.ts";

@@ -1,0 +1,221 @@
+/**
+ * One try at a sample: who answers it, what is sent, and what came back.
+ *
+ * The client answers if it can. One that cannot be offered tools is asked in
+ * words. The server's own provider answers for those that cannot at all, and,
+ * where every question to the client costs a round of the call, before them.
+ */
+import { action, type Operation } from "effection";
+import { type McpMessage, text, textOf } from "../model/content.ts";
+import { CapabilityError, SampleError } from "../model/errors.ts";
+import type { SampleParams, SampleResponse } from "../model/events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
+import { answerOf, costOf, responseOf } from "./answer.ts";
+import type { Asker } from "./ask.ts";
+import type { TokenBudget } from "./budget.ts";
+import { inWords, toolsInWords, usesTools } from "./tools-as-text.ts";
+import { checkJson } from "../lib/check-json.ts";
+import { checkLimit } from "../lib/check-limit.ts";
+import { checkMessages, lastUserMessage, readMessages, toolResults, toolUses } from "./messages.ts";
+import { withModelIds } from "./model-ids.ts";
+import type { SampleConfigBase, SampleInput, SamplingToolChoice } from "../tool/sample-types.ts";
+import { findCalls, type FoundCall, type OfferedTool, toolParams } from "./schema-tool.ts";
+
+const DEFAULT_MAX_TOKENS = 4096;
+
+/** The first revision in which a question to the client ends the request. */
+const STATELESS = "2026-07-28";
+
+/** What a provider of somebody else's says of its failure may be long. */
+
+/** The conversation that a prompt continues, and what it may cost. */
+export interface Conversation {
+  readonly messages: McpMessage[];
+  readonly budget: TokenBudget;
+}
+
+/** A sample, checked and ready to be sent. */
+export interface Prepared {
+  readonly config: SampleConfigBase;
+  readonly messages: readonly McpMessage[];
+  /** The message that the model answers. */
+  readonly request: McpMessage;
+  /** What the branch's conversation gets before the exchange; nothing at all without a prompt. */
+  readonly continues: readonly McpMessage[] | undefined;
+  readonly tools: readonly OfferedTool[];
+  readonly choice: SamplingToolChoice;
+}
+
+/** What came back. */
+export interface Attempt {
+  readonly answer: SampleResponse;
+  readonly response: McpMessage;
+  readonly said: string;
+  readonly calls: readonly FoundCall[];
+}
+
+export function prepare(
+  conversation: Conversation,
+  config: SampleConfigBase & SampleInput,
+  tools: readonly OfferedTool[],
+  choice: SamplingToolChoice,
+): Prepared {
+  const { prompt, messages } = (config ?? {}) as { prompt?: unknown; messages?: unknown };
+  if ((prompt === undefined) === (messages === undefined)) {
+    throw new TypeError("Cannot sample: it takes either a prompt or messages; pass one of the two");
+  }
+  if (prompt !== undefined && typeof prompt !== "string") {
+    throw new TypeError("Cannot sample: the prompt is no text; pass a string, or messages");
+  }
+  checkLimit("maxTokens", config.maxTokens);
+  // Calls that nobody gave a result to count as done once the conversation goes on.
+  const continues = prompt === undefined ? undefined : closing(conversation.messages);
+  const all = prompt === undefined
+    ? readMessages(messages)
+    : [...conversation.messages, ...continues!, userMessage(prompt)];
+  checkJson(all);
+  checkMessages(all);
+  const request = lastUserMessage(all);
+  if (!request) throw new TypeError("Cannot sample: no message is from the user; add one");
+  return { config, messages: all, request, continues, tools, choice };
+}
+
+function closing(messages: readonly McpMessage[]): McpMessage[] {
+  const last = messages.at(-1);
+  return last && toolUses(last).length > 0 ? [toolResults(last, () => "ok")] : [];
+}
+
+function userMessage(prompt: string): McpMessage {
+  return { role: "user", content: [text(prompt)] };
+}
+
+export function* attempt(
+  asker: Asker,
+  conversation: Conversation,
+  prepared: Prepared,
+): Operation<Attempt> {
+  const { config, tools, choice } = prepared;
+  // A model that said nothing leaves a message that no model may be sent.
+  const messages = prepared.messages.filter(({ content }) => content.length > 0);
+  const needsTools = tools.length > 0 || messages.some(usesTools);
+  const answerer = answererOf(asker, config, needsTools);
+  const knowsTools = answerer !== "client in words";
+  const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
+  const params: SampleParams = {
+    messages: knowsTools ? withModelIds(messages) : inWords(messages, toolsInWords(tools, choice)),
+    maxTokens: Math.max(1, Math.floor(granted)),
+    ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
+    ...(config.temperature !== undefined && { temperature: config.temperature }),
+    ...(config.stopSequences && { stopSequences: config.stopSequences }),
+    ...(config.modelPreferences && { modelPreferences: config.modelPreferences }),
+    ...(tools.length > 0 && knowsTools && toolParams(tools, choice)),
+  };
+  let spent = 0;
+  let answer: SampleResponse;
+  let response: McpMessage;
+  try {
+    answer = typeof answerer === "string"
+      ? yield* askClient(asker, params)
+      : yield* askProvider(asker, answerer, params);
+    response = responseOf(answer);
+    spent = costOf(answer, response);
+  } finally {
+    conversation.budget.settle(granted, spent);
+  }
+  const said = textOf(response);
+  const calls = tools.length > 0
+    ? findCalls(response, said, tools, choice, () => asker.newId("call"))
+    : [];
+  return { answer, response, said, calls };
+}
+
+function answererOf(
+  { client, provider, answerer }: Asker,
+  { by = answerer }: SampleConfigBase,
+  needsTools: boolean,
+): "client" | "client in words" | SamplingProvider {
+  const { sampling } = client.capabilities;
+  const costsARound = (client.protocolVersion ?? "") >= STATELESS;
+  if (provider && by !== "client" && (by === "provider" || costsARound || !sampling)) {
+    return provider;
+  }
+  if (by === "provider") {
+    throw new SampleError(
+      "Cannot ask the model: the server has none of its own; set PARLEY_MODEL, or let the client answer",
+    );
+  }
+  if (sampling) return !needsTools || sampling.tools ? "client" : "client in words";
+  throw new CapabilityError(
+    "sampling",
+    client.name,
+    by === "client"
+      ? "use a client that does, or let the server's own model answer too"
+      : "use a client that does, or give the server a model of its own (PARLEY_MODEL)",
+  );
+}
+
+/** Whether anybody would answer a sample: the client, or the server's own model. */
+export function canSample(
+  { client, provider, answerer }: Pick<Asker, "client" | "provider" | "answerer">,
+): boolean {
+  if (provider && answerer !== "client") return true;
+  return answerer !== "provider" && client.capabilities.sampling !== undefined;
+}
+
+function* askClient(asker: Asker, params: SampleParams): Operation<SampleResponse> {
+  const reply = yield* asker.ask({ kind: "sample", key: "sample", params });
+  // A sample has no deadline of its own; a branch around it may have one.
+  if (reply.type === "timeout") {
+    throw new SampleError("Cannot ask the model: time is up; try again");
+  }
+  return answerOf(reply.response, "the client");
+}
+
+/** No step of an author's has this name. */
+const PROVIDER_STEP = "__sample__";
+
+/** What the provider says is recorded, as what the client says is, and not asked again. */
+function* askProvider(
+  asker: Asker,
+  provider: SamplingProvider,
+  params: SampleParams,
+): Operation<SampleResponse> {
+  const outcome = yield* asker.once(PROVIDER_STEP, () => outcomeOf(asker, provider, params));
+  if ("failure" in outcome) throw new SampleError(outcome.failure);
+  return outcome.answer;
+}
+
+type Outcome = { readonly answer: SampleResponse } | { readonly failure: string };
+
+/** Leaving early really stops the request. */
+function outcomeOf(
+  asker: Asker,
+  provider: SamplingProvider,
+  params: SampleParams,
+): Operation<Outcome> {
+  return action<Outcome>((resolve) => {
+    const controller = new AbortController();
+    void answered(asker, provider, params, controller.signal).then(resolve);
+    return () => controller.abort();
+  });
+}
+
+async function answered(
+  asker: Asker,
+  provider: SamplingProvider,
+  params: SampleParams,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    return { answer: answerOf(await provider.sample(params, signal), provider.name) };
+  } catch (error) {
+    return { failure: failureOf(asker, provider, error) };
+  }
+}
+
+/** What somebody else's code threw may hold anything, so the caller is not told. */
+function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): string {
+  if (error instanceof SampleError) return error.message;
+  asker.report(`${provider.name} failed`, error);
+  return `Cannot ask the model: ${provider.name} failed; try again later, the server's log has the details`;
+}

@@ -1,0 +1,274 @@
+/** Asking the person: a form, or a page to visit. */
+import type { Operation } from "effection";
+import type { JsonObject } from "../model/content.ts";
+import { CapabilityError, ElicitationError } from "../model/errors.ts";
+import type { ClientInfo, Response } from "../model/events.ts";
+import { givenForm } from "../schema/schema-reader.ts";
+import { describeIssues } from "../schema/issues.ts";
+import { SchemaProblem } from "../schema/problem.ts";
+import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
+import { type Asker, isFailure } from "./ask.ts";
+import { elicitExchange, shownAnswer } from "./exchange.ts";
+import { checkLimit } from "../lib/check-limit.ts";
+import type {
+  ElicitExchange,
+  ElicitOptions,
+  ElicitResult,
+  ElicitTimeout,
+  ElicitUrlConfig,
+  ElicitUrlResult,
+  NarrowedElicitOptions,
+} from "../tool/elicit-types.ts";
+
+/** A form as the tool declared it. */
+export interface ElicitForm {
+  readonly key: string;
+  readonly response: Schema<unknown>;
+  readonly context: Schema<unknown> | undefined;
+  readonly sensitive: readonly string[];
+}
+
+/** How often a question is put again because its answer did not fit. */
+const MOST_REPEATS = 3;
+
+const WAY_OUT =
+  "use a client that supports it, or call the tool with everything it needs in its arguments";
+const WAY_OUT_OF_HIDDEN =
+  "use a client that shows forms, or call the tool with everything it needs in its arguments";
+
+/** A client that says nothing of modes has forms. */
+export function canElicitForm({ capabilities: { elicitation } }: ClientInfo): boolean {
+  return elicitation !== undefined &&
+    (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boolean {
+  return elicitation?.url !== undefined;
+}
+
+/**
+ * Asks until the answer fits the form, the person says no, or time is up. A client
+ * that accepts a form which has required fields, but fills in none, did not show it:
+ * asking again would end the same way, so it counts as one without forms.
+ */
+export function* elicit(
+  asker: Asker,
+  form: ElicitForm,
+  ask: { message: string } & JsonObject,
+  options: Partial<NarrowedElicitOptions> = {},
+): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
+  refuseUrlMode(form, ask, options);
+  if (!canElicitForm(asker.client)) {
+    throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
+  }
+  const { timeout, response: narrower } = options;
+  const { message, ...context } = ask ?? {};
+  checkCall(form, message, context);
+  checkLimit("a timeout", timeout);
+  const { key, sensitive } = form;
+  if (sensitive.length > 0 && !asker.mayAskPassword(key)) {
+    throw new ElicitationError(
+      key,
+      "this server asks for no passwords in forms",
+      "use a page, or start the server with --allow-form-passwords",
+    );
+  }
+  const response = narrower === undefined ? form.response : narrowed(form, narrower);
+  const requestedSchema = response.json;
+  const end = timeout === undefined ? undefined : asker.time() + timeout;
+  let asked = message;
+  let problem = "";
+  for (let repeats = 0; repeats <= MOST_REPEATS; repeats++) {
+    const reply = yield* asker.ask(
+      {
+        kind: "elicit",
+        key,
+        params: { mode: "form", message: asked, requestedSchema },
+        ...(sensitive.length > 0 && { sensitive }),
+      },
+      end === undefined ? undefined : Math.max(0, end - asker.time()),
+    );
+    if (reply.type === "timeout") return { action: "timeout" };
+    const action = actionOf(key, reply.response);
+    if (action === "decline" || action === "cancel") return { action };
+    if (action === "accept") {
+      const { content } = reply.response as { content?: unknown };
+      const parsed = response.parse(content ?? {});
+      if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
+      // The person cannot mend a schema that is broken; asking again would be no use.
+      if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
+      // A record of an earlier version may go on by asking again, and must be followed.
+      if (isBlank(content, requestedSchema) && !asker.askedNext(key, `${message}${AGAIN}`)) {
+        throw new CapabilityError(
+          "elicitation",
+          asker.client.name,
+          WAY_OUT_OF_HIDDEN,
+          "not_shown",
+        );
+      }
+      problem = describeIssues(parsed.issues.map((issue) => discreet(issue, sensitive)));
+    } else problem = `it says neither accept, decline nor cancel`;
+    asked = `${message}${AGAIN} ${problem}.`;
+  }
+  throw new ElicitationError(
+    key,
+    `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
+    "call the tool again with other arguments, or check the client",
+  );
+}
+
+/** What a question begins with, after its message, when it is put again. */
+const AGAIN = "\n\nThe last answer could not be used:";
+
+/** Whether the content is `{}` although fields are required. */
+function isBlank(content: unknown, { required }: JsonObject): boolean {
+  return Array.isArray(required) && required.length > 0 &&
+    typeof content === "object" && content !== null && !Array.isArray(content) &&
+    Object.keys(content).length === 0;
+}
+
+/** Few tools go on with the messages of an exchange; they are made for those that do. */
+function accepted(
+  form: ElicitForm,
+  requestId: string,
+  context: JsonObject,
+  content: unknown,
+): ElicitResult<unknown, unknown> {
+  // At once: it tells what the person said, not what the tool has made of it since.
+  const shown = shownAnswer(form, content);
+  let exchange: ElicitExchange<unknown, unknown> | undefined;
+  return {
+    action: "accept",
+    content,
+    get exchange() {
+      return exchange ??= elicitExchange<unknown, unknown>(form, requestId, context, shown);
+    },
+  };
+}
+
+/** What is wrong with a secret may quote it; that it is wrong does not. */
+function discreet(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue {
+  const hidden = sensitive.some((field) =>
+    issue.path === field || issue.path.startsWith(`${field}.`) || issue.path.startsWith(`${field}[`)
+  );
+  return hidden ? { ...issue, message: "is not valid" } : issue;
+}
+
+/** Sends the person to a page, and tells whether they agreed to go. */
+export function* elicitUrl(
+  asker: Asker,
+  config: ElicitUrlConfig,
+  { timeout }: ElicitOptions = {},
+): Operation<{ action: ElicitUrlResult["action"] | "timeout"; elicitationId: string }> {
+  if (!canElicitUrl(asker.client)) {
+    throw new CapabilityError("elicitation.url", asker.client.name, WAY_OUT);
+  }
+  const { message, url } = checkedPage(config);
+  checkLimit("a timeout", timeout);
+  const elicitationId = config.elicitationId ?? (yield* asker.fresh("elicitation"));
+  const reply = yield* asker.ask({
+    kind: "elicit_url",
+    key: "url",
+    params: { mode: "url", message, url, elicitationId },
+  }, timeout);
+  if (reply.type === "timeout") return { action: "timeout", elicitationId };
+  const action = actionOf("url", reply.response);
+  if (action === undefined) {
+    throw new ElicitationError(
+      "url",
+      "it says neither accept, decline nor cancel",
+      "check the client",
+    );
+  }
+  return { action, elicitationId };
+}
+
+function actionOf(key: string, response: Response): "accept" | "decline" | "cancel" | undefined {
+  if (isFailure(response)) {
+    throw new ElicitationError(
+      key,
+      `the client could not ask: ${response.error.message}`,
+      "try again, or use another client",
+    );
+  }
+  const { action } = (response ?? {}) as { action?: unknown };
+  return action === "accept" || action === "decline" || action === "cancel" ? action : undefined;
+}
+
+const known = new WeakMap<object, Schema<unknown>>();
+
+/** The form for one question, made once however often it is asked with. */
+function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unknown> {
+  const refuse = (problem: string, wayOut: string) =>
+    new TypeError(`Cannot elicit "${key}": its narrower form ${problem}; ${wayOut}`);
+  let form = known.get(input);
+  if (!form) {
+    try {
+      form = givenForm(input);
+    } catch (error) {
+      if (!(error instanceof SchemaProblem)) throw error;
+      throw refuse(`cannot be asked: "${error.field}" ${error.problem}`, error.wayOut);
+    }
+    known.set(input, form);
+  }
+  const declared = Object.keys(response.json.properties as object);
+  const stray = Object.keys(form.json.properties as object).find((name) =>
+    !declared.includes(name)
+  );
+  if (stray === undefined) return form;
+  throw refuse(
+    `has the field "${stray}"`,
+    `use fields that .elicits() declares: ${declared.join(", ")}`,
+  );
+}
+
+/** A form has no address: without this check, a URL question would go out as a form. */
+function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unknown): void {
+  const isUrl = (given: unknown) => (given as { mode?: unknown } | undefined)?.mode === "url";
+  // A tool may declare a context of its own that is called `mode`.
+  const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
+  if (!isUrl(options) && (isContext || !isUrl(ask))) return;
+  throw new TypeError(
+    `Cannot elicit "${key}" with mode "url": it is a form; use ctx.elicitUrl({ message, url })`,
+  );
+}
+
+/** Types say the same at compile time; this is for callers without types. */
+function checkCall(form: ElicitForm, message: unknown, context: JsonObject): void {
+  if (typeof message !== "string" || message === "") {
+    throw new TypeError(
+      `Cannot elicit "${form.key}": it has no message; pass { message: "…" }`,
+    );
+  }
+  if (form.context) {
+    const parsed = form.context.parse(context);
+    if (!parsed.ok) {
+      throw new TypeError(
+        `Cannot elicit "${form.key}": its context does not fit: ${
+          describeIssues(parsed.issues)
+        }; pass what .elicits() declares`,
+      );
+    }
+  } else if (Object.keys(context).length > 0) {
+    throw new TypeError(
+      `Cannot elicit "${form.key}": it declares no context, but got ${
+        Object.keys(context).join(", ")
+      }; declare it in .elicits() or leave it out`,
+    );
+  }
+}
+
+function checkedPage({ message, url }: ElicitUrlConfig): { message: string; url: string } {
+  const parsed = URL.parse(String(url));
+  if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
+    throw new TypeError(
+      `Cannot send the person to "${url}": it is no http or https address; pass a full URL`,
+    );
+  }
+  if (typeof message !== "string" || message === "") {
+    throw new TypeError(
+      `Cannot send the person to "${url}": there is no message; say in { message } why they should go`,
+    );
+  }
+  return { message, url: parsed.href };
+}

@@ -1,0 +1,125 @@
+/** What a tool gets back for a sample. */
+import type { JsonObject, McpMessage, ToolUseContent } from "../model/content.ts";
+import { describeIssues } from "../schema/issues.ts";
+import type { Attempt, Prepared } from "./attempt.ts";
+import { toolResults, toolUses } from "./messages.ts";
+import type {
+  SampleResultBase,
+  SampleResultWithParsed,
+  SampleResultWithToolCalls,
+  SampleSchemaResult,
+  SamplingToolCall,
+} from "../tool/sample-types.ts";
+import { type FoundCall, type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
+
+export function base({ said, answer }: Attempt): SampleResultBase {
+  return {
+    text: said,
+    model: answer.model,
+    ...(answer.stopReason !== undefined && { stopReason: answer.stopReason }),
+  };
+}
+
+export function exchange({ request }: Prepared, response: McpMessage, ...rest: McpMessage[]) {
+  return { request, response, messages: [request, response, ...rest] };
+}
+
+/** Data that the schema has accepted, and the call that it came in. */
+type Data = { readonly value: unknown; readonly call: FoundCall };
+
+/** The data of an answer, or what is wrong with it. */
+export function dataOf(made: Attempt, tool: OfferedTool): Data | { readonly problem: string } {
+  const call = made.calls.find(({ name }) => name === SCHEMA_TOOL);
+  if (!call) {
+    const [other] = made.calls;
+    return { problem: other ? `it calls "${other.name}" and holds no data` : "it holds no JSON" };
+  }
+  const parsed = tool.schema.parse(call.input);
+  return parsed.ok ? { value: parsed.value, call } : { problem: describeIssues(parsed.issues) };
+}
+
+/** The data stands once, in the call; the result only says that it arrived. */
+export function parsedResult(
+  prepared: Prepared,
+  made: Attempt,
+  { value, call }: Data,
+): SampleSchemaResult<unknown> {
+  const use = assistantCalls([{ ...call, name: SCHEMA_TOOL }]);
+  return {
+    ...base(made),
+    parsed: value,
+    exchange: { ...exchange(prepared, use, toolResults(use, () => "ok")), parsed: value },
+  };
+}
+
+export function unparsedResult(
+  prepared: Prepared,
+  made: Attempt,
+  message: string,
+): SampleResultWithParsed<unknown> {
+  const { response, said, calls } = made;
+  const [call] = calls;
+  const closing = toolUses(response).length > 0
+    ? [toolResults(response, () => `This cannot be used: ${message}`, true)]
+    : [];
+  return {
+    ...base(made),
+    parsed: null,
+    parseError: { message, rawText: call && !said ? JSON.stringify(call.input) : said },
+    exchange: exchange(prepared, response, ...closing),
+  };
+}
+
+export function callsResult(
+  prepared: Prepared,
+  made: Attempt,
+  toolCalls: SamplingToolCall[],
+): SampleResultWithToolCalls {
+  const response = made.calls.length > 0 && toolUses(made.response).length === 0
+    ? assistantCalls(made.calls)
+    : made.response;
+  return { ...base(made), toolCalls, exchange: exchange(prepared, response) };
+}
+
+function assistantCalls(calls: readonly FoundCall[]): McpMessage {
+  return {
+    role: "assistant",
+    content: calls.map(({ id, name, input }): ToolUseContent => ({
+      type: "tool_use",
+      id,
+      name,
+      input: isObject(input) ? input : { value: input },
+    })),
+  };
+}
+
+/** A call as it was made, whether or not it fits. */
+export function rawCall({ id, name, input }: FoundCall): SamplingToolCall {
+  return { id, name, arguments: isObject(input) ? input : { value: input } };
+}
+
+/** The calls with arguments that their schemas have accepted, or what is wrong with one. */
+export function checkedCalls(
+  { calls }: Attempt,
+  tools: readonly OfferedTool[],
+): { readonly calls: SamplingToolCall[] } | { readonly problem: string } {
+  if (calls.length === 0) return { problem: "it calls no tool" };
+  const checked: SamplingToolCall[] = [];
+  for (const { id, name, input } of calls) {
+    const tool = tools.find((offered) => offered.name === name);
+    if (!tool) {
+      const known = tools.map((offered) => offered.name).join(", ");
+      return { problem: `it calls "${name}", but there are only ${known}` };
+    }
+    const parsed = tool.schema.parse(input);
+    if (!parsed.ok) {
+      return { problem: `the arguments of "${name}" do not fit: ${describeIssues(parsed.issues)}` };
+    }
+    checked.push({ id, name, arguments: parsed.value as JsonObject });
+  }
+  return { calls: checked };
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,141 @@
+/**
+ * Data from a model.
+ *
+ * MCP has no word for structured output, and every provider has another. What
+ * all of them have is tools, so data is asked for as the call of one reserved
+ * tool. A client or provider that knows better intercepts it; one that knows no
+ * tools at all is asked for JSON in words.
+ */
+import type { JsonObject, McpMessage } from "../model/content.ts";
+import type { SampleParams } from "../model/events.ts";
+import { SCHEMA_TOOL } from "../sampling/provider.ts";
+import type { Schema } from "../schema/types.ts";
+import { findJson } from "./find-json.ts";
+import { toolUses } from "./messages.ts";
+import type { SamplingToolChoice } from "../tool/sample-types.ts";
+
+export { SCHEMA_TOOL };
+
+/** A tool that the model may call, ready to be sent. */
+export interface OfferedTool {
+  readonly name: string;
+  readonly description?: string;
+  readonly schema: Schema<unknown>;
+}
+
+/** What is added to a sample so that its answer is a call of one of the tools. */
+export function toolParams(
+  tools: readonly OfferedTool[],
+  mode: SamplingToolChoice,
+): Pick<SampleParams, "tools" | "toolChoice"> {
+  return {
+    tools: tools.map(({ name, description, schema }) => ({
+      name,
+      ...(description !== undefined && { description }),
+      inputSchema: objectSchema(schema.json),
+    })),
+    toolChoice: { mode },
+  };
+}
+
+/** A call as it was found in an answer, not checked yet. */
+export interface FoundCall {
+  readonly id: string;
+  readonly name: string;
+  readonly input: unknown;
+}
+
+/** The calls in an answer: as blocks, or as JSON in its text. */
+export function findCalls(
+  response: McpMessage,
+  said: string,
+  tools: readonly OfferedTool[],
+  mode: SamplingToolChoice,
+  newId: () => string,
+): FoundCall[] {
+  const blocks = toolUses(response);
+  if (blocks.length > 0) {
+    return blocks.map(({ id, name, input }) => ({ id, name, input: inputFor(tools, name, input) }));
+  }
+  if (mode === "none") return [];
+  const [only] = tools;
+  if (only?.name === SCHEMA_TOOL) {
+    const found = [...findJson(said)].map((value) => ({ value: withoutCall(value) }));
+    const meant = found.find(({ value }) => only.schema.parse(value).ok) ?? found[0];
+    if (!meant) return [];
+    return [{ id: newId(), name: SCHEMA_TOOL, input: inputFor(tools, SCHEMA_TOOL, meant.value) }];
+  }
+  for (const value of findJson(said)) {
+    const calls = (Array.isArray(value) ? value : [value]).flatMap((one) => {
+      const call = callIn(one, tools, mode);
+      return call ? [{ id: newId(), ...call }] : [];
+    });
+    if (calls.length > 0) return calls;
+  }
+  return [];
+}
+
+/** A call that a model wrote out, in the form it was told or in one it is used to. */
+function callIn(
+  value: unknown,
+  tools: readonly OfferedTool[],
+  mode: SamplingToolChoice,
+): Omit<FoundCall, "id"> | undefined {
+  if (!isObject(value)) return undefined;
+  const { tool, name = tool, arguments: input = value.input ?? value.parameters ?? {} } = value;
+  if (typeof name !== "string") return undefined;
+  const isOffered = tools.some((offered) => offered.name === name);
+  // A name that nobody offered is a mistake only where a call was asked for.
+  if (!isOffered && (tool === undefined || mode === "auto")) return undefined;
+  return { name, input: inputFor(tools, name, input) };
+}
+
+/** Data that came as a call of the reserved tool, written out. */
+function withoutCall(value: unknown): unknown {
+  return isObject(value) && (value.tool ?? value.name) === SCHEMA_TOOL && "arguments" in value
+    ? value.arguments
+    : value;
+}
+
+/** What was meant for the tool's schema, taken out of the object it may have travelled in. */
+function inputFor(tools: readonly OfferedTool[], name: string, input: unknown): unknown {
+  const schema = tools.find((offered) => offered.name === name)?.schema;
+  if (!schema || schema.json.type === "object" || !isObject(input) || !("value" in input)) {
+    return input;
+  }
+  // Some models leave the wrapping out, and their own data may have such a field.
+  return !schema.parse(input.value).ok && schema.parse(input).ok ? input : input.value;
+}
+
+/** A tool's input must be an object; anything else travels in a field of one. */
+function objectSchema(json: JsonObject): JsonObject {
+  if (json.type === "object") return json;
+  const { $schema, $defs, definitions, ...value } = json;
+  return {
+    ...($schema !== undefined && { $schema }),
+    type: "object",
+    properties: { value: moved(value) },
+    required: ["value"],
+    additionalProperties: false,
+    ...($defs !== undefined && { $defs: moved($defs) }),
+    ...(definitions !== undefined && { definitions: moved(definitions) }),
+  };
+}
+
+/** The same schema two levels deeper: what refers to its root refers to its new place. */
+function moved(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(moved);
+  if (!isObject(node)) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, part]) => [
+      key,
+      key === "$ref" && typeof part === "string"
+        ? part.replace(/^#(?!\/(?:\$defs|definitions)\/)/, "#/properties/value")
+        : moved(part),
+    ]),
+  );
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

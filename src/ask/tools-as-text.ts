@@ -1,0 +1,64 @@
+/** Samples for clients that know no tools: everything that has to do with tools is said in words. */
+import { type McpMessage, type MessageContent, text } from "../model/content.ts";
+import type { SamplingToolChoice } from "../tool/sample-types.ts";
+import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
+
+/** What is asked for, in words. */
+export function toolsInWords(tools: readonly OfferedTool[], mode: SamplingToolChoice): string {
+  const [only] = tools;
+  if (!only || mode === "none") return "";
+  if (only.name === SCHEMA_TOOL) {
+    return `Answer with nothing but one JSON value that fits this JSON Schema:\n${
+      JSON.stringify(only.schema.json)
+    }`;
+  }
+  const list = tools.map(({ name, description, schema }) =>
+    `- ${name}${description ? `: ${description}` : ""}\n  arguments: ${JSON.stringify(schema.json)}`
+  );
+  const must = mode === "required"
+    ? "Call exactly one of these tools. Answer with nothing but"
+    : "You may call one of these tools. To call one, answer with nothing but";
+  return `${must} JSON of the form {"tool": "<name>", "arguments": {…}}.\n\n${list.join("\n")}`;
+}
+
+/** Whether a message can only be sent to whoever knows tools. */
+export function usesTools({ content }: McpMessage): boolean {
+  return content.some((block) => block.type === "tool_use" || block.type === "tool_result");
+}
+
+/**
+ * The messages for a client that knows no tools: calls and their results as
+ * text, and what is asked for at their end, because a client may leave a system
+ * prompt out.
+ */
+export function inWords(messages: readonly McpMessage[], instruction: string): McpMessage[] {
+  const said = messages.map(({ role, content }): McpMessage => ({
+    role,
+    content: content.flatMap(blockInWords),
+  }));
+  if (instruction === "") return said;
+  const last = said.at(-1);
+  return last?.role === "user"
+    ? [...said.slice(0, -1), { role: "user", content: [...last.content, text(instruction)] }]
+    : [...said, { role: "user", content: [text(instruction)] }];
+}
+
+function blockInWords(block: MessageContent): MessageContent[] {
+  if (block.type === "tool_use") {
+    // Data was asked for as data, so that is how it was answered.
+    const { name, input } = block;
+    return [text(JSON.stringify(name === SCHEMA_TOOL ? input : { tool: name, arguments: input }))];
+  }
+  if (block.type !== "tool_result") return [block];
+  if (block.content.length === 0) return [text(JSON.stringify(block.structuredContent ?? "ok"))];
+  return block.content.map((part): MessageContent => {
+    switch (part.type) {
+      case "resource_link":
+        return text(part.uri);
+      case "resource":
+        return text("text" in part.resource ? part.resource.text : part.resource.uri);
+      default:
+        return part;
+    }
+  });
+}

@@ -1,0 +1,85 @@
+/** Puts modules into a bundle, with all that they import and the files beside them. */
+import type { Operation } from "effection";
+import { copyFileSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { BUNDLED, findBundler, runBundler } from "../../platform/bundler.ts";
+import { isModule, modulesAt } from "./load.ts";
+import { Problem } from "../problem.ts";
+
+export interface ModulesToBundle {
+  /** Files, or folders of them. */
+  readonly paths: readonly string[];
+  /** The program that goes into the bundle. */
+  readonly program: string;
+  /** The folder for what is made. */
+  readonly out: string;
+  /** A folder for what is needed on the way. */
+  readonly work: string;
+  /** What the program brings itself. */
+  readonly external: readonly string[];
+}
+
+const FOLDER = "modules";
+
+/** Answers where the modules are below `out`, one for each path, as the program is to be told. */
+export function* bundleModules(
+  { paths, program, out, work, external }: ModulesToBundle,
+): Operation<string[]> {
+  // Before anything else, because it says best what is wrong with a path.
+  paths.forEach(modulesAt);
+  const bundler = yield* findBundler(program);
+  if (!bundler) {
+    throw new Problem(
+      `Cannot bundle "${
+        paths[0]
+      }": neither this program nor "${program}" has a bundler inside; use a program that was compiled with Bun (bun run compile)`,
+    );
+  }
+  const given = paths.map((path) => realpathSync(path));
+  const root = commonFolder(given.map((path) => dirname(path)));
+  const entrypoints = given.flatMap(modulesAt);
+  const options = { entrypoints, root, out, folder: FOLDER, external };
+  const [error] = yield* runBundler(bundler, options, work);
+  if (error) {
+    const { message, file = paths[0], line, column } = error;
+    const place = line === undefined ? "" : ` (line ${line}, column ${column})`;
+    throw new Problem(`Cannot bundle "${file}": ${message}${place}; mend it there`);
+  }
+  return given.map((path) => {
+    const name = join(FOLDER, relative(root, path));
+    if (!statSync(path).isDirectory()) return withForwardSlashes(renamed(name));
+    copyOthers(path, join(out, name));
+    return withForwardSlashes(name);
+  });
+}
+
+/** The deepest folder that has all of them inside, or is one of them. */
+function commonFolder(folders: readonly string[]): string {
+  const isAbove = (folder: string) =>
+    folders.every((other) => other === folder || other.startsWith(join(folder, sep)));
+  let folder = folders[0]!;
+  while (!isAbove(folder) && folder !== dirname(folder)) folder = dirname(folder);
+  return folder;
+}
+
+/** What a tool may read from beside it: everything but modules, and what can be made again. */
+function copyOthers(from: string, to: string, isTop = true): void {
+  for (const { name } of readdirSync(from, { withFileTypes: true })) {
+    const path = join(from, name);
+    const stat = statSync(path, { throwIfNoEntry: false });
+    if (!stat || name === "node_modules" || name.startsWith(".")) continue;
+    if (stat.isDirectory()) copyOthers(path, join(to, name), false);
+    else if (stat.isFile() && !(isTop && isModule(name))) {
+      mkdirSync(to, { recursive: true });
+      copyFileSync(path, join(to, name));
+    }
+  }
+}
+
+function renamed(file: string): string {
+  return file.replace(/\.[^.]+$/, BUNDLED);
+}
+
+function withForwardSlashes(path: string): string {
+  return path.split(sep).join("/");
+}

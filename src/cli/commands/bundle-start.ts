@@ -1,0 +1,106 @@
+/** Starts what was bundled as an app would, to see whether it runs on its own. */
+import { type Operation, race, scoped, sleep } from "effection";
+import { mkdtempSync } from "node:fs";
+import { join } from "node:path";
+import process from "node:process";
+import { useChild } from "../../platform/child.ts";
+import type { SelfCommand } from "../../platform/self.ts";
+import { isObject } from "../../wire/json-rpc.ts";
+import { LEGACY_VERSIONS } from "../../wire/versions.ts";
+import { messageOf, Problem } from "../problem.ts";
+import type { Announced } from "../environment.ts";
+
+/** What is started, and where its files are. */
+export interface Bundled {
+  /** The command that starts Parley. */
+  readonly program: SelfCommand;
+  /** Paths of the modules that it is to serve. */
+  readonly modules: readonly string[];
+  /** The folder that has all of them. */
+  readonly content: string;
+}
+
+/** Milliseconds for a start. A program of a hundred megabytes may be read for the first time. */
+const START_LIMIT = 60_000;
+
+/** What a program needs on each system to run at all; whatever else is set here stays out. */
+const KEPT = ["PATH", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "TMPDIR"];
+
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 0,
+  method: "initialize",
+  params: {
+    protocolVersion: LEGACY_VERSIONS[0],
+    capabilities: {},
+    clientInfo: { name: "parley bundle", version: "1" },
+  },
+};
+
+/** What is in the bundle, as the bundle itself says. */
+export function* listAlone(bundled: Bundled, work: string): Operation<Announced[]> {
+  const { stdout, stderr } = yield* runAlone(bundled, ["tools", "--json"], "", work);
+  const listed = parsed(stdout);
+  if (Array.isArray(listed)) return listed as Announced[];
+  throw broken(stderr, bundled);
+}
+
+/** Throws `Problem` if it does not serve on stdin and stdout. */
+export function* startAlone(bundled: Bundled, work: string): Operation<void> {
+  const input = `${JSON.stringify(INITIALIZE)}\n`;
+  const { stdout, stderr } = yield* runAlone(bundled, ["stdio"], input, work);
+  const answer = parsed(stdout);
+  if (!isObject(answer) || !isObject(answer.result)) throw broken(stderr, bundled);
+}
+
+/** Runs it to its end, in an empty folder and with an empty home. */
+function runAlone(
+  { program: { command, args }, modules }: Bundled,
+  words: readonly string[],
+  input: string,
+  work: string,
+): Operation<{ stdout: string; stderr: string }> {
+  return scoped(function* () {
+    const [cwd, home] = [mkdtempSync(join(work, "empty-")), mkdtempSync(join(work, "home-"))];
+    const kept = Object.fromEntries(KEPT.map((name) => [name, process.env[name]]));
+    const env = { ...kept, HOME: home, USERPROFILE: home, APPDATA: home, LOCALAPPDATA: home };
+    const all = [...args, ...words, ...modules];
+    try {
+      const child = yield* useChild({ command, args: all, cwd, env });
+      child.process.stdin.end(input);
+      yield* race([child.ended(), tooLate()]);
+      return child.said;
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw new Problem(
+        `Cannot bundle: the program cannot be started (${
+          messageOf(error)
+        }); give one that was compiled for this machine`,
+      );
+    }
+  });
+}
+
+function* tooLate(): Operation<never> {
+  yield* sleep(START_LIMIT);
+  throw new Problem(
+    `Cannot bundle: what was made does not answer within ${
+      START_LIMIT / 1_000
+    } seconds; look for what keeps it from starting`,
+  );
+}
+
+function broken(stderr: string, { content }: Bundled): Problem {
+  const said = messageOf(stderr.trim() || "it says nothing").replaceAll(join(content, "/"), "");
+  return new Problem(
+    `Cannot bundle: in a folder of its own, what was made does not work: ${said}; import what a tool needs, or put the files that it reads beside it`,
+  );
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

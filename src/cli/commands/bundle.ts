@@ -1,0 +1,214 @@
+/**
+ * `parley bundle`: this program and the tools in one file that Claude Desktop installs. The
+ * file is written only after what is in it has been started on its own.
+ */
+import { type Operation, race, resource, until } from "effection";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import process from "node:process";
+import { type Machine, machineOf, nameOf, runsOn, thisMachine } from "../../platform/machine.ts";
+import { isExecutable, selfCommand } from "../../platform/self.ts";
+import { bundleModules } from "./bundle-modules.ts";
+import { type Bundled, listAlone, startAlone } from "./bundle-start.ts";
+import { messageOf, Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
+import type { Announced, Surroundings } from "../environment.ts";
+import { zip, type ZipEntry } from "./zip.ts";
+
+export interface BundleOptions {
+  readonly name: string;
+  readonly out?: string;
+  readonly executable?: string;
+}
+
+const FOLDER = "server";
+/** Where an app unpacks a bundle; it fills that in. */
+const INSIDE = "${__dirname}";
+
+export function* bundle(
+  modules: readonly string[],
+  options: BundleOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  // Held for a while, so that what was made on the way is removed.
+  const signals = yield* useSignals();
+  return yield* race([
+    make(modules, options, surroundings),
+    (function* () {
+      return exitCodeOf((yield* signals.next()).value);
+    })(),
+  ]);
+}
+
+function* make(
+  modules: readonly string[],
+  { name, out, executable }: BundleOptions,
+  { terminal, version, own, shipped }: Surroundings,
+): Operation<number> {
+  const program = executableFor(executable);
+  const machine = programMachine(program);
+  const work = yield* useWorkFolder();
+  const content = join(work, "content");
+  const server = join(content, FOLDER);
+  mkdirSync(server, { recursive: true });
+  const external = Object.keys(own);
+  const inside = modules.length === 0
+    ? []
+    : yield* bundleModules({ paths: modules, program, out: server, work, external });
+  const entryPoint = `${FOLDER}/${machine.platform === "win32" ? "parley.exe" : "parley"}`;
+  copyFileSync(program, join(content, entryPoint));
+  chmodSync(join(content, entryPoint), 0o755);
+
+  const paths = inside.map((path) => `${FOLDER}/${path}`);
+  const { bundled, remark } = startable(content, entryPoint, paths, machine);
+  if (bundled) yield* startAlone(bundled, work);
+  const definitions = bundled
+    ? yield* listAlone(bundled, work)
+    : (yield* until(shipped())) as readonly Announced[];
+  const tools = definitions.filter(({ kind }) => kind === "tool");
+
+  const manifest = manifestFor({ name, version, entryPoint, paths, tools, machine });
+  writeFileSync(join(content, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  const packed = yield* until(zip(entriesIn(content, "", entryPoint)));
+  const file = resolve(out ?? `${name}-${version}.mcpb`);
+  write(file, packed);
+  const size = `${Math.round(packed.length / 1e6)} MB`;
+  const what = `${tools.length} tool${tools.length === 1 ? "" : "s"} for ${nameOf(machine)}`;
+  terminal.note(
+    `${file} (${size}) has ${what}${remark}. Open it with Claude Desktop to install it.`,
+  );
+  return 0;
+}
+
+/** A folder that is removed in the end, with all that is in it. */
+function useWorkFolder(): Operation<string> {
+  return resource(function* (provide) {
+    const folder = realpathSync(mkdtempSync(join(tmpdir(), "parley-bundle-")));
+    try {
+      yield* provide(folder);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+interface Startable {
+  /** Undefined if nothing of it can be started here. */
+  readonly bundled?: Bundled;
+  /** What is said of that in the end. */
+  readonly remark: string;
+}
+
+/**
+ * How the content is started. A program for another machine cannot be; its modules can, with
+ * the program that runs here.
+ */
+function startable(
+  content: string,
+  entryPoint: string,
+  paths: readonly string[],
+  machine: Machine,
+): Startable {
+  const modules = paths.map((path) => join(content, path));
+  if (runsOn(machine, thisMachine())) {
+    const program = { command: join(content, entryPoint), args: [] };
+    return { bundled: { program, modules, content }, remark: ", and starts on its own" };
+  }
+  const remark = `; the program was not started, because this is no ${nameOf(machine)} machine`;
+  if (modules.length === 0) return { remark };
+  return {
+    bundled: { program: selfCommand(), modules, content },
+    remark: `${remark}; its modules start on their own`,
+  };
+}
+
+function write(file: string, data: Uint8Array): void {
+  try {
+    writeFileSync(file, data);
+  } catch (error) {
+    throw new Problem(
+      `Cannot write "${file}": ${messageOf(error)}; choose another place with --out`,
+    );
+  }
+}
+
+function programMachine(program: string): Machine {
+  const machine = machineOf(program);
+  if (machine) return machine;
+  throw new Problem(
+    `Cannot bundle "${program}": it is no program for Linux, macOS or Windows; give the compiled one, such as dist/parley`,
+    USAGE,
+  );
+}
+
+function executableFor(given: string | undefined): string {
+  if (given !== undefined) {
+    if (statSync(given, { throwIfNoEntry: false })?.isFile()) return resolve(given);
+    throw new Problem(
+      `Cannot bundle "${given}": there is no such file; compile the program, and give its path`,
+      USAGE,
+    );
+  }
+  if (isExecutable()) return process.execPath;
+  throw new Problem(
+    "Cannot bundle: this is not the compiled program; compile it first (deno task compile, or bun run compile) and pass it with --executable dist/parley",
+    USAGE,
+  );
+}
+
+interface ManifestFacts {
+  readonly name: string;
+  readonly version: string;
+  readonly entryPoint: string;
+  /** Of the modules, in the bundle. */
+  readonly paths: readonly string[];
+  readonly tools: readonly Announced[];
+  readonly machine: Machine;
+}
+
+function manifestFor({ name, version, entryPoint, paths, tools, machine }: ManifestFacts): object {
+  return {
+    manifest_version: "0.3",
+    name,
+    version,
+    description: tools.length === 0
+      ? "Tools that can stop and ask."
+      : `Tools that can stop and ask: ${tools.map((tool) => tool.name).join(", ")}.`,
+    author: { name: "Parley" },
+    license: "MIT",
+    server: {
+      type: "binary",
+      entry_point: entryPoint,
+      mcp_config: {
+        command: `${INSIDE}/${entryPoint}`,
+        args: ["stdio", ...paths.map((path) => `${INSIDE}/${path}`)],
+        env: {},
+      },
+    },
+    tools: tools.map(({ name, description }) => ({ name, description })),
+    compatibility: { platforms: [machine.platform] },
+  };
+}
+
+/** All files in a folder. The manifest comes first. */
+function entriesIn(folder: string, path: string, program: string): ZipEntry[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .sort((a, b) => Number(a.isDirectory()) - Number(b.isDirectory()) || (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const [inner, name] = [join(folder, entry.name), `${path}${entry.name}`];
+      if (entry.isDirectory()) return entriesIn(inner, `${name}/`, program);
+      return [{ name, data: readFileSync(inner), executable: name === program }];
+    });
+}

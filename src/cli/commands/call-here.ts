@@ -1,0 +1,98 @@
+/** Calls a tool in this process. */
+import { each, type Operation, resource, scoped, spawn, type Task, until } from "effection";
+import type { RequestFailure, ToolResult, ToolSessionRequest } from "../../model/events.ts";
+import { Pages } from "../../server/pages.ts";
+import { listen } from "../../platform/listen.ts";
+import { IN_PROCESS } from "../../session/in-process.ts";
+import { useToolSessionRegistry } from "../../registry/use-registry.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import type { Person, Question } from "../../client/person.ts";
+import { messageOf, Problem } from "../problem.ts";
+
+/** Runs it to its end. When this is halted, so is the tool. */
+export function callHere(
+  tool: FinalizedMcpTool,
+  args: unknown,
+  person: Person,
+): Operation<ToolResult> {
+  return scoped(function* () {
+    const pages = yield* usePages();
+    const registry = yield* useToolSessionRegistry({
+      site: pages,
+      report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
+    });
+    pages.settle(registry);
+    const client = { ...IN_PROCESS, name: "parley" };
+    const session = registry.open(tool, args, { client, awaited: true });
+    registry.hold(session);
+    yield* attend(session, person);
+    const outcome = session.outcome!;
+    if (outcome.status === "completed") return outcome.result as ToolResult;
+    const why = outcome.status === "failed" ? outcome.error.message : outcome.reason;
+    throw new Problem(`Cannot finish "${tool.name}": ${why}`);
+  });
+}
+
+/** What tools show in a browser is for whoever sits here. */
+function usePages(): Operation<Pages> {
+  return resource(function* (provide) {
+    // What is typed into this terminal goes through no client.
+    const pages = new Pages({ openPort: listen, formPasswords: true });
+    pages.privately = true;
+    try {
+      yield* provide(pages);
+    } finally {
+      yield* until(pages.close());
+    }
+  });
+}
+
+function* attend(session: LiveToolSession, person: Person): Operation<void> {
+  const answers = new Map<string, Task<void>>();
+  for (const event of yield* each(session.getEvents())) {
+    switch (event.type) {
+      case "elicit_request":
+      case "sample_request":
+      case "roots_request": {
+        const task = yield* spawn(function* () {
+          session.respond(event.id, yield* person.answer(questionOf(event)));
+        });
+        answers.set(event.id, task);
+        break;
+      }
+      case "withdrawn":
+        yield* answers.get(event.requestId)?.halt() ?? nothing();
+        break;
+      case "progress":
+        person.progress(event);
+        break;
+      case "log":
+        person.log(event.level, event.data);
+        break;
+    }
+    yield* each.next();
+  }
+}
+
+function* nothing(): Operation<void> {}
+
+function questionOf(request: ToolSessionRequest): Question {
+  switch (request.type) {
+    case "elicit_request": {
+      const { params, sensitive = [] } = request;
+      return params.mode === "form"
+        ? { type: "form", params, sensitive }
+        : { type: "page", params };
+    }
+    case "sample_request":
+      return { type: "sample", params: request.params };
+    case "roots_request":
+      return { type: "roots" };
+  }
+}
+
+/** What is answered where something is not possible here. */
+export function impossible(message: string): RequestFailure {
+  return { error: { code: -32601, message } };
+}

@@ -1,0 +1,205 @@
+/** `parley call`: a client in the terminal. */
+import { ensure, type Operation, race, scoped, until } from "effection";
+import { existsSync } from "node:fs";
+import type { JsonObject } from "../../model/content.ts";
+import type { ToolResult } from "../../model/events.ts";
+import { startIsOver } from "../../platform/warm-up.ts";
+import { isObject } from "../../wire/json-rpc.ts";
+import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
+import { AtTerminal } from "../terminal/at-terminal.ts";
+import { callHere } from "./call-here.ts";
+import { connect } from "../../client/connect.ts";
+import { type HeaderLines, Refusal } from "../../client/http.ts";
+import type { RemoteServer } from "../../client/server.ts";
+import { fieldsOf } from "../terminal/fields.ts";
+import { loadDefinitions } from "./load.ts";
+import { ownModel } from "./model.ts";
+import type { Person } from "../../client/person.ts";
+import { FAILED, messageOf, Problem, USAGE } from "../problem.ts";
+import { readableResult } from "../terminal/result.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
+import type { Surroundings } from "../environment.ts";
+import { visibleJson } from "../terminal/visible.ts";
+
+export interface CallTarget {
+  readonly tool: string;
+  readonly args: string | undefined;
+  readonly modules: readonly string[];
+}
+
+export interface CallOptions {
+  readonly url?: string;
+  readonly header?: readonly string[];
+  readonly model: "auto" | "me";
+  readonly json?: boolean;
+}
+
+export function* call(
+  target: CallTarget,
+  options: CallOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  const { args, modules } = readTarget(target);
+  const { terminal } = surroundings;
+  const person = new AtTerminal(terminal, options.model === "me" ? undefined : ownModel());
+  yield* ensure(() => person.done());
+  const signals = yield* useSignals();
+  const ended = yield* race([
+    options.url === undefined
+      ? callOwn(target.tool, args, modules, person, surroundings)
+      : callRemote(options.url, target.tool, args, options, person, surroundings),
+    interrupted(signals),
+  ]);
+  person.done();
+  if (typeof ended === "number") return ended;
+  const { json = false } = options;
+  terminal.print(
+    json ? visibleJson(ended, 2) : readableResult(ended, terminal.out),
+  );
+  return ended.isError ? FAILED : 0;
+}
+
+function* interrupted(
+  signals: { next(): Operation<{ value: Parameters<typeof exitCodeOf>[0] }> },
+): Operation<number> {
+  return exitCodeOf((yield* signals.next()).value);
+}
+
+/** What stands in the place of the arguments may be a module, where there are none. */
+function readTarget({ args, modules }: CallTarget): {
+  args: JsonObject | undefined;
+  modules: readonly string[];
+} {
+  if (args === undefined) return { args, modules };
+  if (!/^\s*[{["]/.test(args) && existsSync(args)) {
+    return { args: undefined, modules: [args, ...modules] };
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(args);
+  } catch (error) {
+    throw new Problem(
+      `Cannot read the arguments: they are no JSON (${
+        messageOf(error)
+      }); write them as '{"name": "value"}'`,
+      USAGE,
+    );
+  }
+  if (isObject(value)) return { args: value, modules };
+  throw new Problem(
+    `Cannot use the arguments: they are no object; write them as '{"name": "value"}'`,
+    USAGE,
+  );
+}
+
+// ------------------------------------------------------------ in this process
+
+function* callOwn(
+  name: string,
+  args: JsonObject | undefined,
+  modules: readonly string[],
+  person: Person,
+  surroundings: Surroundings,
+): Operation<ToolResult> {
+  const definitions = yield* until(loadDefinitions(modules, surroundings));
+  const tools = definitions.filter(isTool);
+  const tool = tools.find((one) => one.name === name);
+  if (!tool) throw unknownTool(name, tools);
+  const given = args ?? (yield* askArguments(name, tool.parameters.json, person, surroundings));
+  startIsOver();
+  return yield* callHere(tool, given, person);
+}
+
+function isTool(definition: Definition): definition is FinalizedMcpTool {
+  return definition.kind === "tool";
+}
+
+// ---------------------------------------------------------------- on a server
+
+function callRemote(
+  url: string,
+  name: string,
+  args: JsonObject | undefined,
+  { header = [] }: CallOptions,
+  person: Person,
+  surroundings: Surroundings,
+): Operation<ToolResult> {
+  return scoped(function* () {
+    const server = yield* useServer(addressOf(url), headersIn(header), surroundings);
+    const tools = yield* server.tools();
+    const tool = tools.find((one) => one.name === name);
+    if (!tool) throw unknownTool(name, tools);
+    const given = args ?? (yield* askArguments(name, tool.inputSchema, person, surroundings));
+    try {
+      return yield* server.call(tool, given, person);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      throw new Problem(
+        `Cannot finish "${name}": the server refused: ${error.message}; its log may tell more`,
+      );
+    }
+  });
+}
+
+function* useServer(
+  url: string,
+  headers: HeaderLines,
+  { version }: Surroundings,
+): Operation<RemoteServer> {
+  const server = yield* connect({ url, headers }, { name: "parley", version });
+  yield* ensure(() => server.close());
+  return server;
+}
+
+function addressOf(url: string): string {
+  const { protocol, pathname, href } = URL.parse(url) ?? {};
+  if (href === undefined || (protocol !== "http:" && protocol !== "https:")) {
+    throw new Problem(
+      `Cannot call "${url}": it is no address; write it as http://127.0.0.1:7411/mcp`,
+      USAGE,
+    );
+  }
+  return pathname === "/" ? new URL("/mcp", href).href : href;
+}
+
+function headersIn(lines: readonly string[]): HeaderLines {
+  return Object.fromEntries(lines.map((line) => {
+    const colon = line.indexOf(":");
+    // What it says is not repeated: it may be a secret.
+    if (colon < 1) {
+      throw new Problem('Cannot use a header: it has no name; write it as "Name: value"', USAGE);
+    }
+    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  }));
+}
+
+// ------------------------------------------------------------------- for both
+
+function* askArguments(
+  tool: string,
+  schema: JsonObject,
+  person: Person,
+  { terminal }: Surroundings,
+): Operation<JsonObject> {
+  const needed = fieldsOf(schema).some(({ required }) => required);
+  // With nobody to ask, the tool itself says best what is missing.
+  if (!needed || !terminal.interactive) return {};
+  const params = {
+    mode: "form",
+    message: `What shall ${tool} be called with?`,
+    requestedSchema: schema,
+  } as const;
+  const answer = yield* person.answer({ type: "form", params, sensitive: [] });
+  if ("action" in answer && answer.action === "accept") return answer.content ?? {};
+  throw new Problem("Stopped.", 130);
+}
+
+function unknownTool(name: string, tools: readonly { name: string }[]): Problem {
+  const names = tools.map((tool) => tool.name).join(", ");
+  return new Problem(
+    `Cannot call "${name}": there is no such tool; ${
+      names ? `there is ${names}` : "there are none"
+    }`,
+    USAGE,
+  );
+}

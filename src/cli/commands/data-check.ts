@@ -1,0 +1,36 @@
+/**
+ * Warns the operator of tools whose text says more than their data, once for each tool.
+ * The words themselves are not logged, because results may be private; `testTool` shows them.
+ */
+import type { ToolResult } from "../../model/events.ts";
+import type { EndedCall } from "../../session/types.ts";
+import { wordsOnlyInText } from "../../tool/text-and-data.ts";
+import type { OperatorLog } from "../log.ts";
+
+/** Results of each tool that are looked at. A tool that was right so often is right. */
+const RESULTS = 5;
+/** Longer texts are not looked at: the server has other things to do. */
+const LONGEST_TEXT = 4_000;
+
+export function dataCheck(log: OperatorLog): (call: EndedCall) => void {
+  const looks = new Map<string, number>();
+  return ({ kind, toolName, outcome }) => {
+    if (kind !== "tool" || outcome.status !== "completed") return;
+    const result = outcome.result as ToolResult;
+    if (result.structuredContent === undefined || result.isError) return;
+    const looked = looks.get(toolName) ?? 0;
+    if (looked >= RESULTS || lengthOf(result) > LONGEST_TEXT) return;
+    looks.set(toolName, looked + 1);
+    if (wordsOnlyInText(result).length === 0) return;
+    looks.set(toolName, RESULTS);
+    log.say(
+      "warning",
+      "the text of a tool says more than its structuredContent, and some clients give the model structuredContent only",
+      { tool: toolName },
+    );
+  };
+}
+
+function lengthOf({ content }: ToolResult): number {
+  return content.reduce((sum, block) => sum + (block.type === "text" ? block.text.length : 0), 0);
+}

@@ -1,0 +1,25 @@
+/** What `parley serve` and `parley stdio` start with. */
+import type { Coming } from "../../server/lazy-catalog.ts";
+import { startIsOver } from "../../platform/warm-up.ts";
+import type { Definition } from "../../tool/types.ts";
+import type { Announced, Surroundings } from "../environment.ts";
+
+export interface Offer {
+  readonly announced: readonly Announced[];
+  readonly serve: readonly Definition[] | Coming;
+}
+
+/** As `loadDefinitions`; what ships with an executable is loaded when a client asks for it. */
+export async function offer(paths: readonly string[], surroundings: Surroundings): Promise<Offer> {
+  const { announced, shipped } = surroundings;
+  if (paths.length === 0 && announced) {
+    const kinds = [...new Set(announced.map(({ kind }) => kind))];
+    // To load them is still a part of the start.
+    const load = () => shipped().finally(startIsOver);
+    return { announced, serve: { kinds, load } };
+  }
+  const { loadDefinitions } = await import("./load.ts");
+  const definitions = await loadDefinitions(paths, surroundings);
+  startIsOver();
+  return { announced: definitions, serve: definitions };
+}

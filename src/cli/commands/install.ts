@@ -1,0 +1,88 @@
+/** `parley install`: tells an app on this machine about the tools. */
+import { resolve } from "node:path";
+import { selfCommand } from "../../platform/self.ts";
+import { readIfThere, replaceFile, withValue } from "./config-file.ts";
+import type { HostName } from "../mcp-app-names.ts";
+import { type Host, HOSTS, type Machine, type ServerEntry, thisMachine } from "./mcp-apps.ts";
+import { loadDefinitions } from "./load.ts";
+import { messageOf, Problem, USAGE } from "../problem.ts";
+import type { Surroundings } from "../environment.ts";
+
+export interface InstallOptions {
+  readonly name: string;
+  readonly project?: boolean;
+  readonly url?: string;
+  readonly print?: boolean;
+}
+
+export async function install(
+  app: HostName,
+  modules: readonly string[],
+  options: InstallOptions,
+  surroundings: Surroundings,
+  machine: Machine = thisMachine(),
+): Promise<number> {
+  const { terminal } = surroundings;
+  const host = HOSTS[app];
+  // What cannot be loaded now could not be loaded by the app either.
+  if (options.url === undefined) await loadDefinitions(modules, surroundings);
+  const entry = entryFor(host, modules, options);
+  if (options.print) {
+    terminal.note(`In ${fileFor(host, options, machine)}:`);
+    terminal.print(JSON.stringify({ [host.section]: { [options.name]: entry } }, null, 2));
+    return 0;
+  }
+  const file = fileFor(host, options, machine);
+  const before = readIfThere(file);
+  const after = withValue(before, [host.section, options.name], entry, file);
+  if (after === before) {
+    terminal.note(`${host.title} knows of it already: ${file} stays as it is.`);
+    return 0;
+  }
+  const backup = write(file, after);
+  terminal.note(`${host.title} will find "${options.name}" in ${file}.`);
+  if (backup) terminal.note(`What was there before is in ${backup}.`);
+  if (/[\\/]_npx[\\/]/.test(JSON.stringify(entry))) {
+    terminal.note(
+      "It leads into npx's cache, which may be cleared; compile Parley for one that lasts.",
+    );
+  }
+  terminal.note(host.next);
+  return 0;
+}
+
+function write(file: string, text: string): string | undefined {
+  try {
+    return replaceFile(file, text, new Date());
+  } catch (error) {
+    throw new Problem(`Cannot write ${file}: ${messageOf(error)}; --print shows what is to go in`);
+  }
+}
+
+function fileFor(host: Host, { project = false }: InstallOptions, machine: Machine): string {
+  if (!project) return host.userFile(machine);
+  if (host.projectFile !== undefined) return resolve(host.projectFile);
+  throw new Problem(
+    `Cannot install for one project: ${host.title} has no such thing; leave --project out`,
+    USAGE,
+  );
+}
+
+function entryFor(
+  host: Host,
+  modules: readonly string[],
+  { url }: InstallOptions,
+): object {
+  const entry = host.entry(url === undefined ? startedHere(modules) : { url });
+  if (entry) return entry;
+  throw new Problem(
+    `Cannot give ${host.title} an address: its file takes only programs; add the address in its settings, under Connectors`,
+    USAGE,
+  );
+}
+
+/** The command by which the app starts this very program. */
+function startedHere(modules: readonly string[]): ServerEntry {
+  const { command, args } = selfCommand();
+  return { command, args: [...args, "stdio", ...modules.map((path) => resolve(path))] };
+}

@@ -1,0 +1,92 @@
+/** Finds tools, prompts and resources in the modules that were named. */
+import { readdirSync, statSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { registerOwnModules } from "../../platform/own-modules.ts";
+import type { Definition } from "../../tool/types.ts";
+import type { Surroundings } from "../environment.ts";
+import { isDefinition } from "../definitions.ts";
+import { messageOf, Problem } from "../problem.ts";
+
+const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx)$/;
+/** Beside a tool in its folder, but no tool. */
+const ASIDE = /(?:\.d\.[cm]?ts|[._](?:test|spec|bench)\.[cm]?[jt]sx?)$/;
+
+/** What is to be served: that of the named modules, or what ships with the program. */
+export async function loadDefinitions(
+  paths: readonly string[],
+  { shipped, own }: Pick<Surroundings, "shipped" | "own">,
+): Promise<Definition[]> {
+  if (paths.length === 0) return [...await shipped()];
+  registerOwnModules(own);
+  const found = new Map<string, { definition: Definition; file: string }>();
+  for (const file of paths.flatMap(modulesAt)) {
+    for (const definition of await definitionsIn(file)) {
+      const key = `${definition.kind} "${definition.name}"`;
+      const other = found.get(key);
+      if (other && other.definition !== definition) {
+        throw new Problem(
+          `Cannot serve ${key} of ${file}: ${other.file} has one of that name too; rename one of them`,
+        );
+      }
+      found.set(key, { definition, file });
+    }
+  }
+  return [...found.values()].map(({ definition }) => definition);
+}
+
+/** Whether a file in a folder of tools is a module: a tool, or what stands beside one. */
+export function isModule(name: string): boolean {
+  return SOURCE.test(name);
+}
+
+/** A file, or the modules in a folder. */
+export function modulesAt(path: string): string[] {
+  const stat = statSync(path, { throwIfNoEntry: false });
+  if (!stat) {
+    throw new Problem(`Cannot load "${path}": there is no such file or folder; check the path`);
+  }
+  if (!stat.isDirectory()) return [path];
+  const files = readdirSync(path).filter((name) => isModule(name) && !ASIDE.test(name)).sort();
+  if (files.length > 0) return files.map((name) => join(path, name));
+  throw new Problem(
+    `Cannot load "${path}": the folder has no TypeScript or JavaScript in it; put a tool there`,
+  );
+}
+
+async function definitionsIn(file: string): Promise<Definition[]> {
+  let exported: object;
+  try {
+    exported = await import(pathToFileURL(resolve(file)).href);
+  } catch (error) {
+    throw new Problem(
+      `Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}; mend it there`,
+    );
+  }
+  const values = Object.values(exported).flat();
+  const definitions = new Set(values.filter(isDefinition));
+  if (definitions.size > 0) return [...definitions];
+  const wayOut = values.some(isBuilder)
+    ? "end each tool with .execute(…) or .handoff(…)"
+    : "export what createMcpTool(…) makes";
+  throw new Problem(`Cannot serve "${file}": it exports no tool, prompt or resource; ${wayOut}`);
+}
+
+/** Where in the file it went wrong, as far as the runtime tells. */
+function placeOf(error: unknown, file: string): string {
+  const { position, stack = "", message = "" } = error as {
+    position?: { line: number; column: number } | null;
+    stack?: string;
+    message?: string;
+  };
+  if (position) return ` (line ${position.line}, column ${position.column})`;
+  const said = `${message}\n${stack}`;
+  const start = said.indexOf(`${basename(file)}:`) + basename(file).length;
+  const [, line, column] = /^:(\d+):(\d+)/.exec(said.slice(start)) ?? [];
+  return line ? ` (line ${line}, column ${column})` : "";
+}
+
+function isBuilder(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "execute" in value &&
+    "parameters" in value;
+}

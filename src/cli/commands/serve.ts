@@ -1,0 +1,212 @@
+/** `parley serve`: an MCP server over HTTP, until a signal ends it. */
+import { ensure, type Operation, race, sleep, spawn, until } from "effection";
+import process from "node:process";
+import { listen } from "../../platform/listen.ts";
+import type { Listen, ListenerNotice, Listening } from "../../platform/types.ts";
+import type { Parley } from "../../parley.ts";
+import { banner } from "../terminal/banner.ts";
+import { dataCheck } from "./data-check.ts";
+import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
+import { keysIn, sealerFrom } from "./key.ts";
+import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
+import { samplingSetup } from "./model.ts";
+import { offer } from "./definitions-to-serve.ts";
+import { messageOf, Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
+import { useStrayErrors } from "../stray-errors.ts";
+import type { Surroundings } from "../environment.ts";
+import { writeError } from "../terminal/terminal.ts";
+import { useParley } from "../use-parley.ts";
+
+export interface ServeOptions extends FormPasswordFlags {
+  readonly port: number;
+  readonly host: string;
+  readonly allowHost?: readonly string[];
+  readonly allowOrigin?: readonly string[];
+  readonly trustProxy?: readonly string[];
+  readonly legacySse?: boolean;
+  /** Where durable calls are kept, as `sqlite:PATH`. */
+  readonly store?: string;
+  readonly state: "here" | "sealed";
+  /** Days. */
+  readonly keep: number;
+  /** Megabytes. */
+  readonly maxMemory: number;
+  /** Megabytes. */
+  readonly maxStore: number;
+  readonly publicUrl?: string;
+  readonly logLevel: OperatorLogLevel;
+  readonly logFormat: LogFormat;
+  /** Seconds. */
+  readonly grace: number;
+}
+
+const NO_KEY =
+  "Cannot use --state sealed: servers that share calls need the same key; give it in PARLEY_KEY";
+const DAY = 24 * 3_600_000;
+const MB = 1024 * 1024;
+
+/** How long connections may linger that nobody uses, once every response has ended. */
+const LINGERING = 1_000;
+
+export function* serve(
+  modules: readonly string[],
+  options: ServeOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  const early = new EarlyLines();
+  const log = new OperatorLog({
+    level: options.logLevel,
+    format: options.logFormat,
+    write: (line) => early.write(line),
+  });
+  yield* ensure(() => early.end());
+  const signals = yield* useSignals();
+  yield* useStrayErrors(log);
+  const { announced, serve } = yield* until(offer(modules, surroundings));
+  const sampling = samplingSetup();
+  // A key of its own would seal what no other server can open.
+  if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
+  const store = options.store === undefined
+    ? undefined
+    : yield* (yield* until(import("./store.ts"))).useStore(
+      options.store,
+      keysIn(process.env["PARLEY_KEY"]).length > 0,
+    );
+  let server: Listening | undefined = undefined;
+  const checkData = dataCheck(log);
+  const parley = yield* useParley({
+    serve,
+    version: surroundings.version,
+    allowHosts: options.allowHost ?? [],
+    allowOrigins: options.allowOrigin ?? [],
+    trustProxy: options.trustProxy ?? [],
+    legacySse: options.legacySse ?? false,
+    publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
+    formPasswords: formPasswords(options, log),
+    sampling,
+    sealer: sealerFrom(process.env, log, store?.key),
+    state: options.state,
+    durableTimeToLive: options.keep * DAY,
+    maxMemory: options.maxMemory * MB,
+    maxStored: options.maxStore * MB,
+    ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
+    report: (fault) => log.fault(fault),
+    onCall: (call) => {
+      log.call(call);
+      checkData(call);
+    },
+  });
+  server = yield* until(
+    listening(surroundings.listen ?? listen, logged(parley, log), options, log),
+  );
+  const address = addressOf(server);
+  const { terminal, version } = surroundings;
+  const { provider } = sampling;
+  if (options.logFormat === "json") {
+    log.say("info", "serving", { address, version, model: provider?.name });
+  } else if (options.logLevel !== "silent") {
+    terminal.note(banner({ address, version, announced, provider, terminal }));
+  }
+  early.end();
+  const failed = server.failed.then((error) => ({ error }));
+  const ending = yield* race([signals.next(), until(failed)]);
+  if (!("error" in ending)) {
+    log.say("info", `stopping after ${ending.value}; once more ends it at once`);
+  }
+  yield* spawn(function* () {
+    process.exit(exitCodeOf((yield* signals.next()).value));
+  });
+  yield* until(parley.close({ grace: options.grace * 1_000 }));
+  yield* race([until(server.stop()), sleep(LINGERING)]);
+  if ("error" in ending) {
+    throw new Problem(
+      `Cannot go on serving at ${address}: ${messageOf(ending.error)}; start the server again`,
+    );
+  }
+  log.say("info", "stopped");
+  return 0;
+}
+
+/** Keeps what is logged during the start until the address is there: that is what people look for. */
+class EarlyLines {
+  #held: string[] | undefined = [];
+
+  write(line: string): void {
+    if (this.#held) this.#held.push(line);
+    else writeError(line);
+  }
+
+  end(): void {
+    const held = this.#held ?? [];
+    this.#held = undefined;
+    for (const line of held) writeError(line);
+  }
+}
+
+/** Tells the operator when connections cannot be accepted, and when they can be again. */
+function listenerLog(log: OperatorLog): (notice: ListenerNotice) => void {
+  return (notice) => {
+    if (notice.type === "restored") return log.say("info", "accepting connections again");
+    const reason = messageOf(notice.error);
+    log.say("error", "cannot accept connections: idle ones are closed, and it listens again", {
+      reason,
+    });
+  };
+}
+
+async function listening(
+  listen: Listen,
+  fetch: Parley["fetch"],
+  { port, host }: ServeOptions,
+  log: OperatorLog,
+): Promise<Listening> {
+  try {
+    return await listen(fetch, { port, hostname: host, notice: listenerLog(log) });
+  } catch (error) {
+    throw new Problem(`Cannot serve at ${host}:${port}: ${whyNot(error, port)}`);
+  }
+}
+
+/** Each runtime has words of its own for the same few things. */
+function whyNot(error: unknown, port: number): string {
+  const { code = "", name = "" } = error as { code?: string; name?: string };
+  if (code === "EADDRINUSE" || name === "AddrInUse") {
+    return `the port is taken; stop what uses it, or choose another with --port ${port + 1}`;
+  }
+  if (code === "EACCES" || name === "PermissionDenied") {
+    return "the port needs special rights; choose one above 1023 with --port";
+  }
+  if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable" || code === "ENOTFOUND") {
+    return "this machine has no such address; give one of its own with --host";
+  }
+  return `${messageOf(error)}; give another address with --host and --port`;
+}
+
+/** With every request in the log, where that is wanted. */
+function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
+  if (!log.has("debug")) return parley.fetch;
+  return async (request, connection) => {
+    const start = performance.now();
+    const response = await parley.fetch(request, connection);
+    const ms = Math.round(performance.now() - start);
+    // Whoever knows the address of a page can use it.
+    const pathname = new URL(request.url).pathname.replace(/(?<=^\/pages\/).*/, "…");
+    log.say("debug", `${request.method} ${pathname} ${response.status}`, { ms });
+    return response;
+  };
+}
+
+/** Where browsers reach it, as far as that can be told: not through somebody else's name. */
+function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): string | undefined {
+  const { origin, hostname } = new URL(addressOf(server));
+  const own = host !== "0.0.0.0" && host !== "::" && allowHost.length === 0 &&
+    /^(localhost|127\..+|\[::1\])$/.test(hostname);
+  return own ? origin : undefined;
+}
+
+/** An address that a client on this machine can use. */
+function addressOf({ hostname, port }: Listening): string {
+  const host = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;
+}

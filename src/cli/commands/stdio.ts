@@ -1,0 +1,46 @@
+/** `parley stdio`: an MCP server on stdin and stdout. */
+import { type Operation, spawn, until } from "effection";
+import process from "node:process";
+import { claimStdout } from "../../platform/process-stdio.ts";
+import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
+import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
+import { samplingSetup } from "./model.ts";
+import { offer } from "./definitions-to-serve.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
+import { useStrayErrors } from "../stray-errors.ts";
+import type { Surroundings } from "../environment.ts";
+import { useParley } from "../use-parley.ts";
+
+export interface StdioOptions extends FormPasswordFlags {
+  readonly logLevel: OperatorLogLevel;
+  readonly logFormat: LogFormat;
+}
+
+export function* stdio(
+  modules: readonly string[],
+  options: StdioOptions,
+  surroundings: Surroundings,
+): Operation<number> {
+  // Before the first module is loaded: it may print on its way in.
+  claimStdout();
+  const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
+  const signals = yield* useSignals();
+  yield* useStrayErrors(log);
+  const { serve } = yield* until(offer(modules, surroundings));
+  const parley = yield* useParley({
+    serve,
+    version: surroundings.version,
+    sampling: samplingSetup(),
+    formPasswords: formPasswords(options, log),
+    report: (fault) => log.fault(fault),
+    onCall: (call) => log.call(call),
+  });
+  const end = new AbortController();
+  yield* spawn(function* () {
+    yield* signals.next();
+    end.abort();
+    process.exit(exitCodeOf((yield* signals.next()).value));
+  });
+  yield* until(parley.stdio({ signal: end.signal }));
+  return 0;
+}

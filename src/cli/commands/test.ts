@@ -1,0 +1,31 @@
+/** `parley test`: runs the tests of a project with whatever this program runs on. */
+import { action, type Operation } from "effection";
+import { spawn } from "node:child_process";
+import process from "node:process";
+import { testCommand } from "../../platform/self.ts";
+import { FAILED, messageOf, Problem } from "../problem.ts";
+import { useSignals } from "../signals.ts";
+
+export function* test(files: readonly string[]): Operation<number> {
+  const runner = testCommand(files);
+  if (!runner) {
+    throw new Problem(
+      "Cannot run tests: this program was compiled with Deno, which has no test runner inside; run deno test -A",
+    );
+  }
+  // A signal reaches the tests as well, and it is theirs to end.
+  yield* useSignals();
+  return yield* action<number>((resolve, reject) => {
+    const child = spawn(runner.command, runner.args, {
+      stdio: "inherit",
+      env: { ...process.env, ...runner.env },
+    });
+    child.once(
+      "error",
+      (error) =>
+        reject(new Problem(`Cannot run tests: ${messageOf(error)}; try deno test -A, or bun test`)),
+    );
+    child.once("exit", (code) => resolve(code ?? FAILED));
+    return () => void child.kill();
+  });
+}

@@ -1,0 +1,118 @@
+/** `parley tools`: what there is, what it takes, what it may ask, and what it needs. */
+import type { JsonObject } from "../../model/content.ts";
+import { isObject } from "../../wire/json-rpc.ts";
+import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";
+import type {
+  Definition,
+  FinalizedMcpPrompt,
+  FinalizedMcpResource,
+  FinalizedMcpTool,
+} from "../../tool/types.ts";
+import { fieldsOf, typeOf } from "../terminal/fields.ts";
+import { loadDefinitions } from "./load.ts";
+import type { Style } from "../terminal/style.ts";
+import type { Surroundings } from "../environment.ts";
+import { wrapped } from "../wrap.ts";
+
+export async function tools(
+  modules: readonly string[],
+  { json = false }: { json?: boolean },
+  surroundings: Surroundings,
+): Promise<number> {
+  const { terminal } = surroundings;
+  const definitions = await loadDefinitions(modules, surroundings);
+  if (json) terminal.print(JSON.stringify(definitions.map(asJson), null, 2));
+  else {
+    const columns = Math.min(100, terminal.columns("stdout"));
+    terminal.print(
+      definitions.map((one) => described(one, terminal.out, columns)).join("\n\n"),
+    );
+  }
+  return 0;
+}
+
+function asJson(definition: Definition): JsonObject {
+  const { kind, requires, elicits } = definition;
+  const asks = [...elicits.values()].map(({ key, response, sensitive }) => ({
+    key,
+    schema: response.json,
+    ...(sensitive.length > 0 && { sensitive }),
+  }));
+  return { kind, ...listed(definition), asks, requires } as unknown as JsonObject;
+}
+
+function listed(definition: Definition): object {
+  switch (definition.kind) {
+    case "tool":
+      return listedTool(definition as FinalizedMcpTool);
+    case "prompt":
+      return listedPrompt(definition as FinalizedMcpPrompt);
+    case "resource": {
+      const resource = definition as FinalizedMcpResource;
+      return resource.uri.variables.length > 0
+        ? listedTemplate(resource)
+        : listedResource(resource);
+    }
+  }
+}
+
+function described(definition: Definition, style: Style, columns: number): string {
+  const { kind, name, parameters, elicits } = definition;
+  const { title, description = "", uri } = definition as Partial<FinalizedMcpResource>;
+  const heading = [
+    style.bold(name),
+    ...(kind === "tool" ? [] : [style.dim(`(${kind})`)]),
+    ...(title ? [style.dim(title)] : []),
+  ].join("  ");
+  const questions = [...elicits.values()].map(({ key, response, sensitive }) => ({
+    name: key,
+    type: Object.keys(propertiesOf(response.json)).map((field) =>
+      sensitive.includes(field) ? `${field} (hidden)` : field
+    ).join(", "),
+  }));
+  return [
+    heading,
+    ...wrapped(description, columns, "  "),
+    ...section("takes", kind === "resource" ? [] : parameterRows(parameters.json), style, columns),
+    ...(uri ? [`  ${style.dim("address")}`, `    ${uri.text}`] : []),
+    ...section("may ask", questions, style, columns),
+    ...needs(definition, style),
+  ].join("\n");
+}
+
+interface Row {
+  readonly name: string;
+  readonly type: string;
+  readonly text?: string | undefined;
+}
+
+function parameterRows(schema: JsonObject): Row[] {
+  return fieldsOf(schema).map(({ name, schema, required }) => ({
+    name: required ? name : `${name}?`,
+    type: typeOf(schema),
+    text: typeof schema.description === "string" ? schema.description : undefined,
+  }));
+}
+
+function section(title: string, rows: readonly Row[], style: Style, columns: number): string[] {
+  if (rows.length === 0) return [];
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  return [
+    `  ${style.dim(title)}`,
+    ...rows.flatMap(({ name, type, text }) => [
+      `    ${style.cyan(name.padEnd(width))}  ${type}`.trimEnd(),
+      ...(text ? wrapped(text, columns, " ".repeat(width + 6)) : []),
+    ]),
+  ];
+}
+
+function needs({ requires }: Definition, style: Style): string[] {
+  const wants = Object.entries(requires).filter(([, value]) => value)
+    .map(([name, value]) => value === true ? name : `${name} (${value})`);
+  if (wants.length === 0) return [];
+  return [`  ${style.dim("needs a client with")}`, `    ${wants.join(", ")}`];
+}
+
+function propertiesOf(schema: JsonObject): JsonObject {
+  return isObject(schema.properties) ? schema.properties : {};
+}

@@ -1,0 +1,137 @@
+/** The person at the terminal: one question at a time, whoever asks. */
+import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } from "effection";
+import process from "node:process";
+import { pathToFileURL } from "node:url";
+import { textOf } from "../../model/content.ts";
+import type { LogLevel, Response, SampleParams } from "../../model/events.ts";
+import { isAtLeast } from "../../wire/log-level.ts";
+import type { SamplingProvider } from "../../sampling/provider.ts";
+import type { Person, Progress, Question } from "../../client/person.ts";
+import { messageOf, Problem } from "../problem.ts";
+import { ProgressBar } from "./progress.ts";
+import { describeQuestion } from "../question-text.ts";
+import type { Terminal } from "./terminal.ts";
+import { visible, visibleJson, visibleNote } from "./visible.ts";
+
+export class AtTerminal implements Person {
+  readonly #terminal: Terminal;
+  readonly #provider: SamplingProvider | undefined;
+  readonly #bar: ProgressBar;
+  /** Ends when nobody is being asked any more. */
+  #asked: Operation<void> = withResolved();
+  #busy = false;
+  #held: string[] = [];
+
+  constructor(terminal: Terminal, provider: SamplingProvider | undefined) {
+    this.#terminal = terminal;
+    this.#provider = provider;
+    this.#bar = new ProgressBar(terminal);
+  }
+
+  *answer(question: Question): Operation<Response> {
+    if (question.type === "roots") return { roots: [here()] };
+    if (question.type === "sample" && this.#provider) {
+      return yield* this.#askModel(this.#provider, question.params);
+    }
+    if (!this.#terminal.interactive) throw this.#nobody(question);
+    return yield* this.#alone(() => ask(question));
+  }
+
+  progress(progress: Progress): void {
+    if (!this.#busy) this.#bar.show(progress);
+  }
+
+  log(level: LogLevel, data: unknown): void {
+    const { err } = this.#terminal;
+    const text = typeof data === "string" ? visibleNote(data) : visibleJson(data ?? null);
+    const line = `${err.dim(`${visible(level)}:`)} ${text}`;
+    if (this.#busy) this.#held.push(line);
+    else this.#say(isAtLeast(level, "error") ? err.red(line) : line);
+  }
+
+  done(): void {
+    this.#bar.end();
+  }
+
+  #say(line: string): void {
+    this.#bar.clear();
+    this.#terminal.note(line);
+    this.#bar.restore();
+  }
+
+  *#askModel(provider: SamplingProvider, params: SampleParams): Operation<Response> {
+    const { dim } = this.#terminal.err;
+    const asked = params.messages.at(-1);
+    const signal = yield* useAbortSignal();
+    this.#say(dim(`asking ${provider.name}: ${asked ? shortened(visible(textOf(asked))) : ""}`));
+    try {
+      return yield* until(provider.sample(params, signal));
+    } catch (error) {
+      return { error: { code: -32603, message: messageOf(error) } };
+    }
+  }
+
+  /** Waits for its turn at the terminal, and keeps everybody else quiet meanwhile. */
+  #alone<T>(ask: () => Operation<T>): Operation<T> {
+    const before = this.#asked;
+    const turn = withResolvers<void>();
+    this.#asked = turn.operation;
+    const person = this;
+    return scoped(function* () {
+      yield* ensure(() => {
+        person.#busy = false;
+        for (const line of person.#held.splice(0)) person.#say(line);
+        person.#bar.restore();
+        turn.resolve();
+      });
+      yield* before;
+      person.#busy = true;
+      person.#bar.clear();
+      yield* until(person.#terminal.flush());
+      return yield* ask();
+    });
+  }
+
+  #nobody(question: Question): Problem {
+    this.#bar.clear();
+    this.#terminal.note(describeQuestion(question));
+    const wayOut = question.type === "sample"
+      ? "set PARLEY_MODEL to a model that can answer, or run this in a terminal"
+      : "run this in a terminal, or pass what the tool needs in its arguments";
+    return new Problem(`Cannot answer: there is no terminal to ask at; ${wayOut}`);
+  }
+}
+
+function* ask(question: Question): Operation<Response> {
+  switch (question.type) {
+    case "form": {
+      const { askForm } = yield* until(import("./prompts/form.ts"));
+      return yield* askForm(question.params, question.sensitive);
+    }
+    case "page": {
+      const { askPage } = yield* until(import("./prompts/form.ts"));
+      return yield* askPage(question.params);
+    }
+    case "sample": {
+      const { askInsteadOfModel } = yield* until(import("./prompts/sample.ts"));
+      return yield* askInsteadOfModel(question.params);
+    }
+    case "roots":
+      return { roots: [here()] };
+  }
+}
+
+function here(): { uri: string; name: string } {
+  return { uri: pathToFileURL(process.cwd()).href, name: "working directory" };
+}
+
+function withResolved(): Operation<void> {
+  const { operation, resolve } = withResolvers<void>();
+  resolve();
+  return operation;
+}
+
+function shortened(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}

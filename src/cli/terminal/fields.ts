@@ -1,0 +1,98 @@
+/** A form or a list of parameters, field by field, in words. */
+import type { JsonObject } from "../../model/content.ts";
+import { isObject } from "../../wire/json-rpc.ts";
+import { visible } from "./visible.ts";
+
+export interface Field {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly required: boolean;
+}
+
+/** A value that may be chosen, and what it is called, ready to be shown. */
+export interface Choice {
+  readonly value: unknown;
+  readonly label: string;
+}
+
+export function fieldsOf({ properties, required }: JsonObject): Field[] {
+  if (!isObject(properties)) return [];
+  const names = Array.isArray(required) ? required : [];
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    schema: isObject(schema) ? schema : {},
+    required: names.includes(name),
+  }));
+}
+
+/** The values that a field offers, in each of the ways that revisions have written them. */
+export function choicesOf(schema: JsonObject): Choice[] | undefined {
+  const { enum: values, enumNames, oneOf, anyOf } = schema;
+  if (Array.isArray(values)) {
+    const names = Array.isArray(enumNames) ? enumNames : [];
+    return values.map((value, index) => ({ value, label: visible(String(names[index] ?? value)) }));
+  }
+  const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined;
+  if (!titled?.every((one) => isObject(one) && "const" in one)) return undefined;
+  return (titled as JsonObject[]).map((one) => ({
+    value: one.const,
+    label: visible(String(one.title ?? one.const)),
+  }));
+}
+
+/** `text`, `whole number from 1 to 20`, `one of a, b`, …, ready to be shown. */
+export function typeOf(schema: JsonObject): string {
+  return visible(typeIn(schema));
+}
+
+function typeIn(schema: JsonObject): string {
+  const choices = choicesOf(schema);
+  const type = choices
+    ? `one of ${choices.map(({ value }) => String(value)).join(", ")}`
+    : plainType(schema) + bounds(schema);
+  return schema.default === undefined
+    ? type
+    : `${type}, ${JSON.stringify(schema.default)} unless told`;
+}
+
+const WORDS: { readonly [type: string]: string | undefined } = {
+  string: "text",
+  integer: "whole number",
+  number: "number",
+  boolean: "yes or no",
+  null: "nothing",
+  object: "object",
+};
+
+const FORMATS: { readonly [format: string]: string | undefined } = {
+  email: "e-mail address",
+  uri: "address, such as https://example.com",
+  date: "date, such as 2026-05-01",
+  "date-time": "date and time, such as 2026-05-01T12:00:00Z",
+};
+
+function plainType(schema: JsonObject): string {
+  const { type, format, items, const: only } = schema;
+  if (only !== undefined) return JSON.stringify(only);
+  if (type === "array") {
+    return isObject(items) ? `any number of: ${typeOf(items)}` : "list";
+  }
+  if (type === "string" && typeof format === "string") return FORMATS[format] ?? `text (${format})`;
+  if (typeof type === "string") return WORDS[type] ?? type;
+  return Array.isArray(type) ? type.map((one) => WORDS[one] ?? one).join(" or ") : "anything";
+}
+
+function bounds(schema: JsonObject): string {
+  const { type, minimum, maximum, minLength, maxLength } = schema;
+  if (type === "string") return range(minLength, maxLength, " of ", " characters");
+  // Zod writes the bounds of what JavaScript can count to; nobody needs to read those.
+  const low = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
+  const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
+  return range(low, high, " ", "");
+}
+
+function range(low: unknown, high: unknown, before: string, after: string): string {
+  if (low !== undefined && high !== undefined) return `${before}${low} to ${high}${after}`;
+  if (low !== undefined) return `${before}at least ${low}${after}`;
+  return high === undefined ? "" : `${before}at most ${high}${after}`;
+}

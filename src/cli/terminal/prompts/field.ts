@@ -1,0 +1,163 @@
+/** Asks for one field of a form. */
+import { confirm, isCancel, multiselect, password, select, text } from "@clack/prompts";
+import process from "node:process";
+import type { JsonObject } from "../../../model/content.ts";
+import { describeIssues } from "../../../schema/issues.ts";
+import { schemaOf } from "../../../schema/schema.ts";
+import { choicesOf, type Field, typeOf } from "../fields.ts";
+import { isObject } from "../../../wire/json-rpc.ts";
+import { promptStreams } from "../terminal.ts";
+import { visible } from "../visible.ts";
+
+/** The person wants to leave the form. */
+export const LEFT = Symbol("left");
+/** The field stays empty. */
+export const EMPTY = Symbol("empty");
+
+export interface FieldOptions {
+  readonly sensitive: boolean;
+  /** What was answered the last time, if there was one. */
+  readonly before: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** The value, `EMPTY`, or `LEFT`. */
+export async function askField(field: Field, options: FieldOptions): Promise<unknown> {
+  const answer = await ask(field, options);
+  return isCancel(answer) ? LEFT : answer;
+}
+
+function ask(field: Field, options: FieldOptions): Promise<unknown> {
+  const { schema } = field;
+  if (options.sensitive) return askHidden(field, options);
+  if (choicesOf(schema)) return askChoice(field, options);
+  if (schema.type === "boolean") return askYesNo(field, options);
+  const items = schema.type === "array" && isObject(schema.items) ? schema.items : undefined;
+  if (items && choicesOf(items)) return askChoices(field, items, options);
+  return askText(field, options);
+}
+
+function messageFor({ name, schema, required }: Field): string {
+  const title = typeof schema.title === "string" ? schema.title : name;
+  const more = typeof schema.description === "string" ? `: ${schema.description}` : "";
+  return visible(`${title}${more}${required ? "" : " (optional)"}`);
+}
+
+async function askText(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
+  const { schema, required } = field;
+  const initialValue = shownDefault(before ?? schema.default);
+  const answer = await text({
+    message: messageFor(field),
+    placeholder: typeOf(schema),
+    ...(initialValue !== undefined && { initialValue }),
+    validate: (entered) => problemWith(entered ?? "", schema, required),
+    ...promptStreams(signal),
+  });
+  return isCancel(answer) ? answer : valueOf(answer ?? "", schema, required);
+}
+
+async function askHidden(field: Field, { signal }: FieldOptions): Promise<unknown> {
+  const { schema, required } = field;
+  const answer = await password({
+    message: messageFor(field),
+    validate: (entered) => problemWith(entered ?? "", schema, required),
+    ...promptStreams(signal),
+  });
+  return isCancel(answer) ? answer : valueOf(answer ?? "", schema, required);
+}
+
+function askChoice(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
+  const choices = choicesOf(field.schema)!;
+  const options = choices.map(({ value, label }) => ({ value: value as string, label }));
+  const initialValue = (before ?? field.schema.default) as string | undefined;
+  return select<string | typeof EMPTY>({
+    message: messageFor(field),
+    options: [...options, ...(field.required ? [] : [NEITHER])] as never,
+    ...(initialValue !== undefined && { initialValue }),
+    ...promptStreams(signal),
+  });
+}
+
+const NEITHER = { value: EMPTY, label: "none of these" };
+
+function askYesNo(field: Field, { before, signal }: FieldOptions): Promise<unknown> {
+  const initialValue = (before ?? field.schema.default) as boolean | undefined;
+  if (field.required) {
+    return confirm({
+      message: messageFor(field),
+      initialValue: initialValue ?? true,
+      ...promptStreams(signal),
+    });
+  }
+  return select<boolean | typeof EMPTY>({
+    message: messageFor(field),
+    options: [{ value: true, label: "Yes" }, { value: false, label: "No" }, NEITHER] as never,
+    initialValue: initialValue ?? EMPTY,
+    ...promptStreams(signal),
+  });
+}
+
+async function askChoices(
+  field: Field,
+  items: JsonObject,
+  { before, signal }: FieldOptions,
+): Promise<unknown> {
+  const { schema, required } = field;
+  for (;;) {
+    const known = before ?? schema.default;
+    const answer = await multiselect<string>({
+      message: messageFor(field),
+      options: choicesOf(items)!.map(({ value, label }) => ({ value: value as string, label })),
+      initialValues: Array.isArray(known) ? known as string[] : [],
+      required: required && Number(schema.minItems ?? 0) > 0,
+      ...promptStreams(signal),
+    });
+    if (isCancel(answer)) return answer;
+    if (answer.length === 0 && !required) return EMPTY;
+    const parsed = schemaOf(schema).parse(answer);
+    if (parsed.ok) return answer;
+    process.stderr.write(`│  ${sentence(describeIssues(parsed.issues))}\n`);
+  }
+}
+
+/** What stands in the way of an entry, in words. */
+function problemWith(entered: string, schema: JsonObject, required: boolean): string | undefined {
+  const value = valueOf(entered, schema, required);
+  if (value === EMPTY) return required ? "Expected an answer." : undefined;
+  if (typeof value === "string" && NUMBERS[schema.type as string]) {
+    return `Expected a ${NUMBERS[schema.type as string]}.`;
+  }
+  const parsed = schemaOf(schema).parse(value);
+  return parsed.ok ? undefined : sentence(describeIssues(parsed.issues));
+}
+
+const NUMBERS: { readonly [type: string]: string | undefined } = {
+  integer: "whole number",
+  number: "number",
+};
+
+function sentence(text: string): string {
+  return visible(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
+}
+
+/** What was typed, as the field wants it. What cannot be read stays text, and is refused. */
+function valueOf(entered: string, schema: JsonObject, required: boolean): unknown {
+  const { type } = schema;
+  if (entered === "" && (type !== "string" || !required)) return EMPTY;
+  if (type === "string") return entered;
+  if (type === "number" || type === "integer") {
+    return entered.trim() === "" || Number.isNaN(Number(entered)) ? entered : Number(entered);
+  }
+  try {
+    return JSON.parse(entered);
+  } catch {
+    return entered;
+  }
+}
+
+/** A value to start from. One that cannot be shown as it is must not be sent as if it were. */
+function shownDefault(value: unknown): string | undefined {
+  if (value === undefined) return undefined;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return visible(text) === text ? text : undefined;
+}

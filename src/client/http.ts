@@ -1,0 +1,157 @@
+/** One POST and everything that comes back on it. */
+import { type Operation, until, useAbortSignal } from "effection";
+import type { JsonObject } from "../model/content.ts";
+import type { RpcError } from "../model/events.ts";
+import { isObject, readMessage, type RpcMessage } from "../wire/json-rpc.ts";
+import { messageOf, Problem } from "../cli/problem.ts";
+import { isRedirect, MOST_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
+import { EventReader, type ServerSentEvent } from "./sse.ts";
+
+export type HeaderLines = { readonly [name: string]: string };
+
+/** A server, and what it is told with every request. */
+export interface Endpoint {
+  readonly url: string;
+  readonly headers: HeaderLines;
+}
+
+/** What came back. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  /** The address of another origin that answered in the place of the one that was called. */
+  readonly redirectedTo: string | undefined;
+  /** The next message, in whichever form it comes; nothing when there are no more. */
+  next(): Operation<Incoming | undefined>;
+}
+
+export interface Incoming {
+  readonly message: RpcMessage | undefined;
+  readonly event?: ServerSentEvent;
+}
+
+const ACCEPT = "application/json, text/event-stream";
+
+/** These belong to a session of the server that gave them. */
+const OF_SESSION = ["mcp-session-id", "last-event-id"];
+
+/**
+ * Sends one message, and follows redirects. Another origin gets neither the headers that the
+ * person gave nor those of a session. The connection is closed when the surrounding scope ends.
+ */
+export function* send(
+  { url, headers }: Endpoint,
+  method: "POST" | "GET" | "DELETE",
+  extra: HeaderLines,
+  message?: JsonObject,
+): Operation<Reply> {
+  const signal = yield* useAbortSignal();
+  const common = {
+    accept: method === "GET" ? "text/event-stream" : ACCEPT,
+    ...(message && { "content-type": "application/json" }),
+  };
+  const body = message && { body: JSON.stringify(message) };
+  const { origin } = new URL(url);
+  let at = new URL(url);
+  let all: HeaderLines = { ...common, ...headers, ...extra };
+  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+    const request = { method, headers: all, ...body, signal, redirect: "manual" } as const;
+    const response = yield* fetched(at, request);
+    if (!isRedirect(response.status)) {
+      return replyOf(response, at.origin === origin ? undefined : at.href);
+    }
+    yield* until(Promise.resolve(response.body?.cancel()));
+    const next = nextAddress(at, method, response.status, response.headers.get("location"));
+    if (next.origin !== at.origin) all = { ...common, ...without(OF_SESSION, extra) };
+    at = next;
+  }
+  throw tooMany(url);
+}
+
+function* fetched(url: URL, request: RequestInit): Operation<Response> {
+  try {
+    return yield* until(fetch(url, request));
+  } catch (error) {
+    throw new Problem(`Cannot reach ${url}: ${reasonOf(error)}; is the server running?`);
+  }
+}
+
+function replyOf(response: Response, redirectedTo: string | undefined): Reply {
+  const { status, headers, body } = response;
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream");
+  return {
+    status,
+    headers,
+    redirectedTo,
+    next: isStream && body ? streamed(body) : whole(response),
+  };
+}
+
+function without(names: readonly string[], lines: HeaderLines): HeaderLines {
+  return Object.fromEntries(Object.entries(lines).filter(([name]) => !names.includes(name)));
+}
+
+/** Runtimes hide what happened behind "fetch failed". */
+function reasonOf(error: unknown): string {
+  const { cause, code } = error as { cause?: unknown; code?: string };
+  if (code === "ConnectionRefused") return "nobody listens there";
+  const text = messageOf(cause ?? error);
+  return /ECONNREFUSED|Connection refused/.test(text) ? "nobody listens there" : text;
+}
+
+function whole(response: Response): () => Operation<Incoming | undefined> {
+  let taken = false;
+  return function* () {
+    if (taken) return undefined;
+    taken = true;
+    const text = yield* until(response.text());
+    return text.trim() === "" ? undefined : { message: parsed(text) };
+  };
+}
+
+function streamed(body: ReadableStream<Uint8Array>): () => Operation<Incoming | undefined> {
+  const reader = body.getReader();
+  const events = new EventReader();
+  const waiting: ServerSentEvent[] = [];
+  return function* () {
+    while (waiting.length === 0) {
+      const { done, value } = yield* until(reader.read());
+      if (done) return undefined;
+      waiting.push(...events.read(value));
+    }
+    const event = waiting.shift()!;
+    return { event, message: event.data === "" ? undefined : parsed(event.data) };
+  };
+}
+
+/** Nothing, if it is no JSON-RPC: a web page in the way, perhaps. */
+function parsed(text: string): RpcMessage | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    // An error that answers nothing in particular has no id, or null for one.
+    if (isObject(value) && value.id == null && isObject(value.error)) {
+      return readMessage({ ...value, id: "" });
+    }
+    const message = readMessage(value);
+    return message.type === "invalid" ? undefined : message;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A server's refusal. */
+export class Refusal extends Error {
+  override readonly name = "Refusal";
+  readonly status: number;
+  /** See `Reply`. */
+  readonly redirectedTo: string | undefined;
+
+  constructor(
+    { status, redirectedTo }: Pick<Reply, "status"> & Partial<Reply>,
+    readonly error?: RpcError,
+  ) {
+    super(error?.message ?? `the server answered with HTTP status ${status}`);
+    this.status = status;
+    this.redirectedTo = redirectedTo;
+  }
+}

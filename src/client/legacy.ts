@@ -1,0 +1,170 @@
+/**
+ * A client of 2025-11-25 and before: a session, and questions on the stream of the
+ * call that asks them. A stream that breaks is taken up again where it stopped.
+ */
+import { ensure, type Operation, scoped, sleep, spawn, type Task } from "effection";
+import type { JsonObject } from "../model/content.ts";
+import type { Response, ToolResult } from "../model/events.ts";
+import type { RpcId, RpcRequest } from "../wire/json-rpc.ts";
+import { LEGACY_VERSIONS } from "../wire/versions.ts";
+import { impossible } from "../cli/commands/call-here.ts";
+import type { Person } from "./person.ts";
+import { Problem } from "../cli/problem.ts";
+import {
+  type Endpoint,
+  type HeaderLines,
+  type Incoming,
+  Refusal,
+  type Reply,
+  send,
+} from "./http.ts";
+import { progressIn, questionIn } from "./questions.ts";
+import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
+
+const USUAL_RETRY = 1_000;
+const MOST_RETRIES = 5;
+
+export class LegacyServer implements RemoteServer {
+  version: string = LEGACY_VERSIONS[0];
+  #endpoint: Endpoint;
+  #session: HeaderLines = {};
+  #lastId = 0;
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint;
+  }
+
+  *initialize(clientInfo: ClientIdentity): Operation<void> {
+    const params = { protocolVersion: this.version, capabilities: CAPABILITIES, clientInfo };
+    const { protocolVersion } = yield* this.#request("initialize", params);
+    if (typeof protocolVersion === "string") this.version = protocolVersion;
+    this.#session = { ...this.#session, "mcp-protocol-version": this.version };
+    yield* this.#post({ method: "notifications/initialized" });
+  }
+
+  *tools(): Operation<RemoteTool[]> {
+    const found: RemoteTool[] = [];
+    let cursor: unknown;
+    do {
+      const page = yield* this.#request("tools/list", cursor === undefined ? {} : { cursor });
+      if (Array.isArray(page.tools)) found.push(...page.tools as RemoteTool[]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  *call({ name }: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {
+    const params = { name, arguments: args, _meta: { progressToken: this.#lastId + 1 } };
+    return (yield* this.#request("tools/call", params, person)) as unknown as ToolResult;
+  }
+
+  *close(): Operation<void> {
+    if (!("mcp-session-id" in this.#session)) return;
+    const [endpoint, session] = [this.#endpoint, this.#session];
+    yield* scoped(function* () {
+      yield* send(endpoint, "DELETE", session);
+    });
+  }
+
+  *#request(method: string, params: JsonObject, person?: Person): Operation<JsonObject> {
+    const id = ++this.#lastId;
+    const server = this;
+    return yield* scoped(function* () {
+      let answered = false;
+      yield* ensure(function* () {
+        if (answered || method === "initialize") return;
+        yield* server.#post({ method: "notifications/cancelled", params: { requestId: id } });
+      });
+      try {
+        const message = { jsonrpc: "2.0", id, method, params };
+        const reply = yield* send(server.#endpoint, "POST", server.#session, message);
+        if (method === "initialize") server.#begin(reply);
+        const result = yield* server.#resultIn(reply, id, person);
+        answered = true;
+        return result;
+      } catch (error) {
+        // A refusal is an answer too.
+        answered = true;
+        throw error;
+      }
+    });
+  }
+
+  /** The session is kept with the server that gave it, which may not be the one that was called. */
+  #begin({ headers, redirectedTo }: Reply): void {
+    const session = headers.get("mcp-session-id");
+    if (session) this.#session = { "mcp-session-id": session };
+    if (redirectedTo !== undefined) this.#endpoint = { url: redirectedTo, headers: {} };
+  }
+
+  /** Sends what is not answered. */
+  *#post(message: JsonObject): Operation<void> {
+    const [endpoint, session] = [this.#endpoint, this.#session];
+    yield* scoped(function* () {
+      yield* send(endpoint, "POST", session, { jsonrpc: "2.0", ...message });
+    });
+  }
+
+  *#resultIn(first: Reply, id: number, person: Person | undefined): Operation<JsonObject> {
+    const questions = new Map<RpcId, Task<void>>();
+    let reply = first;
+    let position: string | undefined;
+    let retry = USUAL_RETRY;
+    let failures = 0;
+    for (;;) {
+      const incoming = yield* nextOf(reply);
+      if (!incoming) {
+        if (position === undefined || ++failures > MOST_RETRIES) {
+          throw new Refusal(reply);
+        }
+        yield* sleep(retry);
+        const headers = { ...this.#session, "last-event-id": position };
+        reply = yield* send(this.#endpoint, "GET", headers);
+        if (reply.status !== 200) throw new Refusal(reply);
+        continue;
+      }
+      const { message, event } = incoming;
+      if (event?.id !== undefined) position = event.id;
+      retry = event?.retry ?? retry;
+      if (message) failures = 0;
+      switch (message?.type) {
+        case "answer":
+          if ("error" in message) throw new Refusal(reply, message.error);
+          if (message.id === id) return message.result;
+          break;
+        case "request":
+          questions.set(message.id, yield* spawn(() => this.#answer(message, person)));
+          break;
+        case "notification": {
+          const { method, params } = message;
+          if (method === "notifications/progress") person?.progress(progressIn(params));
+          if (method === "notifications/message") person?.log(params.level as "info", params.data);
+          if (method === "notifications/cancelled") {
+            yield* questions.get(params.requestId as RpcId)?.halt() ?? nothing();
+          }
+        }
+      }
+    }
+  }
+
+  *#answer({ id, method, params }: RpcRequest, person: Person | undefined): Operation<void> {
+    const question = questionIn(method, params);
+    let response: Response | JsonObject;
+    if (method === "ping") response = {};
+    else if (question && person) response = yield* person.answer(question);
+    else response = impossible(`Cannot ${method}: it is unknown here; do without`);
+    yield* this.#post("error" in response ? { id, ...response } : { id, result: response });
+  }
+}
+
+/** A connection that breaks has no more to say than one that ends. */
+function* nextOf(reply: Reply): Operation<Incoming | undefined> {
+  try {
+    return yield* reply.next();
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    return undefined;
+  }
+}
+
+function* nothing(): Operation<void> {}

@@ -1,0 +1,170 @@
+/** A client of 2026-07-28: no session; a call that asks is sent again with the answers. */
+import { all, type Operation, scoped } from "effection";
+import { Buffer } from "node:buffer";
+import type { JsonObject } from "../model/content.ts";
+import { DefinitionError } from "../model/errors.ts";
+import type { Response, ToolResult } from "../model/events.ts";
+import { isObject } from "../wire/json-rpc.ts";
+import {
+  CLIENT_CAPABILITIES,
+  CLIENT_INFO,
+  LOG_LEVEL,
+  PROTOCOL_VERSION,
+} from "../wire/modern/meta.ts";
+import { MODERN_VERSION } from "../wire/versions.ts";
+import { checkedHeaders } from "../schema/header-parameters.ts";
+import { impossible } from "../cli/commands/call-here.ts";
+import type { Person } from "./person.ts";
+import { Problem } from "../cli/problem.ts";
+import { type Endpoint, type HeaderLines, Refusal, type Reply, send } from "./http.ts";
+import { progressIn, questionIn } from "./questions.ts";
+import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
+
+/** A server that asks and asks is not served for ever. */
+const MOST_ROUNDS = 100;
+
+export class ModernServer implements RemoteServer {
+  readonly version = MODERN_VERSION;
+  readonly #endpoint: Endpoint;
+  readonly #identity: ClientIdentity;
+  #lastId = 0;
+
+  constructor(endpoint: Endpoint, identity: ClientIdentity) {
+    this.#endpoint = endpoint;
+    this.#identity = identity;
+  }
+
+  /** Whether there is a server of this revision. Throws `Refusal` if there is another one. */
+  *discover(): Operation<void> {
+    const { supportedVersions } = yield* this.#request("server/discover", {});
+    if (Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)) return;
+    throw new Refusal({ status: 200 });
+  }
+
+  *tools(): Operation<RemoteTool[]> {
+    const found: RemoteTool[] = [];
+    let cursor: unknown;
+    do {
+      const page = yield* this.#request("tools/list", cursor === undefined ? {} : { cursor });
+      if (Array.isArray(page.tools)) found.push(...page.tools as RemoteTool[]);
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    return found;
+  }
+
+  *call(tool: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {
+    const params: JsonObject = { name: tool.name, arguments: args };
+    const headers = { "mcp-name": encoded(tool.name), ...parameterHeaders(tool, args) };
+    let more: JsonObject = {};
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      const result = yield* this.#request("tools/call", { ...params, ...more }, headers, person);
+      if (result.resultType !== "input_required") return result as unknown as ToolResult;
+      const { inputRequests, requestState } = result;
+      more = {
+        ...(requestState !== undefined && { requestState }),
+        inputResponses: yield* answers(isObject(inputRequests) ? inputRequests : {}, person),
+      };
+    }
+    throw new Problem(
+      `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; look at the tool, which may never be content`,
+    );
+  }
+
+  *close(): Operation<void> {}
+
+  *#request(
+    method: string,
+    params: JsonObject,
+    headers: HeaderLines = {},
+    person?: Person,
+  ): Operation<JsonObject> {
+    const id = ++this.#lastId;
+    const endpoint = this.#endpoint;
+    const message = {
+      jsonrpc: "2.0",
+      id,
+      method,
+      params: { ...params, _meta: this.#meta(person ? id : undefined) },
+    };
+    const extra = { "mcp-protocol-version": MODERN_VERSION, "mcp-method": method, ...headers };
+    return yield* scoped(function* () {
+      const reply = yield* send(endpoint, "POST", extra, message);
+      return yield* resultIn(reply, id, person);
+    });
+  }
+
+  #meta(progressToken: number | undefined): JsonObject {
+    return {
+      [PROTOCOL_VERSION]: MODERN_VERSION,
+      [CLIENT_INFO]: this.#identity,
+      [CLIENT_CAPABILITIES]: CAPABILITIES,
+      ...(progressToken !== undefined && { progressToken, [LOG_LEVEL]: "info" }),
+    };
+  }
+}
+
+function* resultIn(reply: Reply, id: number, person: Person | undefined): Operation<JsonObject> {
+  for (;;) {
+    const incoming = yield* reply.next();
+    if (!incoming) throw new Refusal(reply);
+    const { message } = incoming;
+    if (message?.type === "answer") {
+      if ("error" in message) throw new Refusal(reply, message.error);
+      if (message.id === id) return message.result;
+    } else if (message?.type === "notification") {
+      const { method, params } = message;
+      if (method === "notifications/progress") person?.progress(progressIn(params));
+      if (method === "notifications/message") person?.log(params.level as "info", params.data);
+    }
+  }
+}
+
+/** All of one round are asked, one after the other, before any answer is sent. */
+function* answers(requests: JsonObject, person: Person): Operation<JsonObject> {
+  const found = yield* all(
+    Object.entries(requests).map(([name, request]) => answered(name, request, person)),
+  );
+  return Object.fromEntries(found);
+}
+
+function* answered(
+  name: string,
+  request: unknown,
+  person: Person,
+): Operation<readonly [string, Response]> {
+  const { method, params } = isObject(request) ? request : {} as JsonObject;
+  const question = questionIn(method, params);
+  return [
+    name,
+    question
+      ? yield* person.answer(question)
+      : impossible(`Cannot ${method}: it is unknown here; do without`),
+  ];
+}
+
+/** The headers that repeat arguments, for those that the tool's schema marks. */
+function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): HeaderLines {
+  const lines: { [name: string]: string } = {};
+  try {
+    for (const parameter of checkedHeaders(`tool "${name}"`, inputSchema)) {
+      const value = parameter.path.reduce<unknown>(
+        (at, key) => isObject(at) ? at[key] : undefined,
+        args,
+      );
+      if (value !== undefined && value !== null) {
+        lines[`mcp-param-${parameter.name}`] = encoded(String(value));
+      }
+    }
+  } catch (error) {
+    if (error instanceof DefinitionError) throw new Problem(error.message);
+    throw error;
+  }
+  return lines;
+}
+
+/** As it is, where a header can carry it; otherwise wrapped up. */
+function encoded(value: string): string {
+  const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
+  if (plain && !/^=\?base64\?.*\?=$/.test(value)) return value;
+  return `=?base64?${Buffer.from(value).toString("base64")}?=`;
+}

@@ -1,0 +1,53 @@
+/** From what a server asks to what a person is asked. */
+import type { JsonObject } from "../model/content.ts";
+import type { SampleParams } from "../model/events.ts";
+import { isObject } from "../wire/json-rpc.ts";
+import { SENSITIVE } from "../wire/sensitive.ts";
+import type { Progress, Question } from "./person.ts";
+
+/** Nothing, for what nobody here understands. */
+export function questionIn(method: unknown, params: unknown): Question | undefined {
+  const given = isObject(params) ? params : {};
+  switch (method) {
+    case "elicitation/create": {
+      const message = String(given.message ?? "");
+      if (given.mode === "url") {
+        return { type: "page", params: { mode: "url", message, url: String(given.url) } };
+      }
+      const requestedSchema = isObject(given.requestedSchema) ? given.requestedSchema : {};
+      const params = { mode: "form", message, requestedSchema } as const;
+      return { type: "form", params, sensitive: sensitiveIn(given) };
+    }
+    case "sampling/createMessage":
+      return { type: "sample", params: withContentLists(given) };
+    case "roots/list":
+      return { type: "roots" };
+  }
+  return undefined;
+}
+
+function sensitiveIn({ _meta: meta }: JsonObject): string[] {
+  const fields = isObject(meta) ? meta[SENSITIVE] : undefined;
+  return Array.isArray(fields) ? fields.map(String) : [];
+}
+
+/** A single block may stand without its list on the wire. */
+function withContentLists(params: JsonObject): SampleParams {
+  const messages = Array.isArray(params.messages) ? params.messages.filter(isObject) : [];
+  return {
+    ...params,
+    messages: messages.map(({ role, content }) => ({
+      role,
+      content: Array.isArray(content) ? content : [content],
+    })),
+  } as unknown as SampleParams;
+}
+
+export function progressIn(params: JsonObject): Progress {
+  const { progress, total, message } = params;
+  return {
+    progress: Number(progress),
+    ...(typeof total === "number" && { total }),
+    ...(typeof message === "string" && { message }),
+  };
+}

@@ -1,0 +1,29 @@
+/** Runs an operation, and tells its outcome at once if it did not have to wait. */
+import type { Operation, Scope } from "effection";
+import { Strand, type StrandOutcome } from "./strand.ts";
+
+export interface Settling<T> {
+  /** How it ended, if it has. */
+  readonly outcome: StrandOutcome<T> | undefined;
+  /** How it ends. */
+  ended(): Promise<StrandOutcome<T>>;
+  /** Stops it; it then ends as halted. */
+  halt(): void;
+}
+
+export function settle<T>(scope: Scope, operation: () => Operation<T>): Settling<T> {
+  let outcome: StrandOutcome<T> | undefined;
+  let resolve: ((outcome: StrandOutcome<T>) => void) | undefined;
+  const strand = new Strand<T>(scope, operation, (ended) => {
+    outcome = ended;
+    resolve?.(ended);
+  });
+  strand.start();
+  return {
+    get outcome() {
+      return outcome;
+    },
+    ended: () => outcome ? Promise.resolve(outcome) : new Promise((settle) => resolve = settle),
+    halt: () => strand.halt(),
+  };
+}

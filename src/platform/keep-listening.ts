@@ -1,0 +1,143 @@
+/**
+ * Opens a listener again when it fails.
+ *
+ * A process that runs out of file descriptors cannot accept connections. Deno closes the
+ * listener for good when that happens once, so it has to be opened again. The failed
+ * listener is stopped first: that closes its idle and unfinished connections, which frees
+ * their descriptors. Responses under way go on.
+ *
+ * L1  After `stop()`, nothing is opened, and no timer is set.
+ * L2  While descriptors are short it tries without end: the calls under way still go on,
+ *     and each one that ends frees a descriptor. Any other failure may last `GIVE_UP`.
+ */
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { Listening, ListenOptions } from "./types.ts";
+
+/** Milliseconds before the first attempt to open it again; doubled with each failure. */
+const FIRST_DELAY = 10;
+const LONGEST_DELAY = 1_000;
+/** Milliseconds without a failure after which a listener counts as restored. */
+const STABLE = 10_000;
+/** Milliseconds without a working listener after which the attempts end. */
+const GIVE_UP = 30_000;
+
+/** A listener as a runtime provides it. */
+export interface Listener {
+  readonly port: number;
+  readonly hostname: string;
+  /** Resolves with the reason when it stops accepting connections by itself. */
+  readonly failed: Promise<unknown>;
+  /** Closes idle connections, and waits for the responses that are under way. */
+  stop(): Promise<void>;
+}
+
+export type OpenListener = (options: ListenOptions) => Promise<Listener>;
+
+/** Rejects if the listener cannot be opened the first time. */
+export async function keepListening(
+  open: OpenListener,
+  options: ListenOptions,
+  clock: Clock = systemClock,
+): Promise<Listening> {
+  return new KeptListener(open, options, await open(options), clock);
+}
+
+class KeptListener implements Listening {
+  readonly port: number;
+  readonly hostname: string;
+  readonly failed: Promise<unknown>;
+  readonly #fail: (reason: unknown) => void;
+  readonly #open: OpenListener;
+  readonly #options: ListenOptions;
+  readonly #clock: Clock;
+  /** Listeners that are being stopped. */
+  readonly #stopping = new Set<Promise<void>>();
+  #current: Listener | undefined;
+  /** The attempt to open it that is under way. */
+  #opening: Promise<void> | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #delay = FIRST_DELAY;
+  #interrupted = false;
+  /** When there was last a listener, while there is none. */
+  #downSince: number | undefined;
+  #stopped = false;
+
+  constructor(open: OpenListener, options: ListenOptions, first: Listener, clock: Clock) {
+    this.#open = open;
+    this.#clock = clock;
+    this.port = first.port;
+    this.hostname = first.hostname;
+    // Port 0 means any free port: clients know the one that it became.
+    this.#options = { ...options, port: first.port };
+    const { promise, resolve } = Promise.withResolvers<unknown>();
+    this.failed = promise;
+    this.#fail = resolve;
+    this.#watch(first);
+  }
+
+  /** May be taken apart from its object. */
+  readonly stop = async (): Promise<void> => {
+    this.#stopped = true;
+    this.#cancelTimer?.();
+    await this.#opening;
+    if (this.#current) this.#close(this.#current);
+    await Promise.all(this.#stopping);
+  };
+
+  #watch(listener: Listener): void {
+    this.#current = listener;
+    listener.failed.then((error) => {
+      if (this.#stopped || this.#current !== listener) return;
+      this.#current = undefined;
+      this.#close(listener);
+      this.#retry(error);
+    });
+  }
+
+  #close(listener: Listener): void {
+    const stopping = listener.stop().catch(() => {});
+    this.#stopping.add(stopping);
+    stopping.then(() => this.#stopping.delete(stopping));
+  }
+
+  #retry(error: unknown): void {
+    if (!this.#interrupted) this.#options.notice?.({ type: "interrupted", error });
+    this.#interrupted = true;
+    this.#downSince ??= this.#clock.now();
+    if (!isExhaustion(error) && this.#clock.now() - this.#downSince >= GIVE_UP) {
+      return this.#fail(error);
+    }
+    this.#after(this.#delay, () => this.#opening = this.#reopen());
+    this.#delay = Math.min(2 * this.#delay, LONGEST_DELAY);
+  }
+
+  async #reopen(): Promise<void> {
+    let listener: Listener;
+    try {
+      listener = await this.#open(this.#options);
+    } catch (error) {
+      if (!this.#stopped) this.#retry(error);
+      return;
+    }
+    this.#watch(listener);
+    if (this.#stopped) return;
+    this.#downSince = undefined;
+    this.#after(STABLE, () => {
+      this.#delay = FIRST_DELAY;
+      this.#interrupted = false;
+      this.#options.notice?.({ type: "restored" });
+    });
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#clock.after(ms, act);
+  }
+}
+
+/** Whether descriptors or buffers have run out. Deno names the cause in the message only. */
+export function isExhaustion(error: unknown): boolean {
+  const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
+  return /^(EMFILE|ENFILE|ENOBUFS|ENOMEM)$/.test(code) ||
+    /\(os error (23|24|105|55|12)\)/.test(message);
+}

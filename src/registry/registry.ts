@@ -1,0 +1,410 @@
+/**
+ * R1  A session that nobody holds goes away: a finished one after its grace time,
+ *     one that waits for answers after its time to live.
+ * R2  Nothing here walks all sessions, except closing.
+ * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
+ */
+import { createScope, type Operation, type Scope, until } from "effection";
+import { RegistryClosed, SessionGone } from "../model/errors.ts";
+import type { ServerChange } from "../model/events.ts";
+import { systemClock } from "../lib/clock.ts";
+import { Deadlines } from "../lib/deadlines.ts";
+import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import { InMemoryToolSessionStore } from "../store/memory.ts";
+import type { Definition } from "../tool/types.ts";
+import type { CarriedCall, CarriedRecord } from "./portable-record.ts";
+import type { LogLimits } from "../session/event-log.ts";
+import { Expiry } from "../session/expiry.ts";
+import { reporter } from "./report.ts";
+import { FinishedSessions } from "./retention.ts";
+import { IN_PROCESS } from "../session/in-process.ts";
+import { LiveSessions } from "./admission.ts";
+import { Budget } from "./budget.ts";
+import { Durability } from "./durability.ts";
+import { Quiet } from "./drain.ts";
+import type { SetAsideCalls } from "./recovery.ts";
+import { limitsOf, type RegistryOptions } from "./options.ts";
+import { Sealer } from "../lib/sealer.ts";
+import { tellEnded } from "../session/ended-call.ts";
+import { newSessionId } from "../session/session-id.ts";
+import type { SessionHome, SessionOwner } from "../session/session-home.ts";
+import { inProcess } from "../session/site.ts";
+import { LiveToolSession } from "../session/tool-session.ts";
+import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "../session/types.ts";
+
+type Found = LiveToolSession | undefined;
+
+/** All live sessions of this process, and the finished ones that somebody may still want to read. */
+export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
+  readonly scope: Scope;
+  readonly deadlines: Deadlines;
+  readonly logLimits: LogLimits;
+  readonly sampling: SamplingSetup;
+  readonly sealer: Sealer;
+  readonly site: Site;
+  readonly report: (fault: Fault) => void;
+  readonly announce: (change: ServerChange) => void;
+  readonly #destroyScope: () => Promise<void>;
+  readonly #options: RegistryOptions;
+  readonly #durability: Durability;
+  readonly #live: LiveSessions;
+  /** What calls take, of memory and of the store. */
+  readonly budget: Budget;
+  readonly #finished: FinishedSessions;
+  readonly #expiry: Expiry;
+  /** The call that is in its first step, until anybody looks for it, and what it was given. */
+  #starting: LiveToolSession | undefined;
+  #given: unknown;
+  #closed = false;
+  #draining = false;
+  #closing: Promise<void> | undefined;
+  readonly #quiet: Quiet;
+  #emptied: (() => void) | undefined;
+
+  constructor(options: RegistryOptions = {}, parent?: Scope) {
+    const [scope, destroy] = parent ? createScope(parent) : createScope();
+    this.scope = scope;
+    this.#destroyScope = destroy;
+    this.#options = options;
+    this.deadlines = new Deadlines(options.clock ?? systemClock);
+    this.sampling = options.sampling ?? {};
+    const { log, live, budget, finished } = limitsOf(options);
+    this.budget = new Budget(budget);
+    this.logLimits = log;
+    this.#live = new LiveSessions(live, this.budget);
+    this.#finished = new FinishedSessions(finished);
+    this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
+    this.sealer = options.sealer ?? new Sealer();
+    this.site = options.site ?? inProcess;
+    this.#durability = new Durability({
+      scope,
+      deadlines: this.deadlines,
+      store: options.store ?? new InMemoryToolSessionStore(),
+      outlasts: options.store !== undefined,
+      mostResting: live.max,
+      budget: this.budget,
+      sweep: options.sweep ?? [],
+      definitionOf: options.find ?? (() => undefined),
+      find: (id) => this.find(id),
+      hasRoom: () => this.#live.hasRoom,
+      admit: (principal) => {
+        if (this.#closed) throw new RegistryClosed();
+        if (principal !== undefined) this.#live.checkRoom(principal, false);
+      },
+      make: ({ id, createdAt }, ...parts) => new LiveToolSession(this, id, ...parts, createdAt),
+      enter: (...parts) => this.#enter(...parts),
+      dismiss: (session) => this.#expiry.remove(session),
+      wake: async (id) => {
+        const session = await this.lookup(id, 0, false);
+        if (session) options.woken?.(session);
+      },
+      settled: () => this.#empty && this.#emptied?.(),
+      report: (fault) => this.report(fault),
+      timeToLive: () => this.durableTimeToLive,
+    });
+    this.#expiry = new Expiry({
+      deadlines: this.deadlines,
+      finished: this.#finished,
+      options,
+      timeToLive: this.timeToLive,
+      isClosed: () => this.#closed,
+      suspend: (session) => this.suspend(session),
+      forget: (session) => this.#durability.forget(session),
+    });
+    this.report = reporter(options.report);
+    this.announce = options.announce ?? (() => {});
+  }
+
+  /** How long a question may wait with nobody there. */
+  get timeToLive(): number {
+    return this.#options.timeToLive ?? 3_600_000;
+  }
+
+  /** How long a durable session that nobody comes back to is kept. */
+  get durableTimeToLive(): number {
+    const { durableTimeToLive, store } = this.#options;
+    return durableTimeToLive ?? (store ? 7 * 24 * 3_600_000 : this.timeToLive);
+  }
+
+  /** How long the state that is handed to a client is good for. */
+  timeToLiveOf(session: LiveToolSession): number {
+    return session.durable ? this.durableTimeToLive : this.timeToLive;
+  }
+
+  /** How many calls are alive, and how many finished ones are kept. */
+  get counts(): { live: number; finished: number; deadlines: number } {
+    this.#listStarting();
+    return {
+      live: this.#live.size,
+      finished: this.#finished.size,
+      deadlines: this.deadlines.size,
+    };
+  }
+
+  *create(
+    tool: Definition,
+    params: unknown,
+    options: ToolSessionOptions = {},
+  ): Operation<ToolSession> {
+    return this.open(tool, params, { awaited: true, ...options });
+  }
+
+  /** `create`, for callers that are no operations. */
+  open(
+    tool: Definition,
+    params: unknown,
+    options: ToolSessionOptions = {},
+    owner?: SessionOwner,
+  ): LiveToolSession {
+    const session = this.openFleeting(tool, params, options, owner);
+    this.keep(session);
+    return session;
+  }
+
+  /**
+   * `open`, for callers that read at once what a call has to say that ends at once,
+   * as most do. Nobody else will find such a call, unless they `keep` it.
+   */
+  openFleeting(
+    tool: Definition,
+    params: unknown,
+    options: ToolSessionOptions = {},
+    owner?: SessionOwner,
+  ): LiveToolSession {
+    if (this.#closed || this.#draining) throw new RegistryClosed();
+    this.#listStarting();
+    const { client = IN_PROCESS, principal = "", answers, trace } = options;
+    const { attended = false, carried = false, awaited = false, taskSince } = options;
+    this.#live.checkRoom(principal, tool.durable !== undefined && !carried);
+    const session = new LiveToolSession(this, undefined, tool, client, principal);
+    if (answers) session.questions.presets = new Map(answers);
+    if (trace) session.trace = trace;
+    session.attended = attended;
+    session.carried = carried;
+    if (carried) session.seed = newSessionId();
+    session.taskSince = taskSince;
+    session.owner = owner;
+    if (awaited) session.log.awaitReader(0);
+    this.#starting = session;
+    this.#given = params;
+    if (session.durable) {
+      this.#listStarting();
+      if (!carried) this.#durability.keep(session, params);
+    }
+    session.start(params);
+    if (this.#starting === session) this.#starting = undefined;
+    this.#given = undefined;
+    if (!session.outcome) this.#list(session, params);
+    return session;
+  }
+
+  /** Keeps a call that has ended at once for those who come back to it. */
+  keep(session: LiveToolSession): void {
+    if (!session.outcome || session.listed) return;
+    session.listed = true;
+    this.#expiry.finish(session);
+    this.#expiry.reschedule(session);
+  }
+
+  #list(session: LiveToolSession, params: unknown): void {
+    if (session.listed) return;
+    session.listed = true;
+    this.#live.add(session, params);
+  }
+
+  /** The call that is in its first step becomes one like any other, for whoever looks for it. */
+  #listStarting(): void {
+    const session = this.#starting;
+    if (!session) return;
+    this.#starting = undefined;
+    if (!session.outcome) this.#list(session, this.#given);
+  }
+
+  /**
+   * A session by its id, taken up again from its record if it has left memory, or if
+   * that has come further: another server may have gone on with it over the same store.
+   */
+  lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
+    const here = this.find(id);
+    const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.carried;
+    if (here && !outdated) return here;
+    if (here?.replayable) this.suspend(here);
+    return this.#closed ? undefined : this.#durability.revive(id, asked);
+  }
+
+  /** Whose a session is, in memory or on record; undefined if there is none. Takes nothing up. */
+  async principalOf(id: string): Promise<string | undefined> {
+    return this.find(id)?.principal ?? await this.#durability.principalOf(id);
+  }
+
+  /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
+  wake(): void {
+    this.#durability.wake();
+  }
+
+  /** Durable calls that the server did not survive, and that are not run any more. */
+  get setAside(): SetAsideCalls {
+    return this.#durability.recovery;
+  }
+
+  /** Takes a session up from a record that its client has carried. */
+  adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+    return this.#durability.adopt(record, call);
+  }
+
+  /** Puts a durable session out of memory until somebody comes back to it, or its time has come. */
+  suspend(session: LiveToolSession): void {
+    this.#durability.leave(session);
+  }
+
+  /** Whoever has been told to come back until then finds it, whatever becomes of it. */
+  promise(session: LiveToolSession, until: number): void {
+    if (until <= session.keepUntil) return;
+    session.keepUntil = until;
+    if (session.durable) this.#durability.promised(session);
+    if (session.outcome) this.#expiry.reschedule(session);
+  }
+
+  /** Writes down what has changed about a session besides its events. */
+  noteChange(session: LiveToolSession): void {
+    if (session.durable) this.#durability.update(session);
+  }
+
+  /** Waits until it is known whether all there is to know of a session is stored; undefined if it is. */
+  secured(session: LiveToolSession): Promise<boolean> | undefined {
+    return session.durable ? this.#durability.secured(session) : undefined;
+  }
+
+  /** Ends a session that has left memory. */
+  *cancelSuspended(id: string, reason: string): Operation<void> {
+    const session = yield* this.takenUp(id);
+    if (session) yield* session.cancel(reason);
+  }
+
+  /** Takes a session in that has its record, and lets it find its place again. */
+  #enter(session: LiveToolSession, params: unknown, refusal?: string): void {
+    if (session.outcome) this.keep(session);
+    else {
+      this.#list(session, params);
+      if (refusal !== undefined) session.refuse(refusal);
+      else session.start(params);
+    }
+  }
+
+  /** A session in memory; one that is on its way out is not there any more. */
+  find(id: string): LiveToolSession | undefined {
+    this.#listStarting();
+    const session = this.#live.get(id) ?? this.#finished.get(id);
+    return session?.suspending && !session.outcome ? undefined : session;
+  }
+
+  *get(id: string): Operation<ToolSession | null> {
+    return (yield* this.takenUp(id)) ?? null;
+  }
+
+  /** `lookup`, for operations. */
+  *takenUp(id: string): Operation<LiveToolSession | undefined> {
+    const found = this.lookup(id);
+    return found instanceof Promise ? yield* until(found) : found;
+  }
+
+  *acquire(id: string): Operation<ToolSession> {
+    const session = yield* this.takenUp(id);
+    if (!session) throw new SessionGone(id);
+    this.hold(session);
+    return session;
+  }
+
+  *release(id: string): Operation<void> {
+    const session = this.find(id);
+    if (session) this.letGo(session);
+  }
+
+  hold(session: LiveToolSession): void {
+    session.holders++;
+    this.#expiry.reschedule(session);
+  }
+
+  letGo(session: LiveToolSession): void {
+    if (session.holders === 0) return;
+    session.holders--;
+    this.#expiry.reschedule(session);
+  }
+
+  /** Forgets a session that has ended and that nobody will come back to. */
+  forget(session: LiveToolSession): void {
+    session.told = true;
+    if (session.outcome && session.holders === 0) this.#expiry.remove(session);
+  }
+
+  /** For sessions: one began or ceased to wait, or ended. */
+  changed(session: LiveToolSession): void {
+    if (session.outcome && session === this.#starting) {
+      // Whoever opened it says whether it is kept.
+      this.#starting = undefined;
+      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
+      return;
+    }
+    if (session.listed) this.#live.changed(session);
+    if (session.outcome && this.#live.delete(session)) {
+      // What could not be recorded has not happened: whoever comes back finds the record.
+      if (session.lost !== undefined) {
+        this.#durability.drop(session);
+        session.owner?.gone?.(session);
+      } else {
+        this.#expiry.finish(session);
+        if (session.durable) this.#durability.ended(session);
+      }
+      if (this.#empty) this.#emptied?.();
+      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
+    }
+    this.#quiet.look();
+    this.#expiry.reschedule(session);
+    if (session.trial) this.#durability.recovery.looked(session);
+  }
+
+  /** For sessions: one has left memory, and can be run again from its log. */
+  suspended(session: LiveToolSession): void {
+    session.expiry?.cancel();
+    session.expiry = undefined;
+    this.#durability.left(session, () => this.#live.delete(session));
+  }
+
+  /**
+   * Starts no calls any more, and waits until none is at work, but not longer than
+   * that. Calls that wait for an answer are not at work; they can still be answered.
+   */
+  async drain(ms: number): Promise<void> {
+    this.#draining = true;
+    this.#listStarting();
+    await this.#quiet.within(ms);
+  }
+
+  /** Halts every call, waits until all have cleaned up, and starts none any more. */
+  close(): Promise<void> {
+    return this.#closing ??= this.#close();
+  }
+
+  async #close(): Promise<void> {
+    this.#closed = true;
+    this.#listStarting();
+    // Until nothing is being taken up: whatever came in after the walk below would stay.
+    await this.#durability.stop();
+    if (!this.#empty) {
+      const emptied = new Promise<void>((resolve) => this.#emptied = resolve);
+      for (const session of this.#live.all()) {
+        // What can be taken up again has not come to its end.
+        if (session.replayable) this.#durability.leave(session);
+        else session.halt("the server is shutting down");
+      }
+      await emptied;
+    }
+    this.#finished.clear();
+    this.deadlines.clear();
+    await this.#destroyScope();
+  }
+
+  get #empty(): boolean {
+    return this.#live.size === 0 && this.#durability.idle;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * Durable calls that have left for a store that is memory too, and so must be bounded.
+ * What they take still counts as memory.
+ */
+import { Owned, Shares } from "../lib/shares.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+
+interface Rest {
+  readonly id: string;
+  readonly principal: string;
+  readonly bytes: number;
+  readonly expiresAt: number;
+}
+
+export class Resting {
+  readonly #max: number;
+  readonly #memory: Shares;
+  readonly #counts = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
+  readonly #byId = new Map<string, Rest>();
+  readonly #owned = new Owned<Rest>();
+
+  constructor(max: number, memory: Shares) {
+    this.#max = max;
+    this.#memory = memory;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  /** Takes one in. What comes back must go for it: the oldest of the largest holder. */
+  add({ id, principal, baggage, log }: LiveToolSession, expiresAt: number): string | undefined {
+    const rest = { id, principal, bytes: baggage + log.totalBytes, expiresAt };
+    this.#byId.set(id, rest);
+    this.#owned.add(principal, rest);
+    this.#counts.take(principal);
+    this.#memory.take(principal, rest.bytes);
+    if (this.size <= this.#max) return undefined;
+    const [oldest] = this.#owned.of(this.#counts.largest!);
+    this.delete(oldest!.id);
+    return oldest!.id;
+  }
+
+  delete(id: string): void {
+    const rest = this.#byId.get(id);
+    if (!rest) return;
+    const { principal, bytes } = rest;
+    this.#byId.delete(id);
+    this.#owned.delete(principal, rest);
+    this.#counts.give(principal);
+    this.#memory.give(principal, bytes);
+  }
+
+  /** The store has forgotten those whose time is over. */
+  expire(now: number): void {
+    for (const { id, expiresAt } of [...this.#byId.values()]) if (expiresAt < now) this.delete(id);
+  }
+}

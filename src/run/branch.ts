@@ -1,0 +1,78 @@
+/** Where a context stands among the branches of its tool. */
+import { TokenBudget } from "../ask/budget.ts";
+import { checkLimit } from "../lib/check-limit.ts";
+import type { Conversation } from "../ask/sample.ts";
+import { type McpMessage, normalizeMessage } from "../model/content.ts";
+import { McpToolDepthError } from "../model/errors.ts";
+import type { Place } from "../model/events.ts";
+import type { Definition } from "../tool/types.ts";
+import type { McpToolBranchOptions } from "../tool/settings.ts";
+
+const DEFAULT_MAX_DEPTH = 10;
+
+export class Branch implements Conversation {
+  #counts: Map<string, number> | undefined;
+  #first: string | undefined;
+
+  constructor(
+    readonly path: string,
+    readonly depth: number,
+    readonly maxDepth: number,
+    readonly messages: McpMessage[],
+    readonly parentMessages: readonly McpMessage[],
+    readonly budget: TokenBudget,
+  ) {}
+
+  /** How many of this kind and key this branch has had. */
+  count(kind: string, key: string): number {
+    const name = `${kind}:${key}`;
+    // Most branches do one thing, once, and need no map for that.
+    if (this.#first === undefined) {
+      this.#first = name;
+      return 0;
+    }
+    this.#counts ??= new Map([[this.#first, 1]]);
+    const count = this.#counts.get(name) ?? 0;
+    this.#counts.set(name, count + 1);
+    return count;
+  }
+
+  place(kind: Place["kind"], key: string): Place {
+    return { branch: this.path, kind, key, count: this.count(kind, key) };
+  }
+
+  open(options: McpToolBranchOptions): Branch {
+    const depth = this.depth + 1;
+    checkLimit("a branch's maxDepth", options.maxDepth);
+    checkLimit("a branch's maxTokens", options.maxTokens);
+    checkLimit("a branch's timeout", options.timeout);
+    if (depth > this.maxDepth) throw new McpToolDepthError(depth, this.maxDepth);
+    return new Branch(
+      `${this.path}/${this.count("branch", "")}`,
+      depth,
+      Math.min(this.maxDepth, depth + (options.maxDepth ?? Infinity)),
+      [
+        ...(options.inheritMessages === false ? [] : this.messages),
+        ...(options.messages ?? []).map(normalizeMessage),
+      ],
+      this.messages.slice(),
+      new TokenBudget(options.maxTokens, this.budget),
+    );
+  }
+}
+
+/** The tool itself. */
+export function rootBranch({ limits }: Definition): Branch {
+  const budget = new TokenBudget(limits.maxTokens);
+  return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
+}
+
+/** A part of a tool that has no conversation, and opens no branches. */
+export function phaseBranch(phase: "before" | "after"): Branch {
+  return new Branch(phasePath(phase), 0, 0, [], [], new TokenBudget(0));
+}
+
+/** Where what happens in a phase is recorded. */
+export function phasePath(phase: string): string {
+  return `#${phase}`;
+}

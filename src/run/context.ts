@@ -1,0 +1,406 @@
+/**
+ * What a tool is given: one context for the tool, and one for each branch.
+ *
+ * It is a class with methods on its prototype rather than a record of closures,
+ * because every parked call keeps one alive.
+ */
+import type { Buffer } from "node:buffer";
+import { all, type Operation, race, resource } from "effection";
+import type { Asker, Question, Reply } from "../ask/ask.ts";
+import { elicit, type ElicitForm, elicitUrl } from "../ask/elicit.ts";
+import { canSample } from "../ask/attempt.ts";
+import { checkLimit } from "../lib/check-limit.ts";
+import { listRoots } from "../ask/roots.ts";
+import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
+import type {
+  ElicitOptions,
+  ElicitResult,
+  ElicitTimeout,
+  ElicitUrlConfig,
+  ElicitUrlResult,
+  NarrowedElicitOptions,
+} from "../tool/elicit-types.ts";
+import type {
+  McpToolSampleConfig,
+  SampleAnswerer,
+  SampleSchemaConfig,
+  SampleToolsConfig,
+} from "../tool/sample-types.ts";
+import type { JsonObject, McpMessage } from "../model/content.ts";
+import { McpToolTimeoutError } from "../model/errors.ts";
+import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
+import type { Page, PageOptions, ServerSite } from "../tool/site.ts";
+import type {
+  Definition,
+  ElicitsMap,
+  McpToolContextWithElicits,
+  McpToolServerContext,
+} from "../tool/types.ts";
+import type { McpToolBranchOptions } from "../tool/settings.ts";
+import { type Branch, rootBranch } from "./branch.ts";
+import type { RunHost } from "./run-port.ts";
+import { isLight, together } from "./run-parallel.ts";
+
+/** What `before` and `after` get: a context that cannot ask. */
+export class ServerContext implements McpToolServerContext {
+  constructor(
+    protected readonly host: RunHost,
+    protected readonly branchState: Branch,
+  ) {}
+
+  get sessionId(): string {
+    return this.host.id;
+  }
+
+  get client(): ClientInfo {
+    return this.host.client;
+  }
+
+  get canSample(): boolean {
+    const { client, sampling: { provider, answerer = "auto" } } = this.host;
+    return canSample({ client, provider, answerer });
+  }
+
+  get trace(): TraceContext {
+    return this.host.trace;
+  }
+
+  get principal(): string {
+    return this.host.principal;
+  }
+
+  get server(): ServerSite {
+    return this.host.site;
+  }
+
+  usePage(options: PageOptions): Operation<Page> {
+    return operation(() => this.#usePage(options));
+  }
+
+  *#usePage(options: PageOptions): Operation<Page> {
+    const { site, principal, facts } = this.host;
+    // Who was sent there goes there also after the tool has been run again.
+    const isRecorded = options.path === undefined && !facts.isInside;
+    const name = isRecorded ? yield* this.fresh("page") : crypto.randomUUID();
+    return yield* resource<Page>(function* (provide) {
+      const page = yield* site.open(options, principal, name);
+      try {
+        yield* provide(page);
+      } finally {
+        if (!options.stays) page.close();
+      }
+    });
+  }
+
+  log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
+    return this.#tell(() =>
+      this.host.emit({
+        type: "log",
+        level,
+        data: snapshot(data),
+        ...(logger !== undefined && { logger }),
+        ...(this.branchState.path && { branch: this.branchState.path }),
+      })
+    );
+  }
+
+  notify(message: string, progress?: number, total?: number): Operation<void> {
+    return this.#tell(() => this.host.notify(message, progress, total, this.branchState.path));
+  }
+
+  /** Tells something as soon as whoever reads it has room for it, which is nearly always at once. */
+  #tell(tell: () => void): Operation<void> {
+    return {
+      [Symbol.iterator]: () => {
+        const room = this.host.room();
+        if (room) return this.#tellLater(room, tell)[Symbol.iterator]();
+        tell();
+        return AT_ONCE;
+      },
+    };
+  }
+
+  *#tellLater(first: Operation<void>, tell: () => void): Operation<void> {
+    for (let room: typeof first | undefined = first; room; room = this.host.room()) yield* room;
+    tell();
+  }
+
+  step<T>(name: string, body: (key: string) => Operation<T>): Operation<T> {
+    return operation(() => this.host.facts.step(this.branchState.place("step", name), body));
+  }
+
+  now(): Operation<number> {
+    return this.#value("now", () => this.host.deadlines.now());
+  }
+
+  random(): Operation<number> {
+    return this.#value("random", (drawn) => drawn ? fractionOf(drawn) : Math.random());
+  }
+
+  uuid(): Operation<string> {
+    return this.fresh("uuid");
+  }
+
+  fresh(what: string): Operation<string> {
+    return this.#value(what, (drawn) => drawn ? uuidOf(drawn) : crypto.randomUUID());
+  }
+
+  sleep(ms: number): Operation<void> {
+    return operation(() => {
+      checkLimit("a sleep", ms);
+      return this.host.facts.sleep(this.branchState.place("sleep", "sleep"), ms);
+    });
+  }
+
+  #value<T>(key: string, make: (drawn?: Buffer) => T): Operation<T> {
+    return operation(() => this.host.facts.value(this.branchState.place("value", key), make));
+  }
+
+  hangUp(): Operation<void> {
+    return doing(() => this.host.hangUp());
+  }
+
+  listChanged(list: "tools" | "prompts" | "resources"): Operation<void> {
+    return doing(() => this.host.announce({ type: "list_changed", list }));
+  }
+
+  resourceUpdated(uri: string): Operation<void> {
+    return doing(() => this.host.announce({ type: "resource_updated", uri }));
+  }
+}
+
+interface Reserved<C> {
+  readonly ctx: C;
+  readonly late: Place | undefined;
+}
+
+/** What `execute` and `client` get. */
+export class ToolContext extends ServerContext
+  implements McpToolContextWithElicits<ElicitsMap>, Asker {
+  readonly #tool: Definition;
+
+  constructor(host: RunHost, tool: Definition, branch: Branch = rootBranch(tool)) {
+    super(host, branch);
+    this.#tool = tool;
+  }
+
+  get #branch(): Branch {
+    return this.branchState;
+  }
+
+  get messages(): readonly McpMessage[] {
+    return this.#branch.messages;
+  }
+
+  get parentMessages(): readonly McpMessage[] {
+    return this.#branch.parentMessages;
+  }
+
+  get depth(): number {
+    return this.#branch.depth;
+  }
+
+  elicit(
+    key: string,
+    ask: { message: string } & JsonObject,
+    options?: Partial<NarrowedElicitOptions>,
+    // deno-lint-ignore no-explicit-any
+  ): Operation<any> {
+    return operation<ElicitResult<unknown, unknown> | ElicitTimeout>(() =>
+      elicit(this, this.#form(key), ask, options)
+    );
+  }
+
+  #form(key: string): ElicitForm {
+    const form = this.#tool.elicits.get(key);
+    if (form) return form;
+    const known = [...this.#tool.elicits.keys()];
+    throw new TypeError(
+      `Cannot elicit "${key}": ${this.#tool.kind} "${this.#tool.name}" declares ${
+        known.length > 0 ? `only ${known.join(", ")}` : "no questions"
+      }; add it to .elicits()`,
+    );
+  }
+
+  // deno-lint-ignore no-explicit-any
+  elicitUrl(config: ElicitUrlConfig, options?: ElicitOptions): Operation<any> {
+    return operation<ElicitUrlResult | ElicitTimeout>(() => this.#elicitUrl(config, options));
+  }
+
+  *#elicitUrl(config: ElicitUrlConfig, options?: ElicitOptions) {
+    const result = yield* elicitUrl(this, config, options);
+    const { elicitationId } = result;
+    return {
+      ...result,
+      complete: () => doing(() => this.host.emit({ type: "elicit_complete", elicitationId })),
+    };
+  }
+
+  startTask(): Operation<void> {
+    return doing(() => this.host.emit({ type: "task_started" }));
+  }
+
+  roots(): Operation<readonly Root[]> {
+    return operation(() => listRoots(this));
+  }
+
+  // deno-lint-ignore no-explicit-any
+  sample(config: McpToolSampleConfig): Operation<any> {
+    return operation(() => sample(this, this.#branch, config));
+  }
+
+  // deno-lint-ignore no-explicit-any
+  sampleSchema(config: SampleSchemaConfig): Operation<any> {
+    return operation(() => sampleSchema(this, this.#branch, config));
+  }
+
+  // deno-lint-ignore no-explicit-any
+  sampleTools(config: SampleToolsConfig): Operation<any> {
+    return operation(() => sampleTools(this, this.#branch, config));
+  }
+
+  branch<T>(
+    body: (ctx: this) => Operation<T>,
+    options: McpToolBranchOptions = {},
+  ): Operation<T> {
+    return operation(() => this.#open(body, options));
+  }
+
+  branches(
+    bodies: readonly ((ctx: this) => Operation<unknown>)[],
+    options: McpToolBranchOptions = {},
+    // deno-lint-ignore no-explicit-any
+  ): Operation<any> {
+    return operation(() => this.#openAll(bodies, options));
+  }
+
+  *#openAll(
+    bodies: readonly ((ctx: this) => Operation<unknown>)[],
+    options: McpToolBranchOptions,
+  ): Operation<unknown[]> {
+    // All are opened before any is run, so that each has its place however they are run:
+    // a tool that was a task may be none when it is taken up again.
+    const parts = bodies.map((body) => this.#open(body, options, this.#reserve(options)));
+    if (yield* isLight) return yield* together(this.host, parts);
+    return yield* all(parts);
+  }
+
+  *#open<T>(
+    body: (ctx: this) => Operation<T>,
+    options: McpToolBranchOptions,
+    reserved?: Reserved<this>,
+  ): Operation<T> {
+    const { ctx, late } = reserved ?? this.#reserve(options);
+    const { timeout } = options;
+    if (timeout === undefined) return yield* body(ctx);
+    const inTime = operation(function* () {
+      return { value: yield* body(ctx) };
+    });
+    const outcome = yield* race([inTime, this.host.facts.sleep(late!, timeout)]);
+    if (!outcome) throw new McpToolTimeoutError(`branch ${ctx.#branch.path}`, timeout);
+    return outcome.value;
+  }
+
+  /** A context for a branch, and a place for its timeout, if it has one. */
+  #reserve(options: McpToolBranchOptions): Reserved<this> {
+    const branch = this.#branch.open(options);
+    const ctx = new ToolContext(this.host, this.#tool, branch) as this;
+    const late = options.timeout === undefined ? undefined : this.#branch.place("sleep", "timeout");
+    return { ctx, late };
+  }
+
+  // Those below make the context the one that `elicit` and `sample` ask.
+
+  get provider(): SamplingProvider | undefined {
+    return this.host.sampling.provider;
+  }
+
+  get answerer(): SampleAnswerer {
+    return this.host.sampling.answerer ?? "auto";
+  }
+
+  /** A question that was put before goes on, whatever has been configured since. */
+  mayAskPassword(key: string): boolean {
+    return this.host.site.formPasswords || this.host.wasAsked(this.#branch.path, "elicit", key);
+  }
+
+  newId(kind: string): string {
+    const { path } = this.#branch;
+    return `${kind}${path.replaceAll("/", "_")}_${this.#branch.count("id", kind)}`;
+  }
+
+  report(what: string, error: unknown): void {
+    const { id: sessionId } = this.host;
+    this.host.report({ what, toolName: this.#tool.name, sessionId, error });
+  }
+
+  time(): number {
+    return this.host.deadlines.now();
+  }
+
+  once<T>(name: string, run: () => Operation<T>): Operation<T> {
+    return this.host.facts.step(this.#branch.place("step", name), run);
+  }
+
+  askedNext(key: string, start: string): boolean {
+    return this.host.facts.askedNext(this.#branch.path, key, start);
+  }
+
+  ask(question: Question, timeout?: number): Operation<Reply> {
+    const place = this.#branch.place(question.kind, question.key);
+    return this.host.ask({ ...question, place }, timeout);
+  }
+}
+
+/** A number from 0 up to 1, with the 53 bits that a number can have. */
+function fractionOf(drawn: Buffer): number {
+  return ((drawn.readUInt32BE(0) >>> 5) * 2 ** 26 + (drawn.readUInt32BE(4) >>> 6)) / 2 ** 53;
+}
+
+/** A UUID of version 4. */
+function uuidOf(drawn: Buffer): string {
+  const bytes = drawn.subarray(0, 16);
+  bytes[6] = bytes[6]! & 0x0f | 0x40;
+  bytes[8] = bytes[8]! & 0x3f | 0x80;
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** An operation that can be evaluated more than once, unlike a generator object. */
+function operation<T>(body: () => Operation<T>): Operation<T> {
+  return { [Symbol.iterator]: () => body()[Symbol.iterator]() };
+}
+
+/**
+ * The value as JSON keeps it. The log must not change when the tool's own objects
+ * do, and telling something must never be what breaks a tool.
+ */
+function snapshot(data: unknown): unknown {
+  try {
+    return JSON.parse(JSON.stringify(data, readable) ?? "null");
+  } catch (error) {
+    return `Cannot show this: ${(error as Error).message}`;
+  }
+}
+
+/** Says what JSON would drop or refuse. */
+function readable(_key: string, value: unknown): unknown {
+  if (value instanceof Error) return { name: value.name, message: value.message };
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+/** An operation that does one thing, and never waits. */
+function doing(act: () => void): Operation<void> {
+  return operation(function* () {
+    act();
+  });
+}
+
+/** The steps of an operation that has nothing left to do. */
+const AT_ONCE: Iterator<never, void> = {
+  next: () => ({ done: true, value: undefined }),
+  return: () => ({ done: true, value: undefined }),
+  throw(error) {
+    throw error;
+  },
+};

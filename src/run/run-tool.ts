@@ -1,0 +1,198 @@
+/**
+ * Runs a tool, a prompt or a resource. Total: whatever the arguments are and
+ * whatever the author's code does, the run ends in exactly one outcome, and
+ * nothing is thrown at the caller.
+ */
+import type { Operation, Scope } from "effection";
+import { checkJson } from "../lib/check-json.ts";
+import { McpToolTimeoutError, ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
+import { describeIssues } from "../schema/issues.ts";
+import { refusal, toResult } from "../tool/result.ts";
+import type { Definition, ToolBody } from "../tool/types.ts";
+import { ServerContext, ToolContext } from "./context.ts";
+import type { Deadline } from "../lib/deadlines.ts";
+import { phaseBranch } from "./branch.ts";
+import type { RunHost, RunOutcome } from "./run-port.ts";
+import { StrandBase, type StrandOutcome } from "../lib/strand.ts";
+
+/** JSON-RPC's code for it; where there is no `isError`, the caller is told so. */
+const INVALID_PARAMS = -32602;
+
+export interface Run {
+  /** Runs the tool up to its first wait. */
+  start(): void;
+  /** Stops the tool at its current `yield*`; the outcome follows once it has cleaned up. */
+  halt(): void;
+  /** True while it waits for one thing at a time. */
+  readonly light: boolean;
+}
+
+/**
+ * Makes a run, which is not started yet, so that whoever has it can halt it from
+ * the first step on. The outcome may be reported before this or `start` returns.
+ */
+export function runTool(tool: Definition, args: unknown, host: RunHost, home: Scope): Run {
+  const params = tool.parameters.parse(args ?? {});
+  if (params.ok) return new ToolRun(tool, params.value, host, home);
+  // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
+  if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
+    host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
+  }
+  const problem = describeIssues(params.issues);
+  host.runEnded(
+    refusal(
+      tool,
+      `Cannot call ${tool.kind} "${tool.name}": ${problem}; call it again with arguments that fit`,
+      INVALID_PARAMS,
+    ),
+  );
+  return NOTHING_TO_RUN;
+}
+
+/** A strand of its own kind rather than a handful of functions: each parked call keeps one. */
+class ToolRun extends StrandBase<unknown> implements Run {
+  readonly #tool: Definition;
+  readonly #host: RunHost;
+  #params: unknown;
+  #timer: Deadline | undefined;
+  #timedOut = false;
+  #over = false;
+
+  constructor(tool: Definition, params: unknown, host: RunHost, home: Scope) {
+    super(home);
+    this.#tool = tool;
+    this.#params = params;
+    this.#host = host;
+    this.prepare();
+  }
+
+  override start(): void {
+    super.start();
+    const { timeout } = this.#tool.limits;
+    // Only a tool that waits can run out of time.
+    if (timeout === undefined || this.#over) return;
+    const host = this.#host;
+    // A run that is taken up again has used some of its time before.
+    const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
+    this.#timer = host.deadlines.add(left, () => {
+      // One that is being halted already ends for that reason, however long it takes.
+      if (host.halting) return;
+      this.#timedOut = true;
+      this.halt();
+    });
+  }
+
+  override halt(): void {
+    this.#host.halting = true;
+    super.halt();
+  }
+
+  protected body(): Operation<unknown> {
+    const params = this.#params;
+    // The generator has them from here on.
+    this.#params = undefined;
+    return bodyOf(this.#tool.body, params, this.#host, this.#tool);
+  }
+
+  protected ended(outcome: StrandOutcome<unknown>): void {
+    const tool = this.#tool;
+    const host = this.#host;
+    this.#over = true;
+    this.#timer?.cancel();
+    // One that asked on after a `yield*` in its `finally` was refused, and that is no fault.
+    if (
+      outcome.type === "halted" && outcome.error !== undefined &&
+      !(outcome.error instanceof SessionHalted)
+    ) {
+      host.report(faultOf("its finally block threw", tool, host, outcome.error));
+    }
+    host.runEnded(
+      this.#timedOut ? tooLate(tool, tool.limits.timeout!) : outcomeOf(tool, host, outcome),
+    );
+  }
+}
+
+const NOTHING_TO_RUN: Run = { start() {}, halt() {}, light: true };
+
+function bodyOf(
+  body: ToolBody,
+  params: unknown,
+  host: RunHost,
+  tool: Definition,
+): Operation<unknown> {
+  return body.type === "execute"
+    ? operationOf("execute", body.execute(params, new ToolContext(host, tool)))
+    : handoff(body.phases, params, host, tool);
+}
+
+/** A plain function is allowed too, as long as it returns an operation. */
+function operationOf(part: string, value: unknown): Operation<unknown> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    if (Symbol.iterator in value) return value as Operation<unknown>;
+  }
+  throw new TypeError(
+    `Cannot run ${part}: it returned no operation; make it a generator, with function* or *${part}`,
+  );
+}
+
+function* handoff(
+  phases: Extract<ToolBody, { type: "handoff" }>["phases"],
+  params: unknown,
+  host: RunHost,
+  tool: Definition,
+): Operation<unknown> {
+  const phase = (key: "before" | "after", body: (ctx: ServerContext) => unknown) =>
+    host.facts.step(
+      { branch: "", kind: "phase", key, count: 0 },
+      () => operationOf(key, body(new ServerContext(host, phaseBranch(key)))),
+    );
+  const prepared = yield* phase("before", (ctx) => phases.before(params, ctx));
+  if (host.halting) return;
+  const context = new ToolContext(host, tool);
+  const talked = yield* operationOf("client", phases.client(prepared, context));
+  if (host.halting) return;
+  return yield* phase("after", (ctx) => phases.after(prepared, talked, ctx));
+}
+
+function outcomeOf(
+  tool: Definition,
+  host: RunHost,
+  outcome: StrandOutcome<unknown>,
+): RunOutcome {
+  if (outcome.type === "halted") return outcome;
+  if (outcome.type === "threw") return thrown(tool, host, outcome.error);
+  try {
+    return { type: "result", result: toResult(tool, outcome.value) };
+  } catch (error) {
+    return thrown(tool, host, error);
+  }
+}
+
+/** Who hears of an error, and how much of it. */
+function thrown(tool: Definition, host: RunHost, error: unknown): RunOutcome {
+  if (error instanceof ToolError) return refusal(tool, error.message);
+  if (error instanceof ProtocolError) {
+    const { rpcCode: code, message, data } = error;
+    if (data === undefined) return { type: "error", error: { code, message } };
+    try {
+      checkJson(data);
+      return { type: "error", error: { code, message, data } };
+    } catch (cause) {
+      host.report(faultOf("the data of its error cannot be sent", tool, host, cause));
+      return { type: "error", error: { code, message } };
+    }
+  }
+  host.report(faultOf("it threw", tool, host, error));
+  return refusal(
+    tool,
+    `Cannot finish ${tool.kind} "${tool.name}": it failed for a reason of its own (session ${host.id}); the server's log has the details`,
+  );
+}
+
+function tooLate(tool: Definition, timeout: number): RunOutcome {
+  return refusal(tool, new McpToolTimeoutError(`${tool.kind} "${tool.name}"`, timeout).message);
+}
+
+function faultOf(what: string, tool: Definition, host: RunHost, error: unknown) {
+  return { what, toolName: tool.name, sessionId: host.id, error };
+}

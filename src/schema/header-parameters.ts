@@ -1,0 +1,65 @@
+/** Finds the parameters that a tool's schema marks with `x-mcp-header`, and checks the marks. */
+import type { JsonObject } from "../model/content.ts";
+import { DefinitionError } from "../model/errors.ts";
+import type { HeaderParameter } from "../tool/types.ts";
+
+const MARK = "x-mcp-header";
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const PRIMITIVE = new Set(["string", "integer", "boolean"]);
+/** Keywords whose values are schemas by names of the author's own. */
+const SHELVES = new Set(["$defs", "definitions", "patternProperties", "dependentSchemas"]);
+/** Keywords whose values are data. */
+const DATA = new Set(["default", "enum", "const", "examples"]);
+
+export function checkedHeaders(subject: string, schema: JsonObject): HeaderParameter[] {
+  const found: HeaderParameter[] = [];
+  const seen = new Set<string>();
+  walk(schema, [], (parameter, reachable) => {
+    const { name, path, type } = parameter;
+    const field = path.join(".") || "parameters";
+    const refuse = (problem: string, wayOut: string): never => {
+      throw new DefinitionError(subject, `${MARK} of ${field}`, problem, wayOut);
+    };
+    if (!reachable) refuse("stands where clients cannot find it", "mark a plain property instead");
+    if (typeof name !== "string" || !TOKEN.test(name)) {
+      refuse("is no header name", "use letters, digits and hyphens");
+    }
+    if (typeof type !== "string" || !PRIMITIVE.has(type)) {
+      refuse("marks something that no header can carry", "mark a string, an integer or a boolean");
+    }
+    const key = String(name).toLowerCase();
+    if (seen.has(key)) refuse(`says "${name}" like another one`, "give each a name of its own");
+    seen.add(key);
+    found.push({ name: String(name), path });
+  });
+  return found;
+}
+
+/** Only a chain of `properties` leads to a value whose place is known beforehand. */
+function walk(
+  schema: unknown,
+  path: readonly string[],
+  visit: (
+    found: { name: unknown; path: readonly string[]; type: unknown },
+    reachable: boolean,
+  ) => void,
+  reachable = true,
+): void {
+  if (typeof schema !== "object" || schema === null) return;
+  if (Array.isArray(schema)) {
+    for (const item of schema) walk(item, path, visit, false);
+    return;
+  }
+  const node = schema as JsonObject;
+  if (MARK in node) visit({ name: node[MARK], path, type: node.type }, reachable);
+  for (const [keyword, value] of Object.entries(node)) {
+    if (DATA.has(keyword) || typeof value !== "object" || value === null) continue;
+    if (keyword === "properties") {
+      for (const [key, property] of Object.entries(value)) {
+        walk(property, [...path, key], visit, reachable);
+      }
+    } else if (SHELVES.has(keyword)) {
+      for (const part of Object.values(value)) walk(part, path, visit, false);
+    } else walk(value, path, visit, false);
+  }
+}

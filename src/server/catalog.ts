@@ -1,0 +1,84 @@
+/** Everything a server offers, by name, in the order in which it was added. */
+import { DefinitionError } from "../model/errors.ts";
+import type {
+  Definition,
+  FinalizedMcpPrompt,
+  FinalizedMcpResource,
+  FinalizedMcpTool,
+} from "../tool/types.ts";
+
+/** A resource that answers to an address, and what its template read out of it. */
+export interface FoundResource {
+  readonly resource: FinalizedMcpResource;
+  readonly variables: { readonly [variable: string]: string };
+}
+
+export class Catalog {
+  readonly tools = new Map<string, FinalizedMcpTool>();
+  readonly prompts = new Map<string, FinalizedMcpPrompt>();
+  readonly resources = new Map<string, FinalizedMcpResource>();
+  /** Plain addresses are looked up; only templates are tried one by one. */
+  readonly #byUri = new Map<string, FinalizedMcpResource>();
+  #version = 0;
+
+  constructor(definitions: Iterable<Definition> = []) {
+    for (const definition of definitions) this.add(definition);
+  }
+
+  /** Grows with every change, so that what was made from the catalog can be kept until then. */
+  get version(): number {
+    return this.#version;
+  }
+
+  add(definition: Definition): void {
+    const shelf = this.#shelf(definition.kind);
+    if (shelf.has(definition.name)) {
+      throw new DefinitionError(
+        `${definition.kind} "${definition.name}"`,
+        "its name",
+        "is taken already",
+        "give one of the two another name",
+      );
+    }
+    shelf.set(definition.name, definition);
+    if (definition.kind === "resource") {
+      const resource = definition as FinalizedMcpResource;
+      if (resource.uri.variables.length === 0) this.#byUri.set(resource.uri.text, resource);
+    }
+    this.#version++;
+  }
+
+  /** Whether there was one. */
+  remove(kind: Definition["kind"], name: string): boolean {
+    const resource = kind === "resource" ? this.resources.get(name) : undefined;
+    if (resource) this.#byUri.delete(resource.uri.text);
+    const removed = this.#shelf(kind).delete(name);
+    if (removed) this.#version++;
+    return removed;
+  }
+
+  find(kind: Definition["kind"], name: string): Definition | undefined {
+    return this.#shelf(kind).get(name);
+  }
+
+  findResource(uri: string): FoundResource | undefined {
+    const plain = this.#byUri.get(uri);
+    if (plain) return { resource: plain, variables: {} };
+    for (const resource of this.resources.values()) {
+      const variables = resource.uri.variables.length > 0 ? resource.uri.match(uri) : undefined;
+      if (variables) return { resource, variables };
+    }
+    return undefined;
+  }
+
+  #shelf(kind: Definition["kind"]): Map<string, Definition> {
+    switch (kind) {
+      case "tool":
+        return this.tools;
+      case "prompt":
+        return this.prompts;
+      case "resource":
+        return this.resources;
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Tools, prompts and resources that are loaded when somebody asks for them. A
+ * client is greeted at once; whatever else it wants waits until they are there.
+ */
+import { isObject } from "../wire/json-rpc.ts";
+import type { Fault } from "../run/run-port.ts";
+import type { Catalog } from "./catalog.ts";
+import type { Definition } from "../tool/types.ts";
+
+export interface Coming {
+  /** What there will be at least one of. */
+  readonly kinds: readonly Definition["kind"][];
+  /** Called once. */
+  load(): Promise<Iterable<Definition>>;
+}
+
+export function isComing(serve: Iterable<Definition> | Coming | undefined): serve is Coming {
+  return serve !== undefined && "load" in serve;
+}
+
+export class Arrival {
+  readonly #coming: Coming;
+  readonly #catalog: Catalog;
+  readonly #report: (fault: Fault) => void;
+  #arriving: Promise<void> | undefined;
+  #over = false;
+
+  constructor(coming: Coming, catalog: Catalog, report: (fault: Fault) => void) {
+    this.#coming = coming;
+    this.#catalog = catalog;
+    this.#report = report;
+  }
+
+  /** What is still to come. */
+  get kinds(): readonly Definition["kind"][] {
+    return this.#over ? [] : this.#coming.kinds;
+  }
+
+  /** Resolves, whatever happens, when everything is there that will be; nothing if it is. */
+  now(): Promise<void> | undefined {
+    return this.#over ? undefined : this.#arriving ??= this.#arrive();
+  }
+
+  /** What a message has to wait for, if it has to. */
+  before(message: unknown): Promise<void> | undefined {
+    return isObject(message) && message.method === "initialize" ? undefined : this.now();
+  }
+
+  /** As `before`, for a message that has not been read yet. */
+  beforeText(text: string): Promise<void> | undefined {
+    return this.#over ? undefined : this.before(messageIn(text));
+  }
+
+  async #arrive(): Promise<void> {
+    try {
+      for (const definition of await this.#coming.load()) this.#catalog.add(definition);
+    } catch (error) {
+      const what = "what is served could not be loaded";
+      this.#report({ what, toolName: "-", sessionId: "-", error });
+    }
+    this.#over = true;
+  }
+}
+
+function messageIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

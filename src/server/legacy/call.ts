@@ -1,0 +1,298 @@
+/** One call of a legacy client: its request's id, and the session that serves it. */
+import type { JsonObject } from "../../model/content.ts";
+import type { LogLevel, ToolSessionEvent } from "../../model/events.ts";
+import { isFinal } from "../../model/events.ts";
+import { EventsGone } from "../../model/errors.ts";
+import { errorText, INTERNAL_ERROR, type RpcId } from "../../wire/json-rpc.ts";
+import {
+  encodeEvent,
+  encodeHeartbeat,
+  encodeNotice,
+  type LegacyCall,
+} from "../../wire/legacy/encode.ts";
+import { lostNotice } from "../../wire/notice.ts";
+import { ProgressTrack } from "../../wire/legacy/progress.ts";
+import { type LegacyVersion, since } from "../../wire/versions.ts";
+import type { LogReader } from "../../session/pace.ts";
+import type { SessionOwner } from "../../session/session-home.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { CallStream } from "./stream.ts";
+import type { ClientSession } from "./client-session.ts";
+
+/** What a client is told whose call did not outlast a restart. */
+export const CALL_LOST =
+  "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
+
+export class Call implements LegacyCall, SessionOwner {
+  readonly id: RpcId;
+  readonly client: ClientSession;
+  readonly progressToken: RpcId | undefined;
+  #progress: ProgressTrack | undefined;
+  /** The session's, also while that is not in memory. */
+  #sessionId = "";
+  /** Its session can be taken up again, after it has left memory or the server was restarted. */
+  durable = false;
+  #session: LiveToolSession | undefined;
+  /** Its session is nowhere any more, although it has not ended: the server was restarted. */
+  lost = false;
+  #lossTold = false;
+  /** When its session was last known to be somewhere, while that is not in memory. */
+  seenAt: number | undefined;
+  /** The registry has forgotten its session. */
+  isGone = false;
+  /** The tool has asked to let the client go. */
+  hungUp = false;
+  #reader: LogReader | undefined;
+  /** The stream that it speaks on, if it takes one. */
+  stream: CallStream | undefined;
+  /** Where in its log the reader of that stream stands. */
+  cursor = 0;
+
+  constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
+    this.id = id;
+    this.client = client;
+    const token = meta?.progressToken;
+    this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
+  }
+
+  get progress(): ProgressTrack {
+    return this.#progress ??= new ProgressTrack();
+  }
+
+  /** The session that serves it, which must be in memory: see `takeUp`. */
+  get session(): LiveToolSession {
+    if (!this.#session) {
+      throw new TypeError(
+        `Cannot use session ${this.sessionId}: it is not in memory; take it up first`,
+      );
+    }
+    return this.#session;
+  }
+
+  set session(session: LiveToolSession) {
+    this.#session = session;
+    this.durable = session.durable;
+  }
+
+  /** The session's, also while that is not in memory. Most calls are never asked for it. */
+  get sessionId(): string {
+    return this.#session?.id ?? this.#sessionId;
+  }
+
+  set sessionId(id: string) {
+    this.#sessionId = id;
+  }
+
+  /** Whether its session is in memory. */
+  get isHere(): boolean {
+    return this.#session !== undefined && !this.#session.suspending;
+  }
+
+  get version(): LegacyVersion {
+    return this.client.version;
+  }
+
+  get logLevel(): LogLevel {
+    return this.client.logLevel;
+  }
+
+  get usesTools(): boolean {
+    return this.client.info.capabilities.sampling?.tools !== undefined;
+  }
+
+  get usesUrls(): boolean {
+    return this.client.info.capabilities.elicitation?.url !== undefined;
+  }
+
+  /** Whether its log has come so far. */
+  hasPlace(cursor: number): boolean {
+    return this.lost || cursor <= this.session.log.lastLSN;
+  }
+
+  /** Whether everything up to the end has been read. */
+  isReadTo(cursor: number): boolean {
+    if (!this.#session) return this.#lossTold;
+    return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
+  }
+
+  /** Whether anything is left to be told after an LSN, now or later. */
+  hasMoreAfter(lsn: number): boolean {
+    if (this.lost) return !this.#lossTold;
+    if (!this.session.outcome) return true;
+    let more = false;
+    this.messagesAfter(lsn, () => more = true);
+    return more;
+  }
+
+  /** The one message of a call that has ended; null if it has none, undefined if it takes a stream. */
+  get onlyMessage(): string | null | undefined {
+    const { outcome, log } = this.session;
+    if (!outcome) return undefined;
+    if (log.lastLSN === 1) return this.#encode(log.next(0)!) ?? null;
+    let only: string | undefined;
+    let count = 0;
+    this.messagesAfter(0, (message) => {
+      only = message;
+      count++;
+    });
+    return count > 1 ? undefined : only ?? null;
+  }
+
+  /**
+   * The messages after an LSN. What is no longer kept is skipped, but never a
+   * question that still waits: without it the client could not go on.
+   */
+  messagesAfter(
+    lsn: number,
+    send: (message: string, lsn: number | undefined) => void,
+  ): number {
+    if (!this.#session) return this.#tellLoss(lsn, send);
+    let cursor = lsn;
+    for (const event of this.#eventsAfter(lsn, send)) {
+      cursor = event.lsn;
+      const message = this.#encode(event);
+      if (message !== undefined) send(message, cursor);
+    }
+    return cursor;
+  }
+
+  /** Calls `wake` when there is something new. Whoever reads from `cursor` on is waited for. */
+  watch(wake: () => void): () => void {
+    const log = this.#session?.log;
+    if (!log) return () => {};
+    const unwatch = log.watch(wake);
+    const reader = this.#reader = log.attach(this.cursor);
+    return () => {
+      unwatch();
+      reader.detach();
+      if (this.#reader === reader) this.#reader = undefined;
+    };
+  }
+
+  /** Moves `cursor` to where its messages have been read to. */
+  readTo(lsn: number): void {
+    this.cursor = lsn;
+    this.#reader?.taken(lsn);
+    if (this.isReadTo(lsn)) this.#told();
+  }
+
+  /** Its caller has heard everything up to its end. */
+  #told(): void {
+    if (this.#session) this.#session.told = true;
+  }
+
+  #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {
+    if (!this.lost || this.#lossTold) return lsn;
+    this.#lossTold = true;
+    send(errorText(this.id, { code: INTERNAL_ERROR, message: CALL_LOST }), lsn + 1);
+    this.gone();
+    return lsn + 1;
+  }
+
+  /** A sign of life that counts as progress, if the caller wants to hear of that. */
+  heartbeat(): string | undefined {
+    return !this.#session || this.session.outcome ? undefined : encodeHeartbeat(this);
+  }
+
+  #eventsAfter(
+    lsn: number,
+    send: (message: string, lsn: number | undefined) => void,
+  ): readonly ToolSessionEvent[] {
+    const { log } = this.session;
+    try {
+      return log.after(lsn);
+    } catch (error) {
+      if (!(error instanceof EventsGone)) throw error;
+      const kept = log.after(error.firstLSN - 1);
+      const lost = error.firstLSN - 1 - lsn;
+      const notice = encodeNotice(lostNotice(lost), this);
+      if (notice !== undefined) send(notice, undefined);
+      for (const request of this.session.openRequests()) {
+        if (kept.some((event) => "id" in event && event.id === request.id)) continue;
+        const message = this.#encode({ ...request, lsn: 0 });
+        if (message !== undefined) send(message, undefined);
+      }
+      return kept;
+    }
+  }
+
+  /** Whoever reads must not suffer from what an author put into an event. */
+  #encode(event: ToolSessionEvent): string | undefined {
+    try {
+      return encodeEvent(event, this);
+    } catch (error) {
+      const { id: sessionId, toolName } = this.session;
+      const what = `its ${event.type} could not be sent`;
+      this.client.core.registry.report({ what, toolName, sessionId, error });
+      if (!isFinal(event)) return undefined;
+      return errorText(this.id, {
+        code: INTERNAL_ERROR,
+        message: "Cannot send the result: it has no JSON; the server's log has the details",
+      });
+    }
+  }
+
+  /** Brings its session back into memory, if it has left it. To be waited for. */
+  takeUp(): Promise<void> | undefined {
+    if (this.isHere || this.lost) return undefined;
+    const { registry } = this.client.core;
+    return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
+      if (!session) return this.lose();
+      this.session = session;
+      this.seenAt = undefined;
+      session.owner = this;
+      if (session.outcome) this.#isOver();
+    });
+  }
+
+  /** Its session is nowhere any more. */
+  lose(): void {
+    this.lost = true;
+    this.#isOver();
+  }
+
+  /** As `ended`, for one that may have ended long ago: its id may be another's by now. */
+  #isOver(): void {
+    if (this.client.calls.get(this.id) === this) this.ended();
+  }
+
+  /** Stops it, wherever it is. Tells, where that takes a while, whether that is recorded. */
+  cancel(reason: string): Promise<boolean> | undefined {
+    const halt = () => {
+      this.#session?.halt(reason, "caller");
+      return this.#session?.log.whenRecorded();
+    };
+    return this.takeUp()?.then(() => halt() ?? true, () => false) ?? halt();
+  }
+
+  ended(): void {
+    this.client.calls.delete(this.id);
+  }
+
+  /** Nothing is kept in memory of one that has left it. */
+  left(): void {
+    this.#sessionId = this.sessionId;
+    this.#session = undefined;
+    this.seenAt = this.client.core.deadlines.now();
+  }
+
+  /** Nobody can come back to it any more. */
+  gone(): void {
+    if (this.isGone) return;
+    this.isGone = true;
+    this.client.callsBySession.delete(this.sessionId);
+    const { stream } = this;
+    if (stream?.calls.every((call) => call.isGone)) this.client.streams.delete(stream.number);
+  }
+
+  hangUp(): void {
+    this.hungUp = true;
+    this.disconnect();
+  }
+
+  /** Ends the connection that carries it, if there is one that its client would come back for. */
+  disconnect(): void {
+    // Before 2025-11-25 a client that lost its stream was not bound to come back.
+    if (since(this.version, "2025-11-25")) this.stream?.connection?.end();
+  }
+}

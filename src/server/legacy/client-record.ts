@@ -1,0 +1,82 @@
+/** What is kept of a client, so that it finds itself again after a restart, and how it is read. */
+import type { JsonObject } from "../../model/content.ts";
+import type { ClientInfo, LogLevel } from "../../model/events.ts";
+import type { RpcId } from "../../wire/json-rpc.ts";
+import type { LegacyVersion } from "../../wire/versions.ts";
+import { Call } from "./call.ts";
+import { CallStream } from "./stream.ts";
+import type { ClientSession } from "./client-session.ts";
+
+export interface KeptClient {
+  readonly principal: string;
+  readonly version: LegacyVersion;
+  readonly info: ClientInfo;
+  readonly offered: JsonObject;
+  readonly logLevel: LogLevel;
+  readonly subscriptions: readonly string[];
+  readonly lastStream: number;
+  readonly streams: readonly KeptStream[];
+}
+
+interface KeptStream {
+  readonly number: number;
+  readonly calls: readonly KeptCall[];
+}
+
+interface KeptCall {
+  readonly id: RpcId;
+  readonly progressToken?: RpcId;
+  readonly session: string;
+  readonly durable: boolean;
+  readonly ended?: boolean;
+  readonly seenAt?: number;
+}
+
+export function keptClient(client: ClientSession): KeptClient {
+  const { principal, version, info, offered, logLevel, lastStream } = client;
+  return {
+    principal,
+    version,
+    info,
+    offered,
+    logLevel,
+    subscriptions: [...client.subscriptions],
+    lastStream,
+    streams: [...client.streams.values()].map(({ number, calls }) => ({
+      number,
+      calls: calls.map((call) => keptCall(client, call)),
+    })),
+  };
+}
+
+function keptCall(client: ClientSession, call: Call): KeptCall {
+  const { id, progressToken, sessionId: session, durable, seenAt } = call;
+  return {
+    id,
+    ...(progressToken !== undefined && { progressToken }),
+    session,
+    durable,
+    ...(client.calls.get(id) !== call && { ended: true }),
+    ...(seenAt !== undefined && { seenAt }),
+  };
+}
+
+/**
+ * Its calls are not in memory; each is taken up when somebody asks for it. Under way
+ * are only those that outlast a server; of the others there is only something to tell.
+ */
+export function restoreClient(client: ClientSession, kept: KeptClient): void {
+  client.restore(kept);
+  for (const { number, calls } of kept.streams) {
+    const restored = calls.map((one) => {
+      const call = new Call(one.id, client, { progressToken: one.progressToken } as JsonObject);
+      call.sessionId = one.session;
+      call.durable = one.durable;
+      call.seenAt = one.seenAt ?? client.lastSeen;
+      if (one.durable && !one.ended) client.calls.set(one.id, call);
+      client.callsBySession.set(one.session, call);
+      return call;
+    });
+    client.keep(new CallStream(number, restored, client.core.limits.heartbeat));
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * What the server has to say apart from any call. It goes out on the client's
+ * standing GET; while there is none, the last messages are kept for it.
+ */
+import { frame } from "../../wire/sse.ts";
+import type { EventStream, Feed } from "../../transport/http/event-stream.ts";
+
+/** Stream numbers of calls begin at 1. */
+export const STANDING = 0;
+
+const MOST_KEPT = 256;
+
+export class StandingStream implements Feed {
+  connection: EventStream | undefined;
+  readonly done = false;
+  #kept: { readonly number: number; readonly message: string }[] = [];
+  #last = 0;
+  #cursor = 0;
+  #wake: (() => void) | undefined;
+
+  get position(): string {
+    return `${STANDING}.${this.#cursor}`;
+  }
+
+  post(message: string): void {
+    this.#kept.push({ number: ++this.#last, message });
+    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
+    this.#wake?.();
+  }
+
+  /** Goes on after whatever was sent before a restart: no count has ever come so far. */
+  restore(now: number): void {
+    this.#last = this.#cursor = now;
+  }
+
+  /** Whether there is such a place; something may always follow. */
+  canResumeAt(cursors: readonly number[]): boolean {
+    return cursors.length === 1 && cursors[0]! <= this.#last;
+  }
+
+  /** Goes back to a place; what is no longer kept is skipped. */
+  seek([cursor = 0]: readonly number[]): void {
+    this.#cursor = cursor;
+  }
+
+  read(): string {
+    let text = "";
+    for (const { number, message } of this.#kept) {
+      if (number <= this.#cursor) continue;
+      this.#cursor = number;
+      text += frame(message, this.position);
+    }
+    return text;
+  }
+
+  /** The messages that have not gone out, for a transport that frames them itself. */
+  take(): string[] {
+    const messages = this.#kept.filter(({ number }) => number > this.#cursor);
+    this.#cursor = this.#last;
+    return messages.map(({ message }) => message);
+  }
+
+  watch(wake: () => void): () => void {
+    this.#wake = wake;
+    return () => {
+      if (this.#wake === wake) this.#wake = undefined;
+    };
+  }
+}

@@ -1,0 +1,57 @@
+/** What comes back for the questions of a run, and whom they can be put to. */
+import type { JsonObject } from "../../model/content.ts";
+import { ProtocolError } from "../../model/errors.ts";
+import type { ClientInfo, Response, ToolSessionRequest } from "../../model/events.ts";
+import { INVALID_PARAMS, isObject, withoutError } from "../../wire/json-rpc.ts";
+import type { Definition } from "../../tool/types.ts";
+import { missingCapabilities } from "../run-target.ts";
+
+/** Answers, by the names of their questions. */
+export type Answers = readonly (readonly [name: string, response: Response])[];
+
+export function readAnswers(inputResponses: unknown): Answers {
+  if (!isObject(inputResponses)) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot take the answers: inputResponses is no object; send one answer under each key",
+    );
+  }
+  return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
+}
+
+/** This era has no way to tell of a failure. */
+function responseIn(answer: unknown): Response {
+  return (isObject(answer) ? withoutError(answer) : {}) as unknown as Response;
+}
+
+/** What the client of a request must declare to be asked these questions, and does not. */
+export function undeclared(
+  open: readonly ToolSessionRequest[],
+  client: ClientInfo,
+): JsonObject | undefined {
+  let missing: JsonObject | undefined;
+  for (const one of open) {
+    const lacking = missingCapabilities(neededFor(one), client);
+    if (lacking) missing = { ...missing, ...lacking };
+  }
+  return missing;
+}
+
+/** What it takes to be asked something, as a tool would insist on it. */
+type Needed = Pick<Definition, "requires">;
+const FORM: Needed = { requires: { elicitation: "form" } };
+const PAGE: Needed = { requires: { elicitation: "url" } };
+const SAMPLING: Needed = { requires: { sampling: true } };
+const SAMPLING_WITH_TOOLS: Needed = { requires: { sampling: "tools" } };
+const ROOTS: Needed = { requires: { roots: true } };
+
+function neededFor(request: ToolSessionRequest): Needed {
+  switch (request.type) {
+    case "elicit_request":
+      return request.params.mode === "form" ? FORM : PAGE;
+    case "sample_request":
+      return request.params.tools ? SAMPLING_WITH_TOOLS : SAMPLING;
+    case "roots_request":
+      return ROOTS;
+  }
+}

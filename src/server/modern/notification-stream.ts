@@ -1,0 +1,202 @@
+/** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
+import type { JsonObject } from "../../model/content.ts";
+import { ProtocolError } from "../../model/errors.ts";
+import type { ServerChange } from "../../model/events.ts";
+import {
+  INVALID_PARAMS,
+  isObject,
+  notificationText,
+  resultText,
+  type RpcId,
+} from "../../wire/json-rpc.ts";
+import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
+import { frame } from "../../wire/sse.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ServerCore } from "../core.ts";
+import type { EventStream, Feed } from "../../transport/http/event-stream.ts";
+import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
+import type { Asking } from "./receive.ts";
+import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
+import { detailedTask, taskOf } from "./tasks.ts";
+
+/** Messages that may wait for a reader; the oldest go first. */
+const MOST_WAITING = 1_000;
+
+/** What a client wants to hear, as far as there is such a thing here. */
+export interface SubscriptionFilter {
+  readonly toolsListChanged?: true;
+  readonly promptsListChanged?: true;
+  readonly resourcesListChanged?: true;
+  readonly resourceSubscriptions?: readonly string[];
+  readonly taskIds?: readonly string[];
+}
+
+function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
+  const { catalog } = core;
+  const uris = catalog.resources.size > 0 ? strings(wanted.resourceSubscriptions) : undefined;
+  return {
+    ...(wanted.toolsListChanged === true && catalog.tools.size > 0 && { toolsListChanged: true }),
+    ...(wanted.promptsListChanged === true && catalog.prompts.size > 0 &&
+      { promptsListChanged: true }),
+    ...(wanted.resourcesListChanged === true && catalog.resources.size > 0 &&
+      { resourcesListChanged: true }),
+    ...(uris && { resourceSubscriptions: uris.filter((uri) => resourceAt(core, uri)) }),
+  };
+}
+
+/** Each string once. */
+function strings(value: unknown): string[] | undefined {
+  return Array.isArray(value) && value.every((item) => typeof item === "string")
+    ? [...new Set<string>(value)]
+    : undefined;
+}
+
+/** The tasks that a client wants to hear of; none of a request that is refused. */
+export function wantedTasks(wanted: JsonObject): string[] {
+  return excess(wanted) === undefined ? strings(wanted.taskIds) ?? [] : [];
+}
+
+/** How many resources and tasks are named, where they are too many. */
+function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefined {
+  const count = (strings(resourceSubscriptions)?.length ?? 0) + (strings(taskIds)?.length ?? 0);
+  return count > MOST_SUBSCRIPTIONS ? count : undefined;
+}
+
+/** What a request for changes leads to. */
+export function subscribe(
+  core: ServerCore,
+  id: RpcId,
+  { notifications }: JsonObject,
+  { meta, principal }: Asking,
+): Subscription {
+  if (!isObject(notifications)) {
+    throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object; send one");
+  }
+  const count = excess(notifications);
+  if (count !== undefined) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot listen: it names ${count} resources and tasks; name at most ${MOST_SUBSCRIPTIONS}`,
+    );
+  }
+  if ("taskIds" in notifications && !declaresTasks(meta.client)) {
+    throw missingCapability(TASKS_CAPABILITY);
+  }
+  const tasks = wantedTasks(notifications).flatMap((taskId) =>
+    taskOf(core, taskId, principal) ?? []
+  );
+  const filter = readFilter(core, notifications);
+  const bytes = (filter.resourceSubscriptions ?? []).reduce((sum, uri) => sum + sizeOfUri(uri), 0);
+  const { budget } = core.registry;
+  budget.hold(principal, bytes, "listen");
+  const subscription = new Subscription(core, id, principal, filter, tasks);
+  subscription.whenStopped(() => budget.memory.give(principal, bytes));
+  return subscription;
+}
+
+export class Subscription implements Feed {
+  connection: EventStream | undefined;
+  done = false;
+  /** Who listens. */
+  readonly principal: string;
+  readonly #core: ServerCore;
+  readonly #id: RpcId;
+  readonly #filter: SubscriptionFilter;
+  readonly #stops: (() => void)[] = [];
+  #waiting: string[] = [];
+  #wake: (() => void) | undefined;
+
+  constructor(
+    core: ServerCore,
+    id: RpcId,
+    principal: string,
+    filter: SubscriptionFilter,
+    tasks: readonly LiveToolSession[],
+  ) {
+    this.#core = core;
+    this.#id = id;
+    this.principal = principal;
+    this.#filter = filter;
+    const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};
+    this.#post("notifications/subscriptions/acknowledged", {
+      notifications: { ...filter, ...agreed },
+    });
+    this.#stops.push(core.changes.listen((change) => this.#hear(change)));
+    for (const task of tasks) this.#follow(task);
+  }
+
+  /** Ends it in good order: the request gets its answer. */
+  end(): void {
+    if (this.done) return;
+    const _meta = { [SUBSCRIPTION_ID]: this.#id, [SERVER_INFO]: this.#core.info };
+    this.#waiting.push(resultText(this.#id, { resultType: "complete", _meta }));
+    this.stop();
+    if (this.connection) this.connection.end();
+    else this.#wake?.();
+  }
+
+  /** Hears nothing any more. */
+  stop(): void {
+    this.done = true;
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  /** Calls `then` once it hears nothing any more. */
+  whenStopped(then: () => void): void {
+    this.#stops.push(then);
+  }
+
+  /** What has not gone out yet, without frames. */
+  take(): string[] {
+    return this.#waiting.splice(0);
+  }
+
+  read(): string {
+    return this.take().map((message) => frame(message)).join("");
+  }
+
+  watch(wake: () => void): () => void {
+    this.#wake = wake;
+    return () => this.#wake = undefined;
+  }
+
+  #follow(task: LiveToolSession): void {
+    let last = "";
+    const look = () => {
+      const state = detailedTask(this.#core, task);
+      const { lastUpdatedAt: _when, ...shown } = state;
+      const now = JSON.stringify(shown);
+      if (now === last) return;
+      last = now;
+      this.#post("notifications/tasks", state);
+      if (task.outcome) unwatch();
+    };
+    const unwatch = task.log.watch(look);
+    this.#stops.push(unwatch);
+    look();
+  }
+
+  #hear(change: ServerChange): void {
+    if (change.type === "resource_updated") {
+      if (!this.#filter.resourceSubscriptions?.includes(change.uri)) return;
+      this.#postOnce("notifications/resources/updated", { uri: change.uri });
+    } else if (this.#filter[`${change.list}ListChanged`]) {
+      this.#postOnce(`notifications/${change.list}/list_changed`, {});
+    }
+  }
+
+  /** To a reader that has not heard of a change yet, hearing of it twice says no more. */
+  #postOnce(method: string, params: JsonObject): void {
+    if (!this.#waiting.includes(this.#text(method, params))) this.#post(method, params);
+  }
+
+  #text(method: string, params: JsonObject): string {
+    return notificationText(method, { ...params, _meta: { [SUBSCRIPTION_ID]: this.#id } });
+  }
+
+  #post(method: string, params: JsonObject): void {
+    this.#waiting.push(this.#text(method, params));
+    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
+    this.#wake?.();
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * One request that waits on a run: what it has to tell until the run ends, stops
+ * to ask, or becomes a task. It holds the run for as long as it waits.
+ *
+ * The questions of a run that does one thing at a time go out the moment it
+ * waits for them. Where several parts are at work, a short quiet window lets
+ * their questions go out together.
+ *
+ * F1  How the run stands is looked at again with every event, until it is answered:
+ *     a question may be taken back before anybody has heard of it.
+ * F2  After the response nothing is sent, and leaving changes nothing.
+ */
+import type { RpcError } from "../../model/events.ts";
+import {
+  encodeNotice,
+  encodeNotification,
+  encodeProgress,
+  type ModernCall,
+} from "../../wire/modern/encode.ts";
+import { lostNotice } from "../../wire/notice.ts";
+import type { RequestMeta } from "../../wire/modern/meta.ts";
+import { frame } from "../../wire/sse.ts";
+import type { Deadline } from "../../lib/deadlines.ts";
+import type { LogReader } from "../../session/pace.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ServerCore } from "../core.ts";
+import type { Feed } from "../../transport/http/event-stream.ts";
+import { beginTask } from "./tasks.ts";
+import { isTask } from "./tasks.ts";
+
+/** How a request's wait can end. */
+export type Standing = "ended" | "asking" | "task" | "left";
+
+/** A response, and the error in it, if it is one of the protocol's own. */
+export interface Answer {
+  readonly text: string;
+  readonly error?: RpcError;
+  /** The HTTP status, where it does not follow from the error. */
+  readonly status?: number;
+}
+
+const QUIET_WINDOW = 20;
+
+export class RunFeed implements Feed, ModernCall {
+  readonly progressToken;
+  readonly logLevel;
+  progress = -Infinity;
+  readonly session: LiveToolSession;
+  readonly #core: ServerCore;
+  readonly #answer: (standing: Standing) => Answer;
+  readonly #asTask: boolean;
+  #watchers: Set<() => void> | undefined;
+  #cursor: number;
+  #reader: LogReader | undefined;
+  #standing: Standing | undefined;
+  #window: Deadline | undefined;
+  #quiet = false;
+  /** Whether the task that it has become is on record. */
+  #kept: boolean | undefined;
+  #unwatch: (() => void) | undefined;
+  #answered = false;
+  #lastBeat = 0;
+
+  /** `answer` makes the response once it is known how the run stands. */
+  constructor(
+    core: ServerCore,
+    session: LiveToolSession,
+    meta: RequestMeta,
+    after: number,
+    asTask: boolean,
+    answer: (standing: Standing) => Answer,
+  ) {
+    this.#core = core;
+    this.session = session;
+    this.progressToken = meta.progressToken;
+    this.logLevel = meta.logLevel;
+    this.#cursor = after;
+    this.#asTask = asTask;
+    this.#answer = answer;
+    // One that has ended need not be held: all that it has to say is there.
+    if (!session.outcome) {
+      core.registry.hold(session);
+      this.#unwatch = session.log.watch(() => this.#look());
+      this.#reader = session.log.attach(after);
+    }
+    this.#look();
+  }
+
+  /** How the run stands, once that is worth answering. */
+  get standing(): Standing | undefined {
+    return this.#standing;
+  }
+
+  get done(): boolean {
+    return this.#answered;
+  }
+
+  /** Notifications that are ready, without their frames. */
+  notifications(): string[] {
+    const messages: string[] = [];
+    const { log } = this.session;
+    // A reader that is too far behind has lost nothing but news.
+    const lost = log.firstLSN - 1 - this.#cursor;
+    if (lost > 0) {
+      this.#cursor += lost;
+      const notice = encodeNotice(lostNotice(lost), this);
+      if (notice !== undefined) messages.push(notice);
+    }
+    for (const event of log.after(this.#cursor)) {
+      this.#cursor = event.lsn;
+      const message = encodeNotification(event, this);
+      if (message !== undefined) messages.push(message);
+    }
+    this.#reader?.taken(this.#cursor);
+    return messages;
+  }
+
+  /** The response as text. It ends the wait. */
+  response(): string {
+    return this.respond().text;
+  }
+
+  /** The response. It ends the wait. */
+  respond(): Answer {
+    const standing = this.#standing!;
+    const answer = this.#answer(standing);
+    this.#answered = true;
+    this.release();
+    const { session } = this;
+    // Nobody has been told anything to come back with.
+    if (standing === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
+    return answer;
+  }
+
+  read(): string {
+    let text = "";
+    for (const message of this.notifications()) text += frame(message);
+    if (this.#standing && !this.#answered) text += frame(this.response());
+    return text;
+  }
+
+  watch(wake: () => void): () => void {
+    const watcher = () => wake();
+    const watchers = this.#watchers ??= new Set();
+    watchers.add(watcher);
+    return () => watchers.delete(watcher);
+  }
+
+  signOfLife(silence: number): string | undefined {
+    if (silence < this.#lastBeat) this.#lastBeat = 0;
+    if (silence - this.#lastBeat < this.#core.limits.heartbeat) return undefined;
+    this.#lastBeat = silence;
+    const beat = encodeProgress(this, -Infinity);
+    return beat && frame(beat);
+  }
+
+  /** Lets the run go. Whoever leaves while it is at work, as the last one, stops it. */
+  release(): void {
+    if (!this.#unwatch) return;
+    this.#unwatch();
+    this.#unwatch = undefined;
+    this.#reader?.detach();
+    this.#window?.cancel();
+    const { session } = this;
+    this.#core.registry.letGo(session);
+    if (this.#answered || session.holders > 0 || session.outcome) return;
+    // A question whose state has gone out can still be answered; any other run is lost.
+    const told = session.keepUntil > this.#core.deadlines.now();
+    if (told && session.openRequests().length > 0) return;
+    // One that can be taken up again, by somebody who knows how to ask for it, only rests.
+    if (told && session.replayable) this.#core.registry.suspend(session);
+    else session.halt("the client closed the connection", "caller");
+  }
+
+  #look(): void {
+    if (this.#answered) return;
+    this.#standing = this.#stand();
+    if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
+  }
+
+  #stand(): Standing | undefined {
+    const { session } = this;
+    if (session.outcome) return "ended";
+    // With somebody waiting, only where the server goes, or another one has gone on with it.
+    if (session.suspending) return "left";
+    if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
+    if (session.openRequests().length === 0) {
+      this.#window?.cancel();
+      this.#window = undefined;
+      this.#quiet = false;
+      return undefined;
+    }
+    if (this.#quiet || !session.concurrent) return "asking";
+    this.#window ??= this.#core.deadlines.add(QUIET_WINDOW, () => {
+      this.#window = undefined;
+      this.#quiet = true;
+      this.#look();
+    });
+    return undefined;
+  }
+
+  /** Makes a task of it, and tells whether that is on record. */
+  #isKept(): boolean {
+    if (this.#kept !== undefined) return this.#kept;
+    beginTask(this.#core, this.session);
+    const secured = this.#core.registry.secured(this.session);
+    this.#kept = secured === undefined;
+    // Where it cannot be kept, the run ends, and everybody is told so.
+    secured?.then((kept) => {
+      this.#kept = kept;
+      if (kept) this.#look();
+    });
+    return this.#kept;
+  }
+}

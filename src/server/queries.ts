@@ -1,0 +1,132 @@
+/**
+ * The requests that look something up: lists and completions. None of them asks
+ * anybody anything, and both eras answer them alike.
+ */
+import type { Operation } from "effection";
+import { Buffer } from "node:buffer";
+import type { JsonObject } from "../model/content.ts";
+import { ProtocolError } from "../model/errors.ts";
+import { INVALID_PARAMS, isObject } from "../wire/json-rpc.ts";
+import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
+import type { Completer, ListedResource } from "../tool/types.ts";
+import type { ServerCore } from "./core.ts";
+
+/** At most this many suggestions may be sent. */
+const MOST_SUGGESTIONS = 100;
+
+export type Query = (core: ServerCore, params: JsonObject) => Operation<JsonObject>;
+
+/** The queries by method. */
+export const QUERIES: { readonly [method: string]: Query | undefined } = {
+  // Methods come from outside, and must not find what every object has.
+  __proto__: null as never,
+  "tools/list": function* (core, params) {
+    const tools = [...core.catalog.tools.values()];
+    const { page, nextCursor } = pageOf(core, params, tools, (tool) => tool.name);
+    return { tools: page.map(listedTool), ...nextCursor };
+  },
+  "prompts/list": function* (core, params) {
+    const prompts = [...core.catalog.prompts.values()];
+    const { page, nextCursor } = pageOf(core, params, prompts, (prompt) => prompt.name);
+    return { prompts: page.map(listedPrompt), ...nextCursor };
+  },
+  "resources/list": function* (core, params) {
+    const { page, nextCursor } = pageOf(core, params, yield* allResources(core), ({ uri }) => uri);
+    return { resources: page, ...nextCursor };
+  },
+  "resources/templates/list": function* (core, params) {
+    const templates = [...core.catalog.resources.values()].filter(({ uri }) =>
+      uri.variables.length > 0
+    );
+    const { page, nextCursor } = pageOf(core, params, templates, ({ uri }) => uri.text);
+    return { resourceTemplates: page.map(listedTemplate), ...nextCursor };
+  },
+  "completion/complete": complete,
+};
+
+/** Each address once: pages are continued after an address. */
+function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
+  const listed = new Map<string, ListedResource>();
+  const add = (resource: ListedResource) => {
+    if (!listed.has(resource.uri)) listed.set(resource.uri, resource);
+  };
+  for (const resource of [...core.catalog.resources.values()]) {
+    if (resource.uri.variables.length === 0) add(listedResource(resource));
+    else if (resource.list) (yield* resource.list()).forEach(add);
+  }
+  return [...listed.values()];
+}
+
+/** A page begins after the entry that its cursor names, wherever that stands by now. */
+function pageOf<T>(
+  { limits: { pageSize } }: ServerCore,
+  { cursor }: JsonObject,
+  entries: readonly T[],
+  key: (entry: T) => string,
+): { page: readonly T[]; nextCursor: { nextCursor?: string } } {
+  const start = cursor === undefined
+    ? 0
+    : entries.findIndex((e) => toCursor(key(e)) === cursor) + 1;
+  if (cursor !== undefined && start === 0) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot continue the list: the cursor is unknown or its entry is gone; list from the start",
+    );
+  }
+  const page = entries.slice(start, start + pageSize);
+  const more = start + pageSize < entries.length;
+  return { page, nextCursor: more ? { nextCursor: toCursor(key(page.at(-1)!)) } : {} };
+}
+
+function toCursor(key: string): string {
+  return Buffer.from(key).toString("base64url");
+}
+
+function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> {
+  const { ref, argument, context } = params;
+  if (
+    !isObject(ref) || !isObject(argument) || typeof argument.name !== "string" ||
+    typeof argument.value !== "string"
+  ) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot complete: ref or argument is missing; send both",
+    );
+  }
+  const completers = completersOf(core, ref);
+  const values = yield* completers.get(argument.name)?.(argument.value, othersIn(context)) ??
+    nothing();
+  return {
+    completion: {
+      values: values.slice(0, MOST_SUGGESTIONS),
+      total: values.length,
+      hasMore: values.length > MOST_SUGGESTIONS,
+    },
+  };
+}
+
+/** What has been filled in already. */
+function othersIn(context: unknown): { [name: string]: string } {
+  if (!isObject(context) || !isObject(context.arguments)) return {};
+  const texts = Object.entries(context.arguments).filter(([, value]) => typeof value === "string");
+  return Object.fromEntries(texts) as { [name: string]: string };
+}
+
+function* nothing(): Operation<readonly string[]> {
+  return [];
+}
+
+function completersOf({ catalog }: ServerCore, ref: JsonObject): ReadonlyMap<string, Completer> {
+  const found = ref.type === "ref/prompt"
+    ? catalog.prompts.get(ref.name as string)
+    : ref.type === "ref/resource"
+    ? [...catalog.resources.values()].find(({ uri }) => uri.text === ref.uri)
+    : undefined;
+  if (!found) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot complete: there is no such prompt or resource; list them first`,
+    );
+  }
+  return found.completers;
+}

@@ -1,0 +1,110 @@
+/** The three requests that run something: calling a tool, getting a prompt, reading a resource. */
+import type { JsonObject } from "../model/content.ts";
+import { canElicitForm, canElicitUrl } from "../ask/elicit.ts";
+import { ProtocolError } from "../model/errors.ts";
+import type { ClientInfo } from "../model/events.ts";
+import { INVALID_PARAMS, isObject } from "../wire/json-rpc.ts";
+import type { FoundResource } from "./catalog.ts";
+import type { Definition } from "../tool/types.ts";
+import type { ServerCore } from "./core.ts";
+
+/** Whether a method runs something, and so may need a stream for its answer. */
+export function isRun(method: string): boolean {
+  return method === "tools/call" || method === "prompts/get" || method === "resources/read";
+}
+
+/** What is to be run, and with what. */
+export interface Target {
+  readonly definition: Definition;
+  readonly args: unknown;
+}
+
+/** The code for a resource that is not there differs between the eras. */
+export function targetOf(
+  core: ServerCore,
+  method: string,
+  params: JsonObject,
+  resourceNotFound: number,
+): Target | undefined {
+  switch (method) {
+    case "tools/call":
+      return named(core.catalog.tools, "tool", params);
+    case "prompts/get":
+      return named(core.catalog.prompts, "prompt", params);
+    case "resources/read": {
+      const { uri } = params;
+      const found = resourceAt(core, uri);
+      if (found) return { definition: found.resource, args: { ...found.variables, uri } };
+      if (typeof uri !== "string") {
+        throw new ProtocolError(
+          INVALID_PARAMS,
+          "Cannot read a resource: its uri is missing; send one",
+        );
+      }
+      throw new ProtocolError(
+        resourceNotFound,
+        `Cannot read resource "${uri}": there is none; list the resources to see which there are`,
+        { uri },
+      );
+    }
+  }
+  return undefined;
+}
+
+/** Resources that one client may hear of. A template has any number of addresses, and each is kept. */
+export const MOST_SUBSCRIPTIONS = 1_000;
+
+/** Bytes that a subscription to a resource takes, roughly. */
+export function sizeOfUri(uri: string): number {
+  return 64 + uri.length;
+}
+
+/** Matching an address against templates takes longer than its length. */
+const LONGEST_URI = 4096;
+
+export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
+  if (typeof uri !== "string" || uri.length > LONGEST_URI) return undefined;
+  return catalog.findResource(uri);
+}
+
+function named(
+  shelf: ReadonlyMap<string, Definition>,
+  kind: string,
+  { name, arguments: args = {} }: JsonObject,
+): Target {
+  if (typeof name !== "string") {
+    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; send one`);
+  }
+  const definition = shelf.get(name);
+  if (!definition) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot find ${kind} "${name}": there is none; list the ${kind}s to see which there are`,
+    );
+  }
+  if (!isObject(args)) {
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      `Cannot call ${kind} "${name}": its arguments are no object; pass an object`,
+    );
+  }
+  return { definition, args };
+}
+
+/** The capabilities that a definition insists on and the client lacks, in the client's own form. */
+export function missingCapabilities(
+  { requires }: Pick<Definition, "requires">,
+  client: ClientInfo,
+): JsonObject | undefined {
+  const { elicitation, sampling, roots } = requires;
+  if (!elicitation && !sampling && !roots) return undefined;
+  const missing: { [capability: string]: JsonObject } = {};
+  if (elicitation === "url") {
+    if (!canElicitUrl(client)) missing.elicitation = { url: {} };
+  } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};
+  if (sampling === "tools") {
+    if (!client.capabilities.sampling?.tools) missing.sampling = { tools: {} };
+  } else if (sampling && !client.capabilities.sampling) missing.sampling = {};
+  if (roots && !client.capabilities.roots) missing.roots = {};
+  return Object.keys(missing).length > 0 ? missing : undefined;
+}

@@ -1,0 +1,338 @@
+/** Stores that outlast the process, in one SQLite file. */
+import type { Operation } from "effection";
+import type { SQLOutputValue } from "node:sqlite";
+import { StoreConflict, StoreError } from "../../model/errors.ts";
+import type { ToolSessionEvent } from "../../model/events.ts";
+import { damaged } from "./errors.ts";
+import { type Durability, SqliteFile } from "./file.ts";
+import { PROPERTIES } from "./schema.ts";
+import type {
+  AppendChange,
+  AppendCondition,
+  ClientSessionRecord,
+  ClientSessionStore,
+  ToolSessionEntry,
+  ToolSessionStore,
+  Wake,
+} from "../types.ts";
+
+/** How many expired sessions one sweep removes at most, so that no sweep takes long. */
+const SWEEP = 1_000;
+
+/** How many events one commit removes at most; a long one counts for as many as it has pages. */
+const PIECE = 2_000;
+const PAGE = 4_096;
+
+/** Not used again while events of the session that had it remain. */
+const NEXT_NUMBER = `1 + max(
+  ifnull((SELECT max(number) FROM sessions), 0), ifnull((SELECT max(number) FROM remains), 0)
+)`;
+
+export class SqliteToolSessionStore implements ToolSessionStore {
+  readonly #file: SqliteFile;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  *get(id: string): Operation<ToolSessionEntry | null> {
+    return this.#file.read(() => this.#entry(id));
+  }
+
+  *set(id: string, entry: ToolSessionEntry): Operation<void> {
+    // Now, not when it is written: the caller may go on to change what it holds.
+    const text = JSON.stringify(entry);
+    yield* this.#file.write(() => {
+      const { changes } = this.#file.prepare(`
+        INSERT INTO sessions (number, id, epoch, last_lsn, expires_at, principal, entry_bytes)
+        VALUES (${NEXT_NUMBER}, ?, ?, 0, ?, ?, ?)
+        ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, expires_at = excluded.expires_at,
+          entry_bytes = excluded.entry_bytes
+        WHERE excluded.epoch >= sessions.epoch
+      `).run(id, entry.epoch, entry.expiresAt ?? null, entry.principal ?? "", text.length);
+      if (Number(changes) === 0) {
+        throw new StoreConflict(id, `epoch ${entry.epoch} is over, a later one has begun`);
+      }
+      this.#setEntry(id, text);
+    });
+  }
+
+  *take(id: string): Operation<ToolSessionEntry | null> {
+    return yield* this.#file.write(() => {
+      this.#file.prepare("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?").run(id);
+      return this.#entry(id);
+    });
+  }
+
+  *delete(id: string): Operation<void> {
+    yield* this.#file.write(() => {
+      const row = this.#file.prepare("SELECT number FROM sessions WHERE id = ?").get(id);
+      if (!row) return;
+      this.#forget(row.number);
+      this.#clear();
+    });
+  }
+
+  *append(
+    id: string,
+    events: readonly ToolSessionEvent[],
+    { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
+  ): Operation<void> {
+    const texts = events.map((event, i) => {
+      if (event.lsn !== afterLSN + 1 + i) {
+        throw new StoreConflict(id, `event ${event.lsn} does not follow ${afterLSN + i}`);
+      }
+      return JSON.stringify(event);
+    });
+    const entryText = entry && JSON.stringify(entry);
+    const expiry = expiresAt ?? entry?.expiresAt ?? null;
+    let bytes = 0;
+    for (const text of texts) bytes += text.length;
+    yield* this.#file.write(() => {
+      const { changes } = this.#file.prepare(`
+        UPDATE sessions SET last_lsn = ?, event_bytes = event_bytes + ?,
+          entry_bytes = ifnull(?, entry_bytes),
+          expires_at = CASE WHEN ? THEN ? ELSE expires_at END,
+          wake_at = CASE WHEN ? THEN ? ELSE wake_at END
+        WHERE id = ? AND last_lsn = ? AND epoch = ?
+      `).run(
+        afterLSN + events.length,
+        bytes,
+        entryText?.length ?? null,
+        entry === undefined && expiresAt === undefined ? 0 : 1,
+        expiry,
+        wakeAt === undefined ? 0 : 1,
+        wakeAt ?? null,
+        id,
+        afterLSN,
+        epoch,
+      );
+      if (Number(changes) === 0) {
+        if (entryText === undefined || afterLSN !== 0 || this.#entry(id)) {
+          throw this.#conflict(id, afterLSN, epoch);
+        }
+        this.#file.prepare(`
+          INSERT INTO sessions
+            (number, id, epoch, last_lsn, expires_at, wake_at, principal, entry_bytes, event_bytes)
+          VALUES (${NEXT_NUMBER}, ?, ?, ?, ?, ?, ?, ?, ?)
+        `).run(
+          id,
+          epoch,
+          events.length,
+          expiry,
+          wakeAt ?? null,
+          entry?.principal ?? "",
+          entryText.length,
+          bytes,
+        );
+      }
+      if (entryText !== undefined) this.#setEntry(id, entryText);
+      // Cheaper than to have the update return the number.
+      const insert = this.#file.prepare(`
+        INSERT INTO events (session, lsn, event)
+        VALUES ((SELECT number FROM sessions WHERE id = ?), ?, ?)
+      `);
+      texts.forEach((text, i) => insert.run(id, afterLSN + 1 + i, text));
+    });
+  }
+
+  *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
+    return this.#file.read(() => {
+      const row = this.#file.prepare("SELECT number, last_lsn FROM sessions WHERE id = ?").get(id);
+      if (!row) return [];
+      const events = this.#file.prepare(
+        "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
+      ).all(row.number!, afterLSN).map(({ event }) => this.#parse(event) as ToolSessionEvent);
+      // Replay would take a shorter log for the whole of it, and do things twice.
+      const whole = events.length === Math.max(0, Number(row.last_lsn) - afterLSN) &&
+        events.every(({ lsn }, i) => lsn === afterLSN + 1 + i);
+      if (!whole) throw damaged("read", this.#file.path, `events of session "${id}" are missing`);
+      return events;
+    });
+  }
+
+  *wakes(limit: number, after: Wake = { wakeAt: -1, id: "" }): Operation<readonly Wake[]> {
+    return this.#file.read(() =>
+      this.#file.prepare(`
+        SELECT id, wake_at FROM sessions WHERE (wake_at, id) > (?, ?) ORDER BY wake_at, id LIMIT ?
+      `).all(after.wakeAt, after.id, limit)
+        .map((row) => ({ id: String(row.id), wakeAt: Number(row.wake_at) }))
+    );
+  }
+
+  /** True while there are no calls in it. */
+  get isEmpty(): boolean {
+    return this.#file.read(() =>
+      this.#file.prepare("SELECT 1 FROM sessions LIMIT 1").get() === undefined
+    );
+  }
+
+  checkKeys(keyIds: readonly string[]): void {
+    const [sealing] = keyIds;
+    this.#file.read(() => this.#file.prepare(PROPERTIES).run());
+    const known = this.#file.read(() =>
+      this.#file.prepare("SELECT value FROM properties WHERE name = 'key'").get()?.value
+    );
+    if (known === sealing) return;
+    if (known !== undefined && !keyIds.includes(String(known)) && !this.isEmpty) {
+      throw new StoreError(
+        `Cannot use the store "${this.#file.path}": it was written with another key (id ${known}), and calls that wait cannot go on without it; give that key too, in PARLEY_KEY after a comma or as "${this.#file.path}.key", or start with another store`,
+      );
+    }
+    this.#file.read(() =>
+      this.#file.prepare("INSERT OR REPLACE INTO properties (name, value) VALUES ('key', ?)")
+        .run(sealing!)
+    );
+  }
+
+  *usage(): Operation<ReadonlyMap<string, number>> {
+    return this.#file.read(() =>
+      new Map(
+        this.#file.prepare(`
+          SELECT principal, sum(entry_bytes + event_bytes) AS bytes FROM sessions GROUP BY principal
+        `).all().map(({ principal, bytes }) => [String(principal), Number(bytes)]),
+      )
+    );
+  }
+
+  /** Piece by piece, with others in between; what a halt leaves is for the next sweep. */
+  *sweep(now: number): Operation<number> {
+    let [forgotten, more] = yield* this.#file.write(() => {
+      const expired = this.#file.prepare(
+        `SELECT number FROM sessions WHERE expires_at < ? LIMIT ${SWEEP}`,
+      ).all(now);
+      for (const { number } of expired) this.#forget(number);
+      return [expired.length, this.#clear()] as const;
+    });
+    while (more) more = yield* this.#file.write(() => this.#clear());
+    yield* this.#file.compact();
+    return forgotten;
+  }
+
+  /** What changes with every append or owner stands beside the entry, and counts. */
+  #entry(id: string): ToolSessionEntry | null {
+    const row = this.#file.prepare(
+      "SELECT epoch, expires_at, entry FROM sessions JOIN entries USING (number) WHERE id = ?",
+    ).get(id);
+    if (!row) return null;
+    return {
+      ...this.#parse(row.entry) as ToolSessionEntry,
+      epoch: Number(row.epoch),
+      ...(row.expires_at !== null && { expiresAt: Number(row.expires_at) }),
+    };
+  }
+
+  #setEntry(id: string, text: string): void {
+    this.#file.prepare(`
+      INSERT OR REPLACE INTO entries (number, entry)
+      VALUES ((SELECT number FROM sessions WHERE id = ?), ?)
+    `).run(id, text);
+  }
+
+  #parse(text: unknown): unknown {
+    try {
+      return JSON.parse(String(text));
+    } catch (error) {
+      throw damaged("read", this.#file.path, String(error));
+    }
+  }
+
+  /** Removes a session, and puts its events among those that are to be removed. */
+  #forget(number: SQLOutputValue | undefined): void {
+    for (
+      const sql of [
+        "DELETE FROM sessions WHERE number = ?",
+        "DELETE FROM entries WHERE number = ?",
+        "INSERT INTO remains (number) VALUES (?)",
+      ]
+    ) this.#file.prepare(sql).run(number!);
+  }
+
+  /** Removes a piece of what is to be removed, and tells whether there is more. */
+  #clear(): boolean {
+    const file = this.#file;
+    const remains = file.prepare(`SELECT number FROM remains LIMIT ${SWEEP}`).all();
+    let left = PIECE;
+    for (const { number } of remains) {
+      const events = file.prepare(`
+        SELECT lsn, octet_length(event) AS size FROM events WHERE session = ? ORDER BY lsn LIMIT ?
+      `).all(number!, left);
+      let last: SQLOutputValue = 0;
+      for (const { lsn, size } of events) {
+        if (left <= 0) break;
+        left -= 1 + Math.floor(Number(size) / PAGE);
+        last = lsn!;
+      }
+      file.prepare("DELETE FROM events WHERE session = ? AND lsn <= ?").run(number!, last);
+      if (left <= 0) return true;
+      file.prepare("DELETE FROM remains WHERE number = ?").run(number!);
+    }
+    return remains.length === SWEEP;
+  }
+
+  #conflict(id: string, afterLSN: number, epoch: number): StoreConflict {
+    const row = this.#file.prepare("SELECT epoch, last_lsn FROM sessions WHERE id = ?").get(id);
+    if (!row) return new StoreConflict(id, "it is not in the store", true);
+    return Number(row.epoch) !== epoch
+      ? new StoreConflict(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
+      : new StoreConflict(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);
+  }
+}
+
+export class SqliteClientSessionStore implements ClientSessionStore {
+  readonly #file: SqliteFile;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  *get(id: string): Operation<ClientSessionRecord | null> {
+    return this.#file.read(() => {
+      const row = this.#file.prepare("SELECT record FROM client_sessions WHERE id = ?").get(id);
+      return row ? JSON.parse(String(row.record)) : null;
+    });
+  }
+
+  *set(id: string, record: ClientSessionRecord): Operation<void> {
+    const text = JSON.stringify(record);
+    yield* this.#file.write(() =>
+      void this.#file.prepare(
+        "INSERT OR REPLACE INTO client_sessions (id, expires_at, record) VALUES (?, ?, ?)",
+      ).run(id, record.expiresAt, text)
+    );
+  }
+
+  *delete(id: string): Operation<void> {
+    yield* this.#file.write(() =>
+      void this.#file.prepare("DELETE FROM client_sessions WHERE id = ?").run(id)
+    );
+  }
+
+  *sweep(now: number): Operation<number> {
+    return yield* this.#file.write(() =>
+      Number(
+        this.#file.prepare(`
+          DELETE FROM client_sessions WHERE id IN
+            (SELECT id FROM client_sessions WHERE expires_at < ? LIMIT ${SWEEP})
+        `).run(now).changes,
+      )
+    );
+  }
+}
+
+/** Both stores in one SQLite file: that of calls, and that of clients of the legacy era. */
+export interface SqliteStores {
+  readonly sessions: SqliteToolSessionStore;
+  readonly clients: SqliteClientSessionStore;
+  close(): void;
+}
+
+/** Opens a file, and makes it if it is not there. */
+export function openSqlite(path: string, durability?: Durability): SqliteStores {
+  const file = new SqliteFile(path, durability);
+  return {
+    sessions: new SqliteToolSessionStore(file),
+    clients: new SqliteClientSessionStore(file),
+    close: () => file.close(),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * A feed as the body of a response.
+ *
+ * Nothing is pushed: the runtime pulls, and gets everything that is ready as one
+ * chunk. So a burst of a hundred events is one write, and a reader that stalls
+ * costs what the feed keeps, which is bounded.
+ *
+ * E1  The first pull, which comes at once, always gets something: some runtimes send the
+ *     headers with it. What is ready by then goes along.
+ * E2  A silent stream shows a sign of life; one whose reader has gone silent is ended.
+ * E3  `closed` is called exactly once, however the stream ends.
+ */
+import { Buffer } from "node:buffer";
+import type { Deadline, Deadlines } from "../../lib/deadlines.ts";
+import { KEEP_ALIVE } from "../../wire/sse.ts";
+
+/** Where a stream's text comes from. */
+export interface Feed {
+  /** What is ready, as one text; empty if nothing is. There may be more where it is long. */
+  read(): string;
+  /** Nothing will come any more. */
+  readonly done: boolean;
+  /** Calls `wake` when there is something new. */
+  watch(wake: () => void): () => void;
+  /** A sign of life of its own, if it has one. */
+  signOfLife?(silence: number): string | undefined;
+}
+
+export interface StreamTimes {
+  readonly keepAlive: number;
+  readonly stallTime: number;
+}
+
+/** Nothing is read before somebody wants it. */
+const NOTHING_AHEAD = { highWaterMark: 0 };
+
+/** It is the source of its own body: each call that takes a stream has one. */
+export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
+  readonly body: ReadableStream<Uint8Array>;
+  readonly #feed: Feed;
+  readonly #deadlines: Deadlines;
+  readonly #times: StreamTimes;
+  readonly #closed: () => void;
+  #controller!: ReadableStreamDefaultController<Uint8Array>;
+  /** Set while the runtime waits for us. */
+  #waiting: (() => void) | undefined;
+  #unwatch: (() => void) | undefined;
+  #deadline: Deadline | undefined;
+  /** What goes out before anything else, until it has. */
+  #first: string;
+  #silence = 0;
+  #over = false;
+
+  constructor(
+    feed: Feed,
+    first: string,
+    deadlines: Deadlines,
+    times: StreamTimes,
+    closed: () => void,
+  ) {
+    this.#feed = feed;
+    this.#deadlines = deadlines;
+    this.#times = times;
+    this.#closed = closed;
+    this.#first = first;
+    this.body = new ReadableStream<Uint8Array>(this, NOTHING_AHEAD);
+    this.#unwatch = feed.watch(() => this.#wake());
+    this.#expectReader();
+  }
+
+  /** For the runtime, as are `pull` and `cancel`. */
+  start(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    this.#controller = controller;
+  }
+
+  pull(): void | Promise<void> {
+    if (this.#over || this.#send()) return;
+    return new Promise((resolve) => {
+      this.#waiting = resolve;
+      this.#expectNews();
+    });
+  }
+
+  cancel(): void {
+    this.#finish();
+  }
+
+  /** Ends the stream after what is ready now. */
+  end(): void {
+    if (this.#over) return;
+    for (let text = this.#take(); text; text = this.#take()) this.#enqueue(text);
+    this.close();
+  }
+
+  /** Ends the stream at once. */
+  close(): void {
+    if (this.#over) return;
+    this.#finish();
+    try {
+      this.#enqueue(this.#first);
+      this.#controller.close();
+    } catch {
+      // The reader has cancelled in the same moment; there is nobody left to close for.
+    }
+  }
+
+  /** Everything that is ready, which the first time begins with what comes before all else. */
+  #take(): string {
+    const first = this.#first;
+    this.#first = "";
+    return first + this.#feed.read();
+  }
+
+  #enqueue(text: string): void {
+    // Room out of a pool: making some for each chunk takes four times as long on some
+    // runtimes. So the chunk is all that is meant to be seen of its `buffer`.
+    if (text) this.#controller.enqueue(Buffer.from(text));
+  }
+
+  /** Sends what is ready. False if nothing was, and more may come. */
+  #send(): boolean {
+    const text = this.#take();
+    if (text) {
+      this.#silence = 0;
+      this.#enqueue(text);
+    }
+    if (this.#feed.done) {
+      this.close();
+      return true;
+    }
+    if (text) this.#expectReader();
+    return text !== "";
+  }
+
+  #wake(): void {
+    if (this.#over || !this.#waiting) return;
+    if (this.#send()) this.#release();
+  }
+
+  /** Lets the runtime go on after a pull that had to wait. */
+  #release(): void {
+    const resolve = this.#waiting;
+    this.#waiting = undefined;
+    resolve?.();
+  }
+
+  /** The reader waits for us: if nothing happens, say that we are still there. */
+  #expectNews(): void {
+    this.#reset(this.#times.keepAlive, showLife);
+  }
+
+  /** For its deadline: the silence has lasted long enough. */
+  showLife(): void {
+    this.#silence += this.#times.keepAlive;
+    this.#enqueue(this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE);
+    this.#expectReader();
+    this.#release();
+  }
+
+  /** We wait for the reader: if it takes nothing, it is gone. */
+  #expectReader(): void {
+    this.#reset(this.#times.stallTime, close);
+  }
+
+  #reset(ms: number, fire: (stream: EventStream) => void): void {
+    this.#deadline?.cancel();
+    this.#deadline = this.#deadlines.add<EventStream>(ms, fire, this);
+  }
+
+  #finish(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#deadline?.cancel();
+    this.#unwatch?.();
+    this.#release();
+    this.#closed();
+  }
+}
+
+// Shared by all streams: each sets several deadlines.
+const showLife = (stream: EventStream) => stream.showLife();
+const close = (stream: EventStream) => stream.close();

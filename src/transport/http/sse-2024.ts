@@ -1,0 +1,98 @@
+/**
+ * HTTP+SSE, the transport of 2024-11-05: one stream down, POSTs up. A thin
+ * adapter over the same client session; what goes down cannot be resumed, so a
+ * client that loses its stream has lost its session.
+ */
+import { readMessage } from "../../wire/json-rpc.ts";
+import { frame } from "../../wire/sse.ts";
+import type { ServerCore } from "../../server/core.ts";
+import { EventStream } from "./event-stream.ts";
+import { accepted, acceptedOnce, busy, EVENT_STREAM_HEADERS, refuse } from "./responses.ts";
+import type { ClientSession } from "../../server/legacy/client-session.ts";
+import { ClientSessions } from "../../server/legacy/client-sessions.ts";
+import { Outbox } from "../outbox.ts";
+import { receive, type Received } from "../../server/legacy/receive.ts";
+
+const STREAM = "/sse";
+const MESSAGES = "/messages";
+
+export class LegacySse {
+  readonly #core: ServerCore;
+  readonly sessions: ClientSessions;
+  readonly #outboxes = new WeakMap<ClientSession, Outbox>();
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+    this.sessions = new ClientSessions(core);
+  }
+
+  handles(path: string): boolean {
+    return path === STREAM || path === MESSAGES;
+  }
+
+  get(path: string, principal: string): Response {
+    if (path !== STREAM) {
+      return refuse(405, "Cannot GET here: this address takes messages; POST them", undefined, {
+        allow: "POST",
+      });
+    }
+    const core = this.#core;
+    const client = core.refusesStream(principal) ?? this.sessions.create(principal);
+    if (typeof client === "string") return busy(503, client);
+    const outbox = new Outbox((message) => frame(message));
+    this.#outboxes.set(client, outbox);
+    core.streams.take(principal);
+    const stopStanding = client.standing.watch(() => this.#flushStanding(client, outbox));
+    const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
+    outbox.connection = new EventStream(outbox, first, core.deadlines, core.limits, () => {
+      core.streams.give(principal);
+      stopStanding();
+      outbox.close();
+      this.sessions.end(client, "the client closed its stream");
+    });
+    client.standing.connection = outbox.connection;
+    return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
+  }
+
+  post(
+    request: Request,
+    body: unknown,
+    principal: string,
+  ): Response | Promise<Response> {
+    const id = new URL(request.url).searchParams.get("sessionId");
+    const client = id ? this.sessions.find(id, principal) : undefined;
+    const outbox = client && this.#outboxes.get(client);
+    if (!client || !outbox) {
+      return refuse(404, "Cannot find the session: it has ended; open the stream again");
+    }
+    const received = receive(client, readMessage(body));
+    return this.#respond(outbox, received);
+  }
+
+  #respond(outbox: Outbox, received: Received): Response | Promise<Response> {
+    switch (received.type) {
+      case "soon":
+        return received.received.then((then) => this.#respond(outbox, then));
+      case "accepted":
+        return received.recorded ? acceptedOnce(received.recorded) : accepted();
+      case "refused":
+        return refuse(400, received.problem, received.id);
+      case "busy":
+        return busy(received.lasting ? 503 : 429, received.problem, received.id);
+      case "reply":
+        outbox.post(received.text);
+        break;
+      case "later":
+        received.text.then((text) => outbox.post(text));
+        break;
+      case "call":
+        outbox.carry(received.call);
+        break;
+    }
+    return accepted();
+  }
+
+  #flushStanding(client: ClientSession, outbox: Outbox): void {
+    for (const message of client.standing.take()) outbox.post(message);
+  }
+}

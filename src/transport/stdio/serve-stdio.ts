@@ -1,0 +1,116 @@
+/**
+ * Lines in, lines out.
+ *
+ * One write is under way at a time, and waited for; what is said meanwhile goes
+ * out with the next. So a slow reader slows nobody but itself, and nothing is cut
+ * off when the program ends.
+ */
+import type { Connection } from "./connection.ts";
+import { PARSE_ERROR } from "../../wire/json-rpc.ts";
+import { type Line, LineCutter } from "./line-cutter.ts";
+
+/** The two ends of a channel on which messages travel as lines, such as stdin and stdout. */
+export interface Stdio {
+  readonly input: ReadableStream<Uint8Array>;
+  /** Resolves when there is room for more; rejects when nobody reads any longer. */
+  write(bytes: Uint8Array): Promise<void>;
+}
+
+export interface StdioOptions {
+  /** Bytes of the longest line that is read. */
+  readonly limit: number;
+  /** Ends it as the end of the input would. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Serves one client until its input ends, the output breaks, or `signal` says so.
+ * Everything that the client started has ended when this resolves.
+ */
+export async function serveStdio(
+  connect: (wake: () => void) => Connection,
+  { input, write }: Stdio,
+  { limit, signal }: StdioOptions,
+): Promise<void> {
+  const reader = input.getReader();
+  const stopped = Promise.withResolvers<void>();
+  const stop = () => {
+    stopped.resolve();
+    reader.cancel().catch(() => {});
+  };
+  const writer = new Writer(write, stop);
+  const connection = connect(() => writer.flush(connection));
+  const cutter = new LineCutter(limit);
+  /** What a line has to wait for, if it has to. */
+  const before = (line: Line) => {
+    const coming = "text" in line ? connection.before(line.text) : undefined;
+    return coming && Promise.race([coming, stopped.promise]);
+  };
+  const take = (line: Line) => {
+    if ("tooLong" in line) {
+      const problem = `Cannot read the line: it is longer than ${limit} bytes; send less`;
+      connection.refuse(PARSE_ERROR, problem);
+    } else if (line.text.trim() !== "" && !signal?.aborted) connection.receive(line.text);
+  };
+  signal?.addEventListener("abort", stop);
+  if (signal?.aborted) stop();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done || signal?.aborted) break;
+      for (const line of cutter.cut(value)) {
+        const coming = before(line);
+        if (coming) await coming;
+        take(line);
+      }
+      // Whoever does not listen is not heard either.
+      while (connection.crowded && writer.writing) await writer.writing;
+      if (connection.abandoned) break;
+    }
+    for (const line of cutter.end()) {
+      await before(line);
+      take(line);
+    }
+  } catch {
+    // The input broke, which ends it as well as its end would have.
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    stop();
+    await connection.close("the client closed the connection");
+    while (writer.writing) await writer.writing;
+  }
+}
+
+class Writer {
+  /** The write under way, if there is one. Never rejects. */
+  writing: Promise<void> | undefined;
+  readonly #write: (bytes: Uint8Array) => Promise<void>;
+  readonly #broke: () => void;
+  readonly #encoder = new TextEncoder();
+  #broken = false;
+
+  constructor(write: (bytes: Uint8Array) => Promise<void>, broke: () => void) {
+    this.#write = write;
+    this.#broke = broke;
+  }
+
+  /** Writes everything that there is to say, and whatever is added meanwhile. */
+  flush(connection: Connection): void {
+    if (this.#broken) return;
+    // A turn later, so that what is said in one go is written in one go.
+    this.writing ??= Promise.resolve().then(() => this.#all(connection));
+  }
+
+  async #all(connection: Connection): Promise<void> {
+    try {
+      for (let text = connection.read(); text; text = connection.read()) {
+        await this.#write(this.#encoder.encode(text));
+      }
+    } catch {
+      // Nobody reads any more.
+      this.#broken = true;
+      this.#broke();
+    }
+    this.writing = undefined;
+  }
+}

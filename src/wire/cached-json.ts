@@ -1,0 +1,22 @@
+/** JSON of what is sent again and again, and never changes: made once for each object. */
+import type { ElicitFormParams } from "../model/events.ts";
+import { sensitiveMeta } from "./sensitive.ts";
+
+const texts = new WeakMap<object, string>();
+
+export function steadyJson(value: object): string {
+  let text = texts.get(value);
+  if (text === undefined) texts.set(value, text = JSON.stringify(value));
+  return text;
+}
+
+/** A form as its client gets it. The schema is the tool's, and often most of it. */
+export function formParamsText(
+  { message, requestedSchema }: ElicitFormParams,
+  sensitive?: readonly string[],
+): string {
+  const { _meta } = sensitiveMeta(sensitive);
+  return `{"mode":"form","message":${JSON.stringify(message)},"requestedSchema":${
+    steadyJson(requestedSchema)
+  }${_meta ? `,"_meta":${JSON.stringify(_meta)}` : ""}}`;
+}

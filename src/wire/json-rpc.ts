@@ -1,0 +1,131 @@
+/** JSON-RPC 2.0 as MCP uses it: envelopes in, envelopes out. */
+import type { JsonObject } from "../model/content.ts";
+import type { RpcError } from "../model/events.ts";
+import { LONGEST_ID } from "./lengths.ts";
+
+export type RpcId = string | number;
+
+export interface RpcRequest {
+  readonly type: "request";
+  readonly id: RpcId;
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+export interface RpcNotification {
+  readonly type: "notification";
+  readonly method: string;
+  readonly params: JsonObject;
+}
+
+/** An answer to a request of ours. */
+export type RpcAnswer =
+  & { readonly type: "answer"; readonly id: RpcId }
+  & ({ readonly result: JsonObject } | { readonly error: RpcError });
+
+/** Something that is no JSON-RPC message. `id` is there if the sender may wait for it. */
+export interface RpcInvalid {
+  readonly type: "invalid";
+  readonly id: RpcId | undefined;
+  readonly problem: string;
+}
+
+export type RpcMessage = RpcRequest | RpcNotification | RpcAnswer | RpcInvalid;
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+/** Up to 2025-11-25; later revisions say INVALID_PARAMS. */
+export const RESOURCE_NOT_FOUND = -32002;
+
+const NO_PARAMS: JsonObject = Object.freeze({});
+
+/** Reads one message out of parsed JSON. */
+export function readMessage(value: unknown): RpcMessage {
+  if (!isObject(value)) return invalid(undefined, "a message is a JSON object");
+  const { id, method } = value;
+  // Without a method it is an answer, and its id one of ours: nobody waits for that.
+  const knownId = isId(id) && method !== undefined ? id : undefined;
+  if (value.jsonrpc !== "2.0") return invalid(knownId, 'it must say "jsonrpc": "2.0"');
+  if (method === undefined) return readAnswer(value);
+  if (typeof method !== "string") return invalid(knownId, "its method must be a string");
+  const { params = NO_PARAMS } = value;
+  if (!isObject(params)) return invalid(knownId, "its params must be an object");
+  if (!("id" in value)) return { type: "notification", method, params };
+  if (knownId === undefined) {
+    const long = typeof id === "string" && `its id is longer than ${LONGEST_ID} characters`;
+    return invalid(undefined, long || "its id must be a string or an integer");
+  }
+  return { type: "request", id: knownId, method, params };
+}
+
+function readAnswer({ id, result, error }: JsonObject): RpcMessage {
+  if (!isId(id)) return invalid(undefined, "it has neither a method nor a usable id");
+  if ((result === undefined) === (error === undefined)) {
+    return invalid(undefined, "an answer has either a result or an error");
+  }
+  if (error !== undefined) {
+    if (!isObject(error) || typeof error.code !== "number" || typeof error.message !== "string") {
+      return invalid(undefined, "an error has a code and a message");
+    }
+    return { type: "answer", id, error: error as unknown as RpcError };
+  }
+  if (!isObject(result)) return invalid(undefined, "a result is an object");
+  return { type: "answer", id, result };
+}
+
+function invalid(id: RpcId | undefined, problem: string): RpcInvalid {
+  return { type: "invalid", id, problem };
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Whatever a result has by that name, it is no failure. */
+export function withoutError(result: JsonObject): JsonObject {
+  if (!("error" in result)) return result;
+  const { error: _error, ...rest } = result;
+  return rest;
+}
+
+/** A number that is not safe has been rounded, and nobody would know it again. */
+function isId(value: unknown): value is RpcId {
+  return typeof value === "string" ? value.length <= LONGEST_ID : Number.isSafeInteger(value);
+}
+
+// Messages are written as text at once: each is sent exactly once, and nobody
+// needs the object in between.
+
+export function resultText(id: RpcId, result: unknown): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`;
+}
+
+/** A result whose JSON is at hand already. */
+export function rawResultText(id: RpcId, json: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`;
+}
+
+export function errorText(id: RpcId | undefined, error: RpcError): string {
+  const { code, message, data } = error;
+  return JSON.stringify({
+    jsonrpc: "2.0",
+    ...(id !== undefined && { id }),
+    error: { code, message, ...(data !== undefined && { data }) },
+  });
+}
+
+export function notificationText(method: string, params?: JsonObject): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, ...(params && { params }) });
+}
+
+export function requestText(id: RpcId, method: string, params?: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) });
+}
+
+/** A request whose parameters are JSON already. */
+export function rawRequestText(id: RpcId, method: string, params: string): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"${method}","params":${params}}`;
+}

@@ -1,0 +1,117 @@
+/**
+ * Forms for clients older than 2025-11-25.
+ *
+ * Those know neither titled choices nor several choices at once, and their revision
+ * has defaults only for yes or no:
+ *
+ *   titled choices     `enum` with `enumNames`
+ *   several choices    text; its description lists them and says how to separate them
+ *   other defaults     kept, because many clients show them, and told in the description
+ *
+ * Parsing is not touched: a field that is left out still gets its default, and
+ * what was written as text is a list again before anybody reads it.
+ */
+import type { JsonObject } from "../../model/content.ts";
+import type { Response } from "../../model/events.ts";
+import { isObject } from "../json-rpc.ts";
+
+interface Choice {
+  readonly value: string;
+  readonly title: string | undefined;
+}
+
+/** The form, as far as an older client can show it. */
+export function olderForm({ properties, required }: JsonObject): JsonObject {
+  const fields = Object.entries(properties as { [name: string]: JsonObject })
+    .map(([name, field]) => [name, olderField(field)]);
+  return {
+    type: "object",
+    properties: Object.fromEntries(fields),
+    ...(required !== undefined && { required }),
+  };
+}
+
+/** The answer to such a form, as if the form had been shown as it was meant. */
+export function newerAnswer({ properties, required }: JsonObject, response: Response): Response {
+  if (!("action" in response) || !isObject(response.content)) return response;
+  const content: JsonObject = { ...response.content };
+  for (const [name, field] of Object.entries(properties as { [name: string]: JsonObject })) {
+    const written = content[name];
+    if (field.type !== "array" || typeof written !== "string") continue;
+    const chosen = choose(choicesOf(field), written);
+    const isAsked = Array.isArray(required) && required.includes(name);
+    if (chosen.length > 0 || isAsked) content[name] = chosen;
+    else delete content[name];
+  }
+  return { ...response, content };
+}
+
+function olderField(field: JsonObject): JsonObject {
+  if (field.type === "boolean") return field;
+  const { oneOf: _choices, description, ...rest } = field;
+  const { default: preset } = rest;
+  const choices = choicesOf(field);
+  const notes = typeof description === "string" ? [description] : [];
+  if (field.type === "array") {
+    notes.push(howToChoose(field, choices));
+    const chosen = Array.isArray(preset) ? preset.join(separatorOf(choices)) : undefined;
+    if (chosen !== undefined) notes.push(`If left out: ${chosen}`);
+    const { title } = rest;
+    return {
+      type: "string",
+      ...(title !== undefined && { title }),
+      description: notes.join("\n"),
+      ...(chosen !== undefined && { default: chosen }),
+    };
+  }
+  if (preset !== undefined) notes.push(`If left out: ${preset}`);
+  return {
+    ...rest,
+    ...(notes.length > 0 && { description: notes.join("\n") }),
+    ...(Array.isArray(field.oneOf) && {
+      enum: choices.map(({ value }) => value),
+      enumNames: choices.map(({ value, title }) => title ?? value),
+    }),
+  };
+}
+
+function howToChoose({ minItems, maxItems }: JsonObject, choices: readonly Choice[]): string {
+  const least = typeof minItems === "number" && minItems > 0 ? `at least ${minItems}` : undefined;
+  const most = typeof maxItems === "number" ? `at most ${maxItems}` : undefined;
+  const many = [least, most].filter((bound) => bound !== undefined).join(" and ");
+  const mark = separatorOf(choices) === "; " ? "semicolons" : "commas";
+  const list = choices.map(({ value, title }) =>
+    title === undefined || title === value ? value : `${value} (${title})`
+  );
+  return `Choose ${many || "any number"} of these, and separate with ${mark}: ${
+    list.join(separatorOf(choices))
+  }`;
+}
+
+/** A comma separates, unless one stands in a choice. */
+function separatorOf(choices: readonly Choice[]): ", " | "; " {
+  return choices.some(({ value, title }) => `${value}${title ?? ""}`.includes(",")) ? "; " : ", ";
+}
+
+/** People may write a value or its title, in any case. What is neither is left for parsing to refuse. */
+function choose(choices: readonly Choice[], written: string): string[] {
+  const words = written.split(separatorOf(choices).trim()).map((word) => word.trim());
+  const chosen = words.filter((word) => word !== "").map((word) => {
+    const same = (text: string | undefined) => text?.toLowerCase() === word.toLowerCase();
+    const choice = choices.find(({ value }) => value === word) ??
+      choices.find(({ value, title }) => same(value) || same(title));
+    return choice?.value ?? word;
+  });
+  return [...new Set(chosen)];
+}
+
+/** The choices of a field, of one or of several. */
+function choicesOf({ oneOf, items, enum: plain }: JsonObject): readonly Choice[] {
+  const source = isObject(items) ? items.anyOf ?? items.enum : oneOf ?? plain;
+  if (!Array.isArray(source)) return [];
+  return source.map((choice) =>
+    isObject(choice)
+      ? { value: String(choice.const), title: String(choice.title) }
+      : { value: String(choice), title: undefined }
+  );
+}

@@ -1,0 +1,67 @@
+/**
+ * What is put to the model, for clients that know less than we do.
+ *
+ *   before 2025-11-25    one block to a message
+ *   before 2025-03-26    no sound
+ *   without tools        calls of tools, and what came of them, told as text
+ */
+import {
+  type McpMessage,
+  type MessageContent,
+  text,
+  type ToolResultContent,
+} from "../../model/content.ts";
+import type { SampleParams } from "../../model/events.ts";
+import { type LegacyVersion, since } from "../versions.ts";
+
+export interface SampleReader {
+  readonly version: LegacyVersion;
+  /** Whether the client lets the model use tools. */
+  readonly usesTools: boolean;
+}
+
+export function sampleParams(params: SampleParams, reader: SampleReader): object {
+  const messages = params.messages.map(({ role, content }): McpMessage => ({
+    role,
+    content: content.flatMap((block) => blocksFor(reader, block)),
+  }));
+  return {
+    ...params,
+    messages: since(reader.version, "2025-11-25")
+      ? messages.map(unwrapped)
+      : messages.flatMap(({ role, content }) => content.map((block) => ({ role, content: block }))),
+  };
+}
+
+/** One block stands for itself. */
+function unwrapped({ role, content }: McpMessage): object {
+  return { role, content: content.length === 1 ? content[0] : content };
+}
+
+function blocksFor({ version, usesTools }: SampleReader, block: MessageContent): MessageContent[] {
+  switch (block.type) {
+    case "tool_use":
+      return usesTools ? [block] : [text(`${block.name}(${JSON.stringify(block.input)})`)];
+    case "tool_result":
+      return usesTools ? [block] : toldResult(version, block);
+    case "audio":
+      return since(version, "2025-03-26") ? [block] : [text(`(a sound, ${block.mimeType})`)];
+    default:
+      return [block];
+  }
+}
+
+function toldResult(version: LegacyVersion, { content }: ToolResultContent): MessageContent[] {
+  return content.flatMap((block): MessageContent[] => {
+    switch (block.type) {
+      case "resource_link":
+        return [text(`${block.title ?? block.name}: ${block.uri}`)];
+      case "resource": {
+        const { resource } = block;
+        return [text("text" in resource ? resource.text : `(the contents of ${resource.uri})`)];
+      }
+      default:
+        return blocksFor({ version, usesTools: false }, block);
+    }
+  });
+}

@@ -1,0 +1,102 @@
+/**
+ * The headers that repeat parts of the body, so that whoever routes requests need
+ * not read it. What they say must be what the body says.
+ */
+import { Buffer } from "node:buffer";
+import type { JsonObject } from "../../model/content.ts";
+import type { HeaderParameter } from "../../tool/types.ts";
+
+/** Which field of the params a request's `Mcp-Name` repeats. */
+const NAME_FIELD: { readonly [method: string]: string | undefined } = {
+  // Methods come from outside, and must not find what every object has.
+  __proto__: null as never,
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** What does not agree, if anything. */
+export function mismatch(
+  headers: Headers,
+  method: string,
+  params: JsonObject,
+): string | undefined {
+  const said = headers.get("mcp-method");
+  if (said === null) return "the Mcp-Method header is missing";
+  if (said !== method) return `the Mcp-Method header says "${said}", the body "${method}"`;
+  const field = NAME_FIELD[method];
+  if (field === undefined) return undefined;
+  const name = headers.get("mcp-name");
+  if (name === null) return "the Mcp-Name header is missing";
+  const decoded = decodeHeader(name);
+  if (decoded === undefined) return "the Mcp-Name header is not encoded properly";
+  return decoded === params[field]
+    ? undefined
+    : `the Mcp-Name header says "${decoded}", the body something else`;
+}
+
+/** What does not agree between the arguments and the `Mcp-Param-…` headers, if anything. */
+export function parameterMismatch(
+  headers: Headers,
+  parameters: readonly HeaderParameter[],
+  args: unknown,
+): string | undefined {
+  for (const { name, path } of parameters) {
+    const header = headers.get(`mcp-param-${name}`);
+    const value = path.reduce(valueAt, args);
+    if (value === undefined || value === null) {
+      if (header !== null) return `the Mcp-Param-${name} header has a value, the body has none`;
+      continue;
+    }
+    if (header === null) return `the Mcp-Param-${name} header is missing`;
+    const decoded = decodeHeader(header);
+    if (decoded === undefined) return `the Mcp-Param-${name} header is not encoded properly`;
+    if (!saysSame(decoded, value)) {
+      return `the Mcp-Param-${name} header says "${decoded}", the body something else`;
+    }
+  }
+  return undefined;
+}
+
+function valueAt(at: unknown, key: string): unknown {
+  return typeof at === "object" && at !== null && Object.hasOwn(at, key)
+    ? (at as JsonObject)[key]
+    : undefined;
+}
+
+/** A number may be written in more than one way, but beyond the safe range no longer for certain. */
+function saysSame(decoded: string, value: unknown): boolean {
+  switch (typeof value) {
+    case "string":
+      return decoded === value;
+    case "boolean":
+      return decoded === String(value);
+    case "number":
+      return DECIMAL.test(decoded) && Number(decoded) === value &&
+        Math.abs(value) <= Number.MAX_SAFE_INTEGER;
+    default:
+      return false;
+  }
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?$/;
+
+const SENTINEL_START = "=?base64?";
+const SENTINEL = /^=\?base64\?(.*)\?=$/;
+const PLAIN = /^[\x20-\x7e\t]*$/;
+
+/** The value behind a header, or nothing if it is not spelt as it must be. */
+export function decodeHeader(value: string): string | undefined {
+  if (!PLAIN.test(value)) return undefined;
+  const encoded = value.startsWith(SENTINEL_START) ? SENTINEL.exec(value) : null;
+  if (!encoded) return value;
+  const bytes = Buffer.from(encoded[1]!, "base64");
+  // Decoding is lenient about alphabet and padding; only the one right spelling counts.
+  if (bytes.toString("base64") !== encoded[1]) return undefined;
+  const decoded = bytes.toString("utf8");
+  // So it is with bytes that are no UTF-8.
+  return Buffer.from(decoded).equals(bytes) ? decoded : undefined;
+}

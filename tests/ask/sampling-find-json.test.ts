@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { findJson } from "../../src/ask/find-json.ts";
+import { describe, it } from "../suite.ts";
+
+const found = (text: string) => [...findJson(text)];
+
+describe("findJson()", () => {
+  it("takes a text that is JSON for what it says", () => {
+    for (const value of [{ a: 1 }, [1, "]"], "a {} b", 4, true, null]) {
+      assert.deepEqual(found(`  ${JSON.stringify(value)}\n`), [value]);
+    }
+  });
+
+  it("finds what stands in code fences first, then what stands in brackets", () => {
+    assert.deepEqual(found('Hm {"a": 0}.\n```json\n{"a": 1}\n```\n```\n[2]\n```'), [
+      { a: 1 },
+      [2],
+      { a: 0 },
+      { a: 1 },
+      [2],
+    ]);
+  });
+
+  it("is not misled by brackets in strings or in prose", () => {
+    assert.deepEqual(found('I play {"why": "a } and a \\" {"} now'), [{ why: 'a } and a " {' }]);
+    assert.deepEqual(found('See [1] and {this}: {"a": 1}'), [[1], { a: 1 }]);
+    assert.deepEqual(found('An open { bracket, then {"a": 1}'), [{ a: 1 }]);
+  });
+
+  it("takes nothing from inside a broken value", () => {
+    assert.deepEqual(found('{"a": {"b": 1}, oops}'), []);
+  });
+
+  it("finds nothing where there is nothing", () => {
+    for (const text of ["", "   ", "hello", "{", "}{", '{"a": ', "```json\n```"]) {
+      assert.deepEqual(found(text), [], text);
+    }
+  });
+
+  it("finds any value in any prose around it", () => {
+    const prose = fc.string().map((text) => text.replaceAll(/[[\]{}"`]/g, ""));
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue()),
+        prose,
+        prose,
+        (value, before, after) => {
+          const json = JSON.parse(JSON.stringify(value));
+          assert.deepEqual(found(`${before} ${JSON.stringify(value)} ${after}`)[0], json);
+        },
+      ),
+    );
+  });
+
+  it("stays quick on texts that are nothing but brackets", () => {
+    for (const unit of ["[", "{", '{"', "[]", "{}", '"[']) found(unit.repeat(200_000));
+  }, { within: 5_000 });
+});

@@ -1,0 +1,249 @@
+import assert from "node:assert/strict";
+import { type Operation, until } from "effection";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import process from "node:process";
+import { root } from "../../harness/files.ts";
+import { describe, it } from "../../suite.ts";
+import { startV1 } from "../../support/official-stdio.ts";
+import { type Program, useProgram } from "../../support/program.ts";
+
+const tools = join(root, "tests/transport/stdio/tools.ts");
+const onPosix = it.when(process.platform !== "win32");
+
+function* serve(...args: string[]): Operation<{ program: Program; url: string }> {
+  const program = yield* useProgram(["serve", tools, "--port", "0", ...args]);
+  const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+  return { program, url };
+}
+
+/** Calls a tool in the modern era, and gives what comes back once it is all there. */
+async function call(
+  url: string,
+  name: string,
+  args: object = {},
+  capabilities: object = {},
+): Promise<string> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": name,
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: {
+        name,
+        arguments: args,
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "curl", version: "8 \u001b[31m" },
+          "io.modelcontextprotocol/clientCapabilities": capabilities,
+        },
+      },
+    }),
+  });
+  return `${response.status} ${await response.text()}`;
+}
+
+describe("parley serve", () => {
+  it("says where it is, what it has, and how to connect, on stderr", function* () {
+    const { program, url } = yield* serve();
+    yield* until(program.says(/Ctrl-C/));
+    assert.match(program.stderr, /^Parley \d+\.\d+\.\d+ serves 7 tools at http/m);
+    assert.match(program.stderr, /^ {2}add {7}Adds two numbers, after asking for the second\.$/m);
+    assert.ok(program.stderr.includes(`parley call TOOL --url ${url}`));
+    // The address comes first, whatever else there is to say.
+    assert.ok(program.stderr.startsWith("Parley"), program.stderr);
+    const [banner = ""] = program.stderr.split("Ctrl-C");
+    assert.deepEqual(banner.split("\n").filter((line) => line.length > 80), []);
+    assert.equal(program.stdout, "");
+  });
+
+  it("asks for passwords in forms only where that is allowed", function* () {
+    const asking = join(root, "tests/cli/tools.ts");
+    const capabilities = { elicitation: { form: {} } };
+    const cases = [
+      [[], /this server asks for no passwords in forms/, false],
+      [["--no-form-passwords"], /this server asks for no passwords in forms/, true],
+      [["--allow-form-passwords"], /"inputRequests".*"pin"/s, false],
+    ] as const;
+    for (const [flags, expected, warned] of cases) {
+      const program = yield* useProgram(["serve", asking, "--port", "0", ...flags]);
+      const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+      const answer = yield* until(call(url, "register", { event: "fair" }, capabilities));
+      assert.match(answer, expected);
+      const warning = /--no-form-passwords has no effect: .+; leave the flag out/;
+      if (warned) yield* until(program.says(warning));
+      else assert.doesNotMatch(program.stderr, warning);
+    }
+  });
+
+  it("takes its port and its address from the environment", function* () {
+    const program = yield* useProgram(["serve", tools], { env: { PORT: "0", HOST: "localhost" } });
+    yield* until(program.says(/http:\/\/\S+:(?!7411)\d+\/mcp/));
+  });
+
+  it("says that the port is taken", function* () {
+    const other = createServer().listen(0, "127.0.0.1");
+    yield* until(once(other, "listening"));
+    const { port } = other.address() as AddressInfo;
+    try {
+      const program = yield* useProgram(["serve", tools, "--port", `${port}`]);
+      assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
+      assert.equal(
+        program.stderr.trim().split("\n").at(-1),
+        `Cannot serve at 127.0.0.1:${port}: the port is taken; stop what uses it, or choose another with --port ${
+          port + 1
+        }`,
+      );
+    } finally {
+      other.close();
+    }
+  });
+
+  it("says that the address is not this machine's", function* () {
+    const program = yield* useProgram(["serve", tools, "--port", "0", "--host", "192.0.2.1"]);
+    assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
+    assert.match(
+      program.stderr,
+      /Cannot serve at 192\.0\.2\.1:0: this machine has no such address/,
+    );
+  });
+
+  it("serves only those pages and names that it is told to", function* () {
+    const { url } = yield* serve(
+      "--allow-origin",
+      "https://a.example",
+      "--allow-host",
+      "b.example",
+    );
+    const ask = async (headers: Record<string, string>) =>
+      (await fetch(url, { method: "OPTIONS", headers })).status;
+    assert.equal(yield* until(ask({ origin: "https://evil.example" })), 403);
+    assert.equal(yield* until(ask({ origin: "https://a.example" })), 204);
+  });
+
+  it("answers proxies under this machine's own names only if it trusts them", function* () {
+    const ask = async (url: string) =>
+      (await fetch(url, { method: "OPTIONS", headers: { "x-forwarded-for": "192.0.2.1" } })).status;
+    const { url: guarded } = yield* serve("--log-level", "debug");
+    assert.equal(yield* until(ask(guarded)), 403);
+    const { url: trusting } = yield* serve(
+      "--log-level",
+      "debug",
+      "--trust-proxy",
+      "10.0.0.0/8",
+      "--trust-proxy",
+      "127.0.0.1",
+    );
+    assert.equal(yield* until(ask(trusting)), 204);
+  });
+
+  it("logs each call in one line", function* () {
+    const { program, url } = yield* serve();
+    yield* until(call(url, "echo", { text: "s3cret" }));
+    const [line] = yield* until(program.says(/^.* tool echo completed .*$/m));
+    assert.match(
+      line,
+      /^\d\d:\d\d:\d\dZ info {4}tool echo completed ms=\d+ session=[\w-]+ client="curl 8 {2}\[31m" era=modern protocol=2026-07-28$/,
+    );
+    assert.doesNotMatch(program.stderr, /s3cret/);
+  });
+
+  it("logs as JSON for machines, and nothing else then", function* () {
+    const { program, url } = yield* serve("--log-format", "json", "--log-level", "debug");
+    yield* until(call(url, "echo", { text: "hello" }));
+    yield* until(program.says(/"POST \/mcp 200"/));
+    const entries = program.stderr.trim().split("\n").map((line) => JSON.parse(line));
+    const ended = entries.find(({ message }) => message === "tool echo completed");
+    assert.equal(ended.tool, "echo");
+    assert.equal(ended.outcome, "completed");
+    assert.equal(ended.era, "modern");
+    assert.equal(ended.client, "curl 8 \u001b[31m");
+    assert.equal(typeof ended.ms, "number");
+  });
+
+  it("serves the transport of 2024-11-05 where it is asked to", function* () {
+    for (const [flags, status] of [[["--legacy-sse"], 200], [[], 404]] as const) {
+      const { url } = yield* serve(...flags);
+      const gone = new AbortController();
+      const response = yield* until(fetch(new URL("/sse", url), { signal: gone.signal }));
+      assert.equal(response.status, status);
+      gone.abort();
+    }
+  });
+});
+
+describe("parley serve, told to stop,", () => {
+  onPosix("lets a call end that is at work, and refuses new ones meanwhile", function* () {
+    const { program, url } = yield* serve();
+    const slow = call(url, "slow", { ms: 700 });
+    yield* until(program.says(/slow has begun/));
+    program.signal("SIGTERM");
+    yield* until(program.says(/stopping after SIGTERM/));
+    const health = yield* until(fetch(new URL("/healthz", url)));
+    assert.equal(health.status, 503);
+    assert.match(yield* until(call(url, "echo", { text: "late" })), /^503/);
+    assert.match(yield* until(slow), /done at last/);
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+  });
+
+  onPosix("halts what has not ended when the time is up", function* () {
+    const { program, url } = yield* serve("--grace", "0.2");
+    const stubborn = call(url, "stubborn");
+    yield* until(program.says(/stubborn has begun/));
+    program.signal("SIGINT");
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+    assert.match(yield* until(stubborn), /shutting down/);
+    assert.match(program.stderr, /stubborn has cleaned up/);
+  });
+
+  onPosix("does not wait for calls that wait for an answer", function* () {
+    const { program, url } = yield* serve("--grace", "3600");
+    assert.match(yield* until(call(url, "add", { a: 1 })), /does not support elicitation/);
+    program.signal("SIGTERM");
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+  });
+
+  onPosix("ends at once when it is told twice", function* () {
+    const { program, url } = yield* serve("--grace", "3600");
+    const stubborn = call(url, "stubborn").catch(() => "cut off");
+    yield* until(program.says(/stubborn has begun/));
+    program.signal("SIGINT");
+    yield* until(program.says(/stopping after SIGINT/));
+    program.signal("SIGTERM");
+    assert.deepEqual(yield* until(program.exit), { code: 143, signal: null });
+    assert.equal(yield* until(stubborn), "cut off");
+  });
+
+  onPosix("takes one Ctrl-C for one, however many pass it on", function* () {
+    const { program } = yield* serve();
+    program.signal("SIGINT");
+    yield* until(program.says(/stopping after SIGINT/));
+    program.signal("SIGINT");
+    assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
+  });
+});
+
+describe("a stray error of a tool", () => {
+  it("ends nobody else's call, and is logged", async () => {
+    const { fromSource } = await import("../../support/program.ts");
+    const stray = join(root, "tests/cli/stray.ts");
+    const client = await startV1([...fromSource(), "stdio", stray]);
+    try {
+      await client.call("stray", {});
+      await client.call("stray", {});
+      assert.match(JSON.stringify(client.conversation.result), /still here/);
+    } finally {
+      await client.close();
+    }
+  });
+});

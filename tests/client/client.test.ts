@@ -1,0 +1,268 @@
+import assert from "node:assert/strict";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { type Operation, run, suspend } from "effection";
+import type { RequestListener } from "node:http";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { connect } from "../../src/client/connect.ts";
+import { Refusal } from "../../src/client/http.ts";
+import { LegacyServer } from "../../src/client/legacy.ts";
+import { ModernServer } from "../../src/client/modern.ts";
+import type { RemoteServer } from "../../src/client/server.ts";
+import { EventReader } from "../../src/client/sse.ts";
+import type { Person, Progress, Question } from "../../src/client/person.ts";
+import { Problem } from "../../src/cli/problem.ts";
+import type { Response } from "../../src/model/events.ts";
+import { describe, it } from "../suite.ts";
+import { cuttingProxy } from "../support/cutting-proxy.ts";
+import { useHttp } from "../support/http-server.ts";
+import { onAnySocket } from "../support/modern/socket.ts";
+import { answerForm, planTrip, POEM } from "../support/multi-round-tool.ts";
+import { until as turnsUntil } from "../support/turn.ts";
+
+const ME = { name: "test", version: "1" };
+
+class Scripted implements Person {
+  readonly questions: Question[] = [];
+  readonly steps: Progress[] = [];
+  readonly logs: unknown[] = [];
+
+  *answer(question: Question): Operation<Response> {
+    this.questions.push(question);
+    switch (question.type) {
+      case "form":
+        return answerForm(question.params.message);
+      case "sample":
+        return POEM;
+      case "roots":
+        return { roots: [{ uri: "file:///here" }] };
+      default:
+        return { action: "cancel" };
+    }
+  }
+
+  progress(step: Progress): void {
+    this.steps.push(step);
+  }
+
+  log(_level: string, data: unknown): void {
+    this.logs.push(data);
+  }
+
+  done(): void {}
+}
+
+function* trip(server: RemoteServer): Operation<Scripted> {
+  const person = new Scripted();
+  const tool = (yield* server.tools()).find(({ name }) => name === "plan_trip")!;
+  const { structuredContent } = yield* server.call(tool, { to: "Graz" }, person);
+  assert.deepEqual(structuredContent, {
+    plan: "Graz on 2026-08-01, window",
+    extras: false,
+    poem: "O Graz, thy clock is tall.",
+  });
+  yield* server.close();
+  return person;
+}
+
+function endpoint(url: string) {
+  return { url, headers: {} };
+}
+
+describe("the client in the terminal", () => {
+  it("speaks the newest revision where it can", async () => {
+    await onAnySocket({ serve: [planTrip] }, async (url) => {
+      const person = await run(function* () {
+        const server = yield* connect(endpoint(url), ME);
+        assert.equal(server.version, "2026-07-28");
+        return yield* trip(server);
+      });
+      assert.deepEqual(person.questions.map(({ type }) => type), [
+        "form",
+        "form",
+        "form",
+        "sample",
+      ]);
+      assert.deepEqual(person.steps.map(({ progress, total }) => [progress, total]), [
+        [1, 4],
+        [2, 4],
+        [3, 4],
+        [4, 4],
+      ]);
+      assert.equal(person.logs.length, 2);
+    });
+  });
+
+  it("speaks the older ones just as well", async () => {
+    await onAnySocket({ serve: [planTrip] }, async (url, parley) => {
+      const person = await run(function* () {
+        const server = new LegacyServer(endpoint(url));
+        yield* server.initialize(ME);
+        assert.equal(server.version, "2025-11-25");
+        return yield* trip(server);
+      });
+      assert.equal(person.questions.length, 4);
+      assert.equal(person.steps.length, 4);
+      assert.equal(parley.counts.clientSessions, 0, "it said goodbye");
+    });
+  });
+
+  it("takes up a stream that broke, where it stopped", async () => {
+    await onAnySocket({ serve: [planTrip], limits: { retry: 1 } }, async (url) => {
+      const seen = new Set<string>();
+      const proxy = await cuttingProxy(url, ({ boundary, event }) => {
+        if (boundary !== "event" || !event || seen.has(event)) return false;
+        seen.add(event);
+        return true;
+      });
+      try {
+        await run(function* () {
+          const server = new LegacyServer(endpoint(proxy.url));
+          yield* server.initialize(ME);
+          const person = yield* trip(server);
+          assert.equal(person.questions.length, 4);
+        });
+        assert.ok(seen.size > 3, `${seen.size} cuts`);
+      } finally {
+        await proxy.close();
+      }
+    });
+  });
+
+  it("falls back to what an older server speaks", function* () {
+    const url = yield* useHttp(async (request, response) => {
+      const server = new McpServer({ name: "old", version: "1" });
+      server.registerTool("plan_trip", {
+        inputSchema: { to: z.string() },
+        outputSchema: { plan: z.string(), extras: z.boolean(), poem: z.string() },
+      }, () => ({
+        content: [],
+        structuredContent: {
+          plan: "Graz on 2026-08-01, window",
+          extras: false,
+          poem: "O Graz, thy clock is tall.",
+        },
+      }));
+      const transport = new StreamableHTTPServerTransport({ sessionIdGenerator: undefined });
+      await server.connect(transport as never);
+      await transport.handleRequest(request, response);
+    });
+    const server = yield* connect(endpoint(url), ME);
+    assert.ok(server instanceof LegacyServer);
+    yield* trip(server);
+  });
+
+  it("repeats in headers what the tool's schema marks, however it is spelt", async () => {
+    const tool = createMcpTool("route").description("Routed.")
+      .parameters({
+        type: "object",
+        properties: {
+          region: { type: "string", "x-mcp-header": "Region" },
+          shard: { type: "integer", "x-mcp-header": "Shard" },
+          unset: { type: "string", "x-mcp-header": "Unset" },
+        },
+      })
+      .execute(function* (params) {
+        return JSON.stringify(params);
+      });
+    await onAnySocket({ serve: [tool] }, async (url) => {
+      await run(function* () {
+        const server = new ModernServer(endpoint(url), ME);
+        const [remote] = yield* server.tools();
+        for (const region of ["eu-west", " Köln ", "=?base64?x?=", ""]) {
+          const args = { region, shard: 7 };
+          const { content } = yield* server.call(remote!, args, new Scripted());
+          assert.deepEqual(JSON.parse((content[0] as { text: string }).text), args);
+        }
+      });
+    });
+  });
+
+  for (const era of ["modern", "legacy"] as const) {
+    it(`tells a server that it has left, ${era} era`, async () => {
+      const stuck = createMcpTool("stuck").description("Waits.").execute(() => suspend());
+      await onAnySocket({ serve: [stuck] }, async (url, parley) => {
+        const task = run(function* () {
+          const server = era === "modern"
+            ? new ModernServer(endpoint(url), ME)
+            : new LegacyServer(endpoint(url));
+          if (server instanceof LegacyServer) yield* server.initialize(ME);
+          const [tool] = yield* server.tools();
+          yield* server.call(tool!, {}, new Scripted());
+        });
+        await eventually(() => parley.counts.live === 1);
+        await task.halt();
+        await eventually(() => parley.counts.live === 0);
+      });
+    });
+  }
+
+  it("says who refused it, and what may help", function* () {
+    const cases: [RequestListener, RegExp][] = [
+      [(_, response) => response.writeHead(401).end(), /HTTP 401.*--header/],
+      [(_, response) => response.writeHead(200).end("<html>hello</html>"), /is it an MCP server\?/],
+      [(_, response) => response.writeHead(404).end(), /is it an MCP server\?/],
+      [(request) => request.socket.destroy(), /Cannot reach/],
+    ];
+    for (const [listener, pattern] of cases) {
+      const url = yield* useHttp(listener);
+      try {
+        yield* connect(endpoint(url), ME);
+        assert.fail("it connected");
+      } catch (error) {
+        assert.ok(error instanceof Problem, String(error));
+        assert.match(error.message, pattern);
+      }
+    }
+  });
+
+  it("gives a tool's own refusal as it is", async () => {
+    await onAnySocket({ serve: [planTrip] }, async (url) => {
+      await run(function* () {
+        const server = yield* connect(endpoint(url), ME);
+        try {
+          yield* server.call({ name: "none", inputSchema: {} }, {}, new Scripted());
+          assert.fail("it was called");
+        } catch (error) {
+          assert.ok(error instanceof Refusal);
+          assert.match(error.message, /there is none/);
+        }
+      });
+    });
+  });
+});
+
+/** What a socket brings takes its time. */
+async function eventually(isSo: () => boolean): Promise<void> {
+  for (;;) {
+    try {
+      return await turnsUntil(isSo);
+    } catch {
+      // The suite's own deadline ends it.
+    }
+  }
+}
+
+describe("EventReader", () => {
+  const stream = "id: 1\r\ndata: a\r\n\r\n: hello\r\n\r\nretry: 20\rdata: b\rdata:c\r\r" +
+    "id: 3\ndata\n\ndata: ä✓\n\ndata: lost";
+  const expected = [
+    { id: "1", data: "a", retry: undefined },
+    { id: undefined, data: "b\nc", retry: 20 },
+    { id: "3", data: "", retry: undefined },
+    { id: undefined, data: "ä✓", retry: undefined },
+  ];
+
+  it("reads the same events wherever the stream is cut", () => {
+    const bytes = new TextEncoder().encode(stream);
+    for (let size = 1; size <= bytes.length; size++) {
+      const reader = new EventReader();
+      const events = [];
+      for (let at = 0; at < bytes.length; at += size) {
+        events.push(...reader.read(bytes.subarray(at, at + size)));
+      }
+      assert.deepEqual(events, expected, `in pieces of ${size}`);
+    }
+  });
+});

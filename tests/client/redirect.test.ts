@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { type Operation, resource, until } from "effection";
+import type { IncomingHttpHeaders } from "node:http";
+import { createMcpTool, createParley, toNodeHandler } from "parley-mcp";
+import { connect } from "../../src/client/connect.ts";
+import { LegacyServer } from "../../src/client/legacy.ts";
+import { ModernServer } from "../../src/client/modern.ts";
+import { nextAddress } from "../../src/client/redirect.ts";
+import type { RemoteServer } from "../../src/client/server.ts";
+import type { Person } from "../../src/client/person.ts";
+import { Problem } from "../../src/cli/problem.ts";
+import { describe, it } from "../suite.ts";
+import { useHttp } from "../support/http-server.ts";
+
+const ME = { name: "test", version: "1" };
+const SECRETS = { Authorization: "Bearer s3cret", "X-Api-Key": "s3cret" };
+
+const greet = createMcpTool("greet").description("Greets.").execute(function* () {
+  return "hello";
+});
+
+const nobody = { progress() {}, log() {}, done() {} } as unknown as Person;
+
+interface Recorded {
+  readonly url: string;
+  readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
+}
+
+/** A real server that keeps the headers of each request. */
+function useServer(): Operation<Recorded> {
+  return resource(function* (provide) {
+    const parley = createParley({ serve: [greet] });
+    const handle = toNodeHandler(parley.fetch);
+    const requests: Recorded["requests"] = [];
+    const url = yield* useHttp((request, response) => {
+      requests.push({ path: request.url!, headers: request.headers });
+      handle(request, response);
+    });
+    try {
+      yield* provide({ url, requests });
+    } finally {
+      yield* until(parley.close());
+    }
+  });
+}
+
+/** A server that sends everybody elsewhere. */
+function* useRedirect(status: number, to: () => string): Operation<Recorded> {
+  const requests: Recorded["requests"] = [];
+  const url = yield* useHttp((request, response) => {
+    requests.push({ path: request.url!, headers: request.headers });
+    // The connection can be used again only when all of the body has been read.
+    request.resume().on("end", () => response.writeHead(status, { location: to() }).end());
+  });
+  return { url, requests };
+}
+
+function* useClient(era: "modern" | "legacy", url: string): Operation<RemoteServer> {
+  const endpoint = { url, headers: SECRETS };
+  if (era === "modern") return new ModernServer(endpoint, ME);
+  const server = new LegacyServer(endpoint);
+  yield* server.initialize(ME);
+  return server;
+}
+
+function* callGreet(server: RemoteServer): Operation<void> {
+  const [tool] = yield* server.tools();
+  const { content } = yield* server.call(tool!, {}, nobody);
+  assert.deepEqual(content, [{ type: "text", text: "hello" }]);
+  yield* server.close();
+}
+
+function* problemOf(operation: () => Operation<unknown>): Operation<string> {
+  try {
+    yield* operation();
+  } catch (error) {
+    assert.ok(error instanceof Problem, String(error));
+    return error.message;
+  }
+  assert.fail("it succeeded");
+}
+
+describe("the client in the terminal, redirected", () => {
+  for (const era of ["modern", "legacy"] as const) {
+    it(`sends no header of the person's to another origin, ${era} era`, function* () {
+      const server = yield* useServer();
+      const redirect = yield* useRedirect(307, () => server.url);
+      yield* callGreet(yield* useClient(era, redirect.url));
+      assert.ok(server.requests.length >= 2);
+      for (const { headers } of server.requests) {
+        assert.doesNotMatch(JSON.stringify(headers), /s3cret|x-api-key/i);
+      }
+      assert.equal(redirect.requests[0]!.headers.authorization, SECRETS.Authorization);
+    });
+
+    it(`keeps the headers within the origin, ${era} era`, function* () {
+      const parley = createParley({ serve: [greet] });
+      const handle = toNodeHandler(parley.fetch);
+      const seen: (string | undefined)[] = [];
+      const url = yield* useHttp((request, response) => {
+        if (request.url === "/old") {
+          request.resume().on("end", () => response.writeHead(308, { location: "/mcp" }).end());
+          return;
+        }
+        seen.push(request.headers.authorization);
+        handle(request, response);
+      });
+      yield* callGreet(yield* useClient(era, new URL("/old", url).href));
+      yield* until(parley.close());
+      assert.ok(seen.length >= 2);
+      assert.deepEqual(new Set(seen), new Set([SECRETS.Authorization]));
+    });
+  }
+
+  it("tells a session's id to nobody but the server that gave it", function* () {
+    const server = yield* useServer();
+    const redirect = yield* useRedirect(307, () => server.url);
+    yield* callGreet(yield* useClient("legacy", redirect.url));
+    const sessions = (requests: Recorded["requests"]) =>
+      requests.filter(({ headers }) => headers["mcp-session-id"] !== undefined).length;
+    assert.ok(sessions(server.requests) >= 2);
+    assert.equal(sessions(redirect.requests), 0);
+
+    // And where a server sends a session that it gave itself elsewhere.
+    const other = yield* useServer();
+    const parley = createParley({ serve: [greet] });
+    const handle = toNodeHandler(parley.fetch);
+    const url = yield* useHttp((request, response) => {
+      if (request.headers["mcp-session-id"] === undefined) handle(request, response);
+      else request.resume().on("end", () => response.writeHead(307, { location: other.url }).end());
+    });
+    const client = yield* useClient("legacy", url);
+    try {
+      yield* client.tools();
+      assert.fail("it was served");
+    } catch {
+      assert.ok(other.requests.length > 0);
+      assert.equal(sessions(other.requests), 0);
+    }
+    yield* until(parley.close());
+  });
+
+  it("does not turn a call into something else", function* () {
+    const server = yield* useServer();
+    for (const status of [301, 302, 303]) {
+      const redirect = yield* useRedirect(status, () => server.url);
+      const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
+      assert.equal(
+        message,
+        `Cannot reach ${redirect.url}: it redirects to ${server.url} (HTTP ${status}), which loses what is sent; call that address instead`,
+      );
+    }
+    assert.deepEqual(server.requests, []);
+  });
+
+  it("follows five redirects, and no more", function* () {
+    const loop: Recorded = yield* useRedirect(307, () => loop.url);
+    const message = yield* problemOf(() => connect({ url: loop.url, headers: {} }, ME));
+    assert.match(message, /^Cannot reach \S+: it redirects more than 5 times; /);
+    assert.equal(loop.requests.length, 6);
+  });
+
+  it("says that the headers stayed behind, where another origin wants some", function* () {
+    const guarded = yield* useHttp((request, response) => {
+      request.resume().on("end", () => response.writeHead(401).end());
+    });
+    const redirect = yield* useRedirect(307, () => guarded);
+    const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
+    assert.equal(
+      message,
+      `Cannot talk to ${redirect.url}: it redirects to ${guarded}, which refuses (HTTP 401: the server answered with HTTP status 401) and got none of your headers; if you trust it, call that address instead`,
+    );
+  });
+
+  it("is told where to go in words that can be followed", () => {
+    const from = new URL("https://a.example/mcp");
+    const next = (location: string | null) => nextAddress(from, "POST", 307, location).href;
+    assert.equal(next("/other"), "https://a.example/other");
+    assert.equal(next("https://b.example/mcp"), "https://b.example/mcp");
+    // Somebody else's choice of user and password.
+    assert.equal(next("https://u:p@b.example/mcp"), "https://b.example/mcp");
+    for (const location of [null, "", "http://a.example/mcp", "file:///etc/passwd", "https://"]) {
+      assert.throws(() => next(location), Problem, String(location));
+    }
+    assert.equal(
+      nextAddress(new URL("http://a.example/"), "GET", 302, "http://b.example/").href,
+      "http://b.example/",
+    );
+  });
+});

@@ -1,9 +1,0 @@
-import { listen as listenHere } from "../../src/host/listen.ts";
-import { listen as listenWithNode } from "../../src/host/node.ts";
-import { currentRuntime } from "../harness/toolchain.ts";
-import { describe } from "../suite.ts";
-import { hostCases } from "./cases.ts";
-
-describe(`listen() on ${currentRuntime()}`, () => hostCases(listenHere));
-
-describe("listen() with Node's http", () => hostCases(listenWithNode));

@@ -1,0 +1,87 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { hasMoreThan, nestsDeeperThan, shapeProblem } from "../../src/lib/json-shape.ts";
+import { describe, it } from "../suite.ts";
+
+function depthOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  return 1 + Math.max(0, ...Object.values(value).map(depthOf));
+}
+
+/** Strings, keys, objects, arrays, and what separates them. */
+function partsOf(value: unknown): number {
+  if (typeof value === "string") return 1;
+  if (typeof value !== "object" || value === null) return 0;
+  const inside = Object.values(value);
+  const keys = Array.isArray(value) ? 0 : inside.length;
+  const commas = Math.max(0, inside.length - 1);
+  return 1 + keys + commas + inside.reduce((sum: number, one) => sum + partsOf(one), 0);
+}
+
+describe("nestsDeeperThan()", () => {
+  it("counts what JSON.parse would build", () => {
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(7), (value, levels) => {
+      // Padded, because short texts are not looked at.
+      const text = `${JSON.stringify(value)}${" ".repeat(20)}`;
+      assert.equal(nestsDeeperThan(text, levels), depthOf(value) > levels);
+    }));
+  });
+
+  it("is not led astray by brackets, quotes and backslashes in strings", () => {
+    for (const text of ["[".repeat(99), '"'.repeat(99), "\\".repeat(99), '\\"['.repeat(99)]) {
+      assert.equal(nestsDeeperThan(JSON.stringify({ text, more: [text] }), 2), false);
+      assert.equal(nestsDeeperThan(JSON.stringify({ text, more: [text] }), 1), true);
+    }
+  });
+
+  it("ends on whatever is no JSON", () => {
+    for (const text of ['"' + "[".repeat(99), "]".repeat(99), "\\".repeat(99), "{".repeat(5)]) {
+      assert.equal(nestsDeeperThan(text, 10), false);
+    }
+    assert.equal(nestsDeeperThan("[".repeat(1_000_000), 500), true);
+  });
+
+  it("does not take long for what is long", () => {
+    const started = performance.now();
+    nestsDeeperThan(`"${"\\".repeat(4_000_000)}`, 500);
+    nestsDeeperThan("[],".repeat(1_300_000), 500);
+    nestsDeeperThan('"\\\\",'.repeat(700_000), 500);
+    assert.ok(performance.now() - started < 2_000);
+  });
+});
+
+describe("hasMoreThan()", () => {
+  it("counts keys, strings and elements as JSON.parse would build them", () => {
+    fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(40), (value, parts) => {
+      const text = `${JSON.stringify(value)}${" ".repeat(40)}`;
+      assert.equal(hasMoreThan(text, parts), partsOf(JSON.parse(text)) > parts);
+    }));
+  });
+
+  it("does not count what stands in a string", () => {
+    const text = JSON.stringify({ text: '{"a":[1,2,3],"b":"\\","c":",,,,"}'.repeat(99) });
+    assert.equal(hasMoreThan(text, 3), false);
+    assert.equal(hasMoreThan(text, 2), true);
+  });
+
+  it("counts what is no JSON as well, without taking long", () => {
+    const started = performance.now();
+    assert.equal(hasMoreThan(",".repeat(4_000_000), 3_999_999), true);
+    assert.equal(hasMoreThan('"\\""",'.repeat(600_000), 10_000_000), false);
+    assert.ok(performance.now() - started < 2_000);
+  });
+});
+
+describe("shapeProblem()", () => {
+  it("tells what is too much and what to do, or nothing", () => {
+    assert.deepEqual(shapeProblem("[".repeat(500), 10_000), {
+      state: "it nests deeper than 200 levels",
+      remedy: "flatten it",
+    });
+    assert.deepEqual(shapeProblem("1,".repeat(500), 100), {
+      state: "it has more than 100 keys, strings and elements",
+      remedy: "send fewer",
+    });
+    assert.equal(shapeProblem('{"jsonrpc":"2.0","method":"ping"}', 100), undefined);
+  });
+});

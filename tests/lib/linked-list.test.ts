@@ -1,0 +1,51 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { type InLine, Line } from "../../src/lib/linked-list.ts";
+import { describe, it } from "../suite.ts";
+
+class One implements InLine<One> {
+  line: Line<One> | undefined;
+  ahead: One | undefined;
+  behind: One | undefined;
+  constructor(readonly number: number) {}
+}
+
+function numbersIn(line: Line<One>): number[] {
+  const numbers: number[] = [];
+  for (let one = line.first; one; one = one.behind) numbers.push(one.number);
+  return numbers;
+}
+
+describe("Line", () => {
+  it("keeps the order in which they came, whoever leaves in between", () => {
+    const change = fc.record({ number: fc.nat(9), leaves: fc.boolean() });
+    fc.assert(fc.property(fc.array(change), (changes) => {
+      const all = Array.from({ length: 10 }, (_, number) => new One(number));
+      const line = new Line<One>();
+      let expected: number[] = [];
+      for (const { number, leaves } of changes) {
+        const stands = expected.includes(number);
+        assert.equal(all[number]!.line, stands ? line : undefined);
+        if (leaves || stands) {
+          assert.equal(line.remove(all[number]!), stands);
+          expected = expected.filter((other) => other !== number);
+        } else {
+          line.add(all[number]!);
+          expected.push(number);
+        }
+        assert.deepEqual(numbersIn(line), expected);
+      }
+    }));
+  });
+
+  it("has nothing to do with one that stands in another line, and lets go of those that leave", () => {
+    const [here, there] = [new Line<One>(), new Line<One>()];
+    const [first, second] = [new One(1), new One(2)];
+    here.add(first);
+    here.add(second);
+    assert.equal(there.remove(first), false);
+    assert.equal(here.remove(first), true);
+    assert.deepEqual([first.line, first.ahead, first.behind], [undefined, undefined, undefined]);
+    assert.equal(second.ahead, undefined);
+  });
+});

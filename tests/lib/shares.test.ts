@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { Owned, Shares } from "../../src/lib/shares.ts";
+import { describe, it } from "../suite.ts";
+
+describe("Shares", () => {
+  it("reached() tells a named principal's share from the limit of all", () => {
+    const shares = new Shares({ max: 4, maxPerPrincipal: 2 });
+    shares.take("ann", 2);
+    assert.equal(shares.reached("ann"), "share");
+    assert.equal(shares.reached("bob"), undefined);
+    assert.equal(shares.reached("bob", 3), "share");
+    shares.take("bob", 2);
+    assert.equal(shares.reached("cid"), "total");
+    shares.give("ann");
+    assert.equal(shares.reached("cid"), undefined);
+    assert.deepEqual([shares.total, shares.of("ann"), shares.of("cid")], [3, 1, 0]);
+  });
+
+  it("reached() lets the anonymous principal have everything", () => {
+    const shares = new Shares({ max: 4, maxPerPrincipal: 1 });
+    shares.take("", 4);
+    assert.equal(shares.reached(""), "total");
+    assert.deepEqual([shares.limitOf(""), shares.limitOf("ann")], [4, 1]);
+  });
+
+  it("give() never takes more than is held", () => {
+    const shares = new Shares({ max: 4, maxPerPrincipal: 4 });
+    shares.take("ann", 2);
+    shares.give("ann", 5);
+    shares.give("bob");
+    assert.deepEqual([shares.total, shares.of("ann"), shares.largest], [0, 0, undefined]);
+  });
+
+  it("largest follows what is taken and given", () => {
+    const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
+    assert.equal(shares.largest, undefined);
+    for (const [who, amount] of [["ann", 5], ["bob", 7], ["cid", 4]] as const) {
+      shares.take(who, amount);
+    }
+    assert.equal(shares.largest, "bob");
+    shares.give("bob", 6);
+    assert.equal(shares.largest, "ann");
+    shares.take("cid", 2 ** 33);
+    assert.equal(shares.largest, "cid");
+    shares.replace([["bob", 3], ["ann", 1]]);
+    assert.deepEqual([shares.largest, shares.total], ["bob", 4]);
+  });
+
+  it("largest is never half of what another holds, however many there are", () => {
+    const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
+    const amounts = new Map<string, number>();
+    let seed = 7;
+    for (let i = 0; i < 5_000; i++) {
+      seed = (seed * 1103515245 + 12345) % 2 ** 31;
+      const [who, change] = [`p${seed % 400}`, seed % 97 - 40];
+      shares.take(who, change);
+      amounts.set(who, Math.max(0, (amounts.get(who) ?? 0) + change));
+      if (i % 50 > 0) continue;
+      const most = Math.max(...amounts.values());
+      assert.ok(shares.of(shares.largest ?? "") * 2 > most || most === 0);
+    }
+    const total = [...amounts.values()].reduce((sum, amount) => sum + amount, 0);
+    assert.equal(shares.total, total);
+  });
+});
+
+describe("Owned", () => {
+  it("keeps the things of each principal in order", () => {
+    const owned = new Owned<number>();
+    for (const [who, thing] of [["a", 1], ["b", 2], ["a", 3], ["a", 4]] as const) {
+      owned.add(who, thing);
+    }
+    assert.equal(owned.delete("a", 3), true);
+    assert.equal(owned.delete("b", 1), false);
+    assert.deepEqual([[...owned.of("a")], [...owned.of("b")], [...owned.of("c")]], [
+      [1, 4],
+      [2],
+      [],
+    ]);
+  });
+});

@@ -1,0 +1,78 @@
+/** Connections that never finish what they say, on a runtime that has no timeout for them. */
+import assert from "node:assert/strict";
+import { createParley } from "parley-mcp";
+import { listen } from "../../src/platform/listen.ts";
+import type { ListenerNotice } from "../../src/platform/types.ts";
+import { currentRuntime } from "../harness/toolchain.ts";
+import { describe, it } from "../suite.ts";
+import { ABLE, initialize } from "../support/legacy/client.ts";
+import { Crowd, UNFINISHED } from "../support/crowd.ts";
+import { ask } from "../support/tools.ts";
+import { noticed } from "../support/turn.ts";
+import { RawClient } from "./raw-client.ts";
+
+/** Both ends are in this process, so each connection takes two descriptors. */
+const MOST = 40;
+const FEW = 15;
+const HALF_A_BODY = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" +
+  "Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{";
+const onDeno = it.when(currentRuntime() === "deno");
+
+describe("slow connections on Deno", () => {
+  for (
+    const [kind, says] of [
+      ["say nothing", ""],
+      ["never finish their headers", UNFINISHED],
+      ["stay after their body came too late", HALF_A_BODY],
+    ] as const
+  ) {
+    onDeno(
+      `are closed when there are too many that ${kind}; a call under way goes on`,
+      async () => {
+        const parley = createParley({ serve: [ask], limits: { bodyTime: 1_000 } });
+        const notices: ListenerNotice[] = [];
+        const notice = (notice: ListenerNotice) => void notices.push(notice);
+        const address = { port: 0, hostname: "127.0.0.1" };
+        const listening = await listen(parley.fetch, { ...address, maxIdle: MOST, notice });
+        const caller = await RawClient.connect(listening.port);
+        caller.post(initialize({ capabilities: ABLE }));
+        const [, id] = await caller.take(/mcp-session-id: (\S+)/i);
+        await caller.take(/"serverInfo":\{.*?\}\}\}/);
+        const session = { "mcp-session-id": id! };
+        const params = { name: "ask", arguments: {} };
+        caller.post({ jsonrpc: "2.0", id: 1, method: "tools/call", params }, session);
+        const [, question] = await caller.take(/"id":"(elicit_[^"]+)"/);
+
+        const first = new Crowd(listening.port, FEW, says);
+        if (says === HALF_A_BODY) await noticed(() => first.answered === FEW);
+        const more = new Crowd(listening.port, MOST);
+        // Some of the others may come after the listener is open again, and stay.
+        await noticed(() => first.gone === FEW);
+        await noticed(() => notices.length > 0);
+        assert.equal(notices[0]!.type, "interrupted");
+
+        const answerer = await connected(listening.port);
+        const result = { action: "accept", content: { number: 7 } };
+        answerer.post({ jsonrpc: "2.0", id: question, result }, session);
+        assert.equal(await answerer.status(), 202);
+        await caller.take(/It is 7/);
+        await parley.close();
+        more.leave();
+        caller.vanish();
+        answerer.vanish();
+        await listening.stop();
+      },
+    );
+  }
+});
+
+/** Once the listener is open again. */
+async function connected(port: number): Promise<RawClient> {
+  for (;;) {
+    try {
+      return await RawClient.connect(port);
+    } catch {
+      // Refused.
+    }
+  }
+}

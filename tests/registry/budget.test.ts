@@ -1,0 +1,294 @@
+import assert from "node:assert/strict";
+import { suspend } from "effection";
+import { z } from "zod";
+import { SessionLimitError } from "../../src/model/errors.ts";
+import type { ToolSessionOutcome } from "../../src/model/events.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
+import { createMcpTool } from "../../src/tool/builder.ts";
+import { describe, it } from "../suite.ts";
+import { accept, asDurable, ended, idle, tool, withRegistry } from "../session/kit.ts";
+
+const KB = 1_024;
+const blob = (kilobytes: number) => ({ blob: "x".repeat(kilobytes * KB) });
+
+function textOf(outcome: ToolSessionOutcome | undefined): string {
+  assert.equal(outcome?.status, "completed");
+  const { content, isError } =
+    (outcome as { result: { content: { text: string }[]; isError?: true } })
+      .result;
+  return `${isError ? "isError: " : ""}${content[0]!.text}`;
+}
+
+/** Takes anything, and asks one question. */
+const askTool = createMcpTool("ask").description("Asks.").parameters(z.looseObject({}))
+  .elicits({ n: { response: z.object({ n: z.number() }) } })
+  .execute(function* (_params, ctx) {
+    yield* ctx.elicit("n", { message: "?" });
+    return "done";
+  });
+
+/** Asks as often as it is told to, each time with a message of its own length. */
+const asksLong = (kilobytes: readonly number[]) =>
+  tool(function* (ctx) {
+    for (const length of kilobytes) yield* ctx.elicit("n", { message: "x".repeat(length * KB) });
+    return "done";
+  });
+
+describe("the memory of calls that wait", () => {
+  it(
+    "is bounded: a new call is refused before it runs, and taken when there is room again",
+    withRegistry(async ({ registry, open }) => {
+      const waiting = [open(askTool, blob(40)), open(askTool, blob(50))];
+      let ran = false;
+      const runs = tool(function* () {
+        ran = true;
+        return "";
+      });
+      assert.throws(() => open(runs), (error) => {
+        assert.ok(error instanceof SessionLimitError);
+        assert.match(
+          error.message,
+          /^Cannot start another call: calls take as much of memory as they may, which is 0.0977 MiB; answer or cancel one, or try again later$/,
+        );
+        return true;
+      });
+      assert.equal(ran, false);
+      accept(waiting[0]!, { n: 1 });
+      await ended(waiting[0]!);
+      open(runs);
+      assert.equal(ran, true);
+      waiting[1]!.halt("over");
+      await ended(waiting[1]!);
+      assert.equal(registry.budget.memory.total, 0, "nothing is left of their weight");
+    }, { maxMemory: 100 * KB }),
+  );
+
+  it(
+    "is bounded for each named caller, and others do not notice",
+    withRegistry(({ registry }) => {
+      const open = (principal: string) => registry.open(askTool, blob(30), { principal });
+      open("mallory");
+      assert.throws(
+        () => open("mallory"),
+        /the caller's calls take 0.03\d* MiB of memory, and its share is 0.0391 MiB; answer or cancel/,
+      );
+      open("ann");
+    }, { maxMemory: 200 * KB, maxMemoryPerPrincipal: 40 * KB }),
+  );
+
+  it(
+    "counts names of arguments, answers that came along, and what a client says of itself",
+    withRegistry(({ registry }) => {
+      const long = "x".repeat(30 * KB);
+      const client = { capabilities: { elicitation: { form: {} } } };
+      const response = { action: "accept" as const, content: { n: long } };
+      const more = [
+        registry.open(askTool, { [long]: 1 }, { client }),
+        registry.open(askTool, {}, { client, answers: new Map([["other", response]]) }),
+        registry.open(askTool, {}, { client: { ...client, name: long } }),
+        registry.open(askTool, {}, { client, trace: { baggage: long } }),
+      ];
+      assert.equal(registry.counts.live, more.length);
+      for (const session of more) assert.ok(session.charged > 30 * KB, `${session.charged}`);
+    }),
+  );
+
+  it(
+    "ends a call that would wait with more than there is room for, and tells the model",
+    withRegistry(async ({ registry, open }) => {
+      let cleaned = false;
+      const session = open(tool(function* (ctx) {
+        try {
+          yield* ctx.elicit("n", { message: "?" });
+          yield* ctx.elicit("n", { message: "x".repeat(120 * KB) });
+          return "never";
+        } finally {
+          cleaned = true;
+        }
+      }));
+      assert.equal(session.outcome, undefined);
+      accept(session, { n: 1 });
+      await ended(session);
+      assert.match(
+        textOf(session.outcome),
+        /^isError: Cannot wait for an answer: calls take as much of memory as they may, which is 0.0977 MiB; answer or cancel another call, then call again$/,
+      );
+      assert.ok(cleaned);
+      assert.equal(registry.budget.memory.total, 0);
+    }, { maxMemory: 100 * KB }),
+  );
+
+  it(
+    "ends one that would do so in its first step",
+    withRegistry(async ({ open }) => {
+      const session = open(asksLong([120]));
+      await ended(session);
+      assert.match(textOf(session.outcome), /^isError: Cannot wait for an answer/);
+    }, { maxMemory: 100 * KB }),
+  );
+
+  it(
+    "leaves room to calls under way when new ones are refused already",
+    withRegistry(async ({ open }) => {
+      const session = open(asksLong([70, 10]));
+      open(askTool, blob(10));
+      assert.throws(() => open(askTool), SessionLimitError);
+      accept(session, { n: 1 });
+      await idle();
+      assert.equal(session.outcome, undefined, "it may ask again");
+      accept(session, { n: 1 });
+      await ended(session);
+      assert.equal(textOf(session.outcome), "done");
+    }, { maxMemory: 100 * KB }),
+  );
+
+  it(
+    "is left to those who hold little, where others have taken nearly all",
+    withRegistry(({ registry }) => {
+      const open = (principal: string, kilobytes: number) =>
+        registry.open(askTool, blob(kilobytes), { principal });
+      for (const hog of ["a", "b", "c"]) open(hog, 30);
+      assert.throws(() => open("a", 1), /as much of memory as they may/);
+      open("ann", 1);
+      assert.throws(() => open("b", 1), SessionLimitError);
+    }, { maxMemory: 110 * KB, maxMemoryPerPrincipal: 60 * KB }),
+  );
+
+  it(
+    "counts a durable call that rests in a store in memory until it is gone",
+    withRegistry(async ({ registry, clock }) => {
+      const durable = asDurable(askTool);
+      const session = registry.open(durable, blob(90));
+      clock.advance(60_000);
+      await idle();
+      assert.equal(registry.find(session.id), undefined, "it has left");
+      assert.throws(() => registry.open(askTool, {}), SessionLimitError);
+      const again = (await registry.lookup(session.id))!;
+      assert.ok(registry.budget.memory.total < 100 * KB, "it is counted once");
+      again.halt("over");
+      await ended(again);
+      assert.equal(registry.budget.memory.total, 0);
+      // One that expires in the store is counted no longer.
+      registry.open(durable, blob(90));
+      clock.advance(60_000);
+      await idle();
+      assert.throws(() => registry.open(askTool, {}), SessionLimitError);
+      clock.advance(3_600_000 + 120_000);
+      await idle();
+      clock.advance(60_000);
+      await idle();
+      assert.equal(registry.budget.memory.total, 0);
+    }, { maxMemory: 100 * KB, passivateAfter: 60_000, find: () => asDurable(askTool) }),
+  );
+});
+
+/** In memory, but it counts as one that outlasts the process, and tells its usage. */
+class CountingStore extends InMemoryToolSessionStore {
+  usages: ReadonlyMap<string, number> = new Map();
+  asked = 0;
+
+  *usage() {
+    this.asked++;
+    return this.usages;
+  }
+}
+
+describe("the bytes of durable calls in a store", () => {
+  const durable = asDurable(askTool);
+  const counting = (store: CountingStore) =>
+    new LiveToolSessionRegistry({
+      store,
+      find: () => durable,
+      maxStored: 100 * KB,
+      maxStoredPerPrincipal: 50 * KB,
+      report: () => {},
+    });
+
+  it("are bounded for each caller, also when its calls have left memory", async () => {
+    const registry = counting(new CountingStore());
+    const open = (principal: string) => registry.open(durable, blob(45), { principal });
+    const first = open("mallory");
+    assert.throws(
+      () => open("mallory"),
+      /the caller's calls take 0.04\d* MiB of the store, and its share is 0.0488 MiB/,
+    );
+    registry.suspend(first);
+    await idle();
+    assert.equal(registry.budget.memory.total, 0);
+    assert.throws(() => open("mallory"), SessionLimitError);
+    registry.open(askTool, blob(45), { principal: "mallory" });
+    open("ann");
+    const again = (await registry.lookup(first.id))!;
+    again.halt("over");
+    await ended(again);
+    registry.forget(again);
+    await idle();
+    registry.forget(open("mallory"));
+    await registry.close();
+  });
+
+  it("that are there at the start count", async () => {
+    const store = new CountingStore();
+    store.usages = new Map([["mallory", 49 * KB], ["ann", KB]]);
+    const registry = counting(store);
+    registry.wake();
+    await idle();
+    assert.throws(() => registry.open(durable, {}, { principal: "mallory" }), SessionLimitError);
+    registry.open(durable, {}, { principal: "ann" });
+    await registry.close();
+    assert.equal(store.asked, 1);
+  });
+
+  it("are not counted where a store does not tell them", async () => {
+    const registry = new LiveToolSessionRegistry({
+      store: new InMemoryToolSessionStore(),
+      maxStored: KB,
+    });
+    for (let i = 0; i < 3; i++) registry.open(durable, blob(10));
+    await registry.close();
+  });
+
+  it("end a call that would wait with more than there is room for", async () => {
+    const registry = counting(new CountingStore());
+    const session = registry.open(asDurable(asksLong([110])), {});
+    await ended(session);
+    assert.match(
+      textOf(session.outcome),
+      /^isError: Cannot wait for an answer: calls take as much of the store/,
+    );
+    await registry.close();
+  });
+});
+
+describe("a call that has left memory", () => {
+  it("is not taken up while its caller's calls take its share, and is afterwards", async () => {
+    const durable = asDurable(askTool);
+    const registry = new LiveToolSessionRegistry({
+      store: new CountingStore(),
+      find: () => durable,
+      maxMemory: 200 * KB,
+      maxMemoryPerPrincipal: 50 * KB,
+    });
+    const open = (principal: string, kilobytes: number) =>
+      registry.open(durable, blob(kilobytes), { principal });
+    const first = open("mallory", 30);
+    registry.suspend(first);
+    await idle();
+    const working = createMcpTool("works").description("Works.").parameters(z.looseObject({}))
+      .execute(function* () {
+        yield* suspend();
+      });
+    // One that works is not ended for want of room; it does count.
+    const second = registry.open(asDurable(working), blob(60), { principal: "mallory" });
+    await assert.rejects(
+      async () => await registry.lookup(first.id),
+      /^SessionLimitError: Cannot go on with the call now: the caller's calls take 0.06\d* MiB/,
+    );
+    second.halt("over");
+    await ended(second);
+    const again = (await registry.lookup(first.id))!;
+    assert.equal(again.openRequests().length, 1);
+    await registry.close();
+  });
+});

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { FinishedSessions } from "../../src/registry/retention.ts";
+import type { LiveToolSession } from "../../src/session/tool-session.ts";
+import { describe, it } from "../suite.ts";
+
+const NOW = 1_000;
+
+/** As much of a session as matters here, and how often somebody has looked at it. */
+class Fake {
+  line: undefined;
+  ahead: undefined;
+  behind: undefined;
+  looks = 0;
+  readonly log: { bytes: number };
+  readonly durable = false;
+  constructor(
+    readonly id: string,
+    public keepUntil = 0,
+    public held = false,
+    bytes = 1,
+    readonly principal = "",
+  ) {
+    this.log = { bytes };
+  }
+  get holders(): number {
+    this.looks++;
+    return this.held ? 1 : 0;
+  }
+}
+
+/** Adds one as the registry does: those that must go are taken out. Answers their ids. */
+function add(finished: FinishedSessions, fake: Fake): string[] {
+  const going = finished.add(fake as unknown as LiveToolSession, NOW);
+  for (const session of going) assert.equal(finished.delete(session), true);
+  return going.map(({ id }) => id);
+}
+
+describe("FinishedSessions.add()", () => {
+  it("lets the oldest go, those that are promised to somebody last", () => {
+    const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
+    assert.deepEqual(add(finished, new Fake("a", NOW + 1)), []);
+    assert.deepEqual(add(finished, new Fake("b")), []);
+    assert.deepEqual(add(finished, new Fake("c", NOW + 1)), ["b"]);
+    assert.deepEqual(add(finished, new Fake("d", NOW + 1)), ["a"]);
+    assert.equal(finished.size, 2);
+  });
+
+  it("keeps one that was promised only after it had ended", () => {
+    const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
+    const late = new Fake("late");
+    add(finished, late);
+    late.keepUntil = NOW + 1;
+    add(finished, new Fake("b"));
+    assert.deepEqual(add(finished, new Fake("c")), ["b"]);
+  });
+
+  it("lets those of the largest holder go, not those of a third party that are older", () => {
+    const finished = new FinishedSessions({ max: 5, maxBytes: 1_000 });
+    const of = (principal: string, id: string, keepUntil = 0, held = false) =>
+      new Fake(id, keepUntil, held, 1, principal);
+    add(finished, of("ann", "third party"));
+    add(finished, of("mallory", "held", 0, true));
+    add(finished, of("mallory", "promised", NOW + 1));
+    add(finished, of("mallory", "free"));
+    add(finished, of("mallory", "newer"));
+    assert.deepEqual(add(finished, of("bob", "newcomer")), ["free"]);
+    assert.deepEqual(add(finished, of("cid", "another")), ["newer"]);
+    assert.deepEqual(add(finished, of("ann", "a second one")), ["promised"]);
+    assert.deepEqual(add(finished, of("ann", "a third one")), ["third party"]);
+    assert.equal(finished.size, 5);
+  });
+
+  it("lets those of the heaviest holder go, where there are too many bytes", () => {
+    const finished = new FinishedSessions({ max: 10, maxBytes: 10 });
+    add(finished, new Fake("third party", 0, false, 2, "ann"));
+    add(finished, new Fake("heavy", 0, false, 4, "mallory"));
+    add(finished, new Fake("heavier", 0, false, 4, "mallory"));
+    assert.deepEqual(add(finished, new Fake("newcomer", 0, false, 3, "bob")), ["heavy"]);
+    assert.deepEqual(add(finished, new Fake("huge", 0, false, 20, "cid")), ["huge"]);
+    assert.equal(finished.size, 3);
+  });
+
+  it("never lets one go that somebody reads, and goes by bytes too", () => {
+    const finished = new FinishedSessions({ max: 10, maxBytes: 10 });
+    add(finished, new Fake("held", 0, true, 4));
+    add(finished, new Fake("b", 0, false, 3));
+    add(finished, new Fake("c", 0, false, 3));
+    assert.deepEqual(add(finished, new Fake("d", 0, false, 6)), ["b", "c"]);
+    assert.deepEqual(finished.get("held")?.id, "held");
+  });
+
+  it("looks at a few of them, however many there are", () => {
+    const max = 5_000;
+    for (const held of [false, true]) {
+      const finished = new FinishedSessions({ max, maxBytes: Infinity });
+      const fakes = Array.from({ length: max }, (_, n) => new Fake(`s${n}`, NOW + 1, held));
+      for (const fake of fakes) add(finished, fake);
+      add(finished, new Fake("one more", NOW + 1));
+      assert.ok(fakes.reduce((sum, { looks }) => sum + looks, 0) <= 20);
+    }
+  });
+});

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { z } from "zod";
+import { createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
+import { SessionSealed, StoreError } from "../../src/model/errors.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { ModernClient } from "../support/modern/client.ts";
+import { until } from "effection";
+import { serverOf, stored } from "./durable-kit.ts";
+import { idle, textOf, until as come } from "../session/kit.ts";
+
+const text = { response: z.object({ text: z.string() }) };
+const tool = createMcpTool("t").description("d").durable({ version: "1", sealed: true })
+  .elicits({ secret: { ...text, sensitive: ["text"] }, more: text })
+  .execute(function* (_params, ctx) {
+    const secret = yield* ctx.elicit("secret", { message: "?" });
+    yield* ctx.elicit("more", { message: "?" });
+    return secret.action === "accept" ? secret.content.text : "";
+  });
+
+const [KEY, OTHER] = [new Sealer("the key of the store"), new Sealer("another key")];
+
+describe("a call with an answer that is sealed with another key", () => {
+  it("is not gone on with, is not recorded as failed, and goes on once the key is back", async () => {
+    await Promise.resolve();
+    const store = new InMemoryToolSessionStore();
+    const first = serverOf(tool, { store, sealer: KEY });
+    const { id } = first.registry.open(tool, {});
+    const session = first.registry.find(id)!;
+    session.respond(session.openRequests()[0]!.id, { action: "accept", content: { text: "hush" } });
+    await idle();
+    await first.registry.close();
+    const before = await stored(store, id);
+    for (let times = 0; times < 5; times++) {
+      const { registry } = serverOf(tool, { store, sealer: OTHER });
+      await assert.rejects(
+        Promise.resolve(registry.lookup(id)),
+        (error: unknown) => error instanceof SessionSealed && error.sessionId === id,
+      );
+      await registry.close();
+    }
+    assert.deepEqual(await stored(store, id), before);
+    const last = serverOf(tool, { store, sealer: KEY });
+    const again = (await last.registry.lookup(id))!;
+    await come(() => again.openRequests().length === 1);
+    again.respond(again.openRequests()[0]!.id, { action: "accept", content: { text: "" } });
+    assert.equal(await textOf(again), "hush");
+    await last.registry.close();
+  });
+
+  it("is refused in words where its client carries the record", async () => {
+    const at = (sealer: Sealer) =>
+      createParley({ serve: [tool], state: "sealed", sealer, formPasswords: true });
+    const [old, both, young] = [
+      new Sealer("the old key"),
+      new Sealer("the new key", "the old key"),
+      new Sealer("the new key"),
+    ];
+    const call = { name: "t", arguments: {} };
+    const answered = { secret: { action: "accept", content: { text: "hush" } } };
+    const round = async (sealer: Sealer, more = {}) => {
+      const server = at(sealer);
+      try {
+        return await new ModernClient(server.fetch).request("tools/call", { ...call, ...more });
+      } finally {
+        await server.close();
+      }
+    };
+    const { result: first } = await round(old);
+    const { requestState } = first;
+    const { result: second } = await round(old, { requestState, inputResponses: answered });
+    // The state is sealed anew, the answer in it is not.
+    const { result: third } = await round(both, { requestState: second.requestState });
+    const { error } = await round(young, { requestState: third.requestState });
+    assert.match(error!.message, /^Cannot continue the call of "t": .* sealed with a key/);
+  });
+});
+
+describe("createParley() over a store", () => {
+  it("refuses a sealer without the key that the store was written with", function* () {
+    const path = join(yield* useFolder(), "calls.db");
+    const opened = yield* until(openStore(`sqlite:${path}`));
+    try {
+      const make = (sealer?: Sealer) =>
+        createParley({ store: opened.sessions, ...(sealer && { sealer }) });
+      yield* until(make(OTHER).close());
+      // There was nothing that the other key could have sealed.
+      yield* until(make(KEY).close());
+      yield* opened.sessions.set("s", {
+        id: "s",
+        toolName: "t",
+        params: {},
+        createdAt: 0,
+        epoch: 1,
+      });
+      yield* until(make(KEY).close());
+      for (const wrong of [OTHER, new Sealer(), undefined]) {
+        assert.throws(
+          () => make(wrong),
+          (error: unknown) => error instanceof StoreError && /another key/.test(error.message),
+        );
+      }
+      yield* until(make(new Sealer("another key", "the key of the store")).close());
+      yield* until(make(OTHER).close());
+      assert.throws(() => make(KEY), StoreError);
+    } finally {
+      opened.close();
+    }
+  });
+});

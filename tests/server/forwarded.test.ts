@@ -1,0 +1,241 @@
+/** Requests that come through a proxy, which may come from anywhere. */
+import assert from "node:assert/strict";
+import { createServer, request as httpRequest } from "node:http";
+import type { AddressInfo } from "node:net";
+import { once } from "node:events";
+import { createMcpTool, createParley, type ParleyOptions, toNodeHandler } from "parley-mcp";
+import { listen } from "../../src/platform/listen.ts";
+import { describe, it } from "../suite.ts";
+
+/** Says whether the tool takes its callers for this machine's own. */
+const where = createMcpTool("where").description("Tells where it runs")
+  .execute(function* (_params, ctx) {
+    return { local: ctx.server.local, url: ctx.server.url ?? null };
+  });
+
+const BODY = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
+  params: {
+    name: "where",
+    arguments: {},
+    _meta: {
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+      "io.modelcontextprotocol/clientCapabilities": {},
+    },
+  },
+});
+
+const HEADERS = {
+  "content-type": "application/json",
+  accept: "application/json, text/event-stream",
+  "mcp-protocol-version": "2026-07-28",
+  "mcp-method": "tools/call",
+  "mcp-name": "where",
+};
+
+type Headers = Record<string, string>;
+
+/** What is left of an answer: a refusal's status, or what the tool says. */
+function told(status: number, body: string) {
+  if (status !== 200) return status;
+  const { result } = JSON.parse(body);
+  return JSON.parse(result.content[0].text) as { local: boolean; url: string | null };
+}
+
+const LOCAL = { local: true, url: "http://127.0.0.1:7411" };
+const EXPOSED = { local: false, url: null };
+
+/** A server on this machine, and what it says to a request from `peer` with these headers. */
+async function serving(
+  options: ParleyOptions,
+  body: (call: (headers?: Headers, peer?: string) => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  const parley = createParley({ serve: [where], publicUrl: "http://127.0.0.1:7411", ...options });
+  try {
+    await body(async (headers = {}, peer) => {
+      const request = new Request("http://127.0.0.1:7411/mcp", {
+        method: "POST",
+        headers: { ...HEADERS, host: "127.0.0.1", ...headers },
+        body: BODY,
+      });
+      const connection = peer === undefined ? undefined : { remoteAddr: { hostname: peer } };
+      const response = await parley.fetch(request, connection);
+      return told(response.status, await response.text());
+    });
+  } finally {
+    await parley.close();
+  }
+}
+
+const FORWARDED: Headers[] = [
+  { forwarded: "for=192.0.2.1" },
+  { "x-forwarded-for": "192.0.2.1" },
+  { "x-forwarded-for": "127.0.0.1" },
+  { "x-forwarded-host": "localhost" },
+  { "x-forwarded-proto": "https" },
+  { "x-forwarded-port": "443" },
+  { "x-forwarded-server": "proxy" },
+  { "x-forwarded-prefix": "/tools" },
+  { "x-real-ip": "192.0.2.1" },
+];
+
+describe("a request through a proxy that nobody trusts", () => {
+  it("is refused under a name that is for this machine's own callers", () =>
+    serving({}, async (call) => {
+      for (const headers of FORWARDED) {
+        for (const host of ["127.0.0.1", "localhost:7411", "[::1]"]) {
+          assert.equal(await call({ ...headers, host }), 403, JSON.stringify(headers));
+        }
+      }
+      // What was refused changes nothing for those who call directly.
+      assert.deepEqual(await call(), LOCAL);
+    }));
+
+  it("is taken under a name that is allowed, and makes nobody local from then on", () =>
+    serving({ allowHosts: ["tools.example.com"] }, async (call) => {
+      assert.deepEqual(await call(), LOCAL);
+      const host = "tools.example.com";
+      assert.deepEqual(await call({ host, "x-forwarded-for": "127.0.0.1" }), EXPOSED);
+      // Strangers and this machine's own callers have no names to be told apart by.
+      assert.deepEqual(await call(), EXPOSED);
+    }));
+
+  it("is not taken under another name for what it says of that name", () =>
+    serving({ allowHosts: ["tools.example.com"] }, async (call) => {
+      assert.equal(await call({ "x-forwarded-host": "tools.example.com" }), 403);
+      assert.equal(await call({ forwarded: "host=tools.example.com" }), 403);
+    }));
+
+  it("keeps a public address public", () =>
+    serving({ publicUrl: "https://tools.example.com" }, async (call) => {
+      const headers = { host: "tools.example.com", "x-forwarded-for": "192.0.2.1" };
+      assert.deepEqual(await call(headers), { local: false, url: "https://tools.example.com" });
+    }));
+});
+
+describe("a request through a proxy that is trusted", () => {
+  const trusting = { trustProxy: ["10.0.0.0/8", "127.0.0.1"] };
+  const PROXY = "10.1.2.3";
+
+  it("is from whom the proxy says", () =>
+    serving(trusting, async (call) => {
+      for (
+        const local of [
+          { "x-forwarded-for": "127.0.0.1" },
+          { "x-forwarded-for": "203.0.113.9, 127.0.0.2:4711, 10.9.9.9" },
+          { forwarded: 'for="[::1]:80";host=localhost;proto=http' },
+          { forwarded: "for=203.0.113.9, For=127.0.0.5" },
+        ]
+      ) assert.deepEqual(await call(local, PROXY), LOCAL, JSON.stringify(local));
+    }));
+
+  it("makes nobody local where its client is elsewhere, or is not told", async () => {
+    for (
+      const elsewhere of [
+        { "x-forwarded-for": "203.0.113.9" },
+        { "x-forwarded-for": "127.0.0.1, 203.0.113.9" },
+        { "x-forwarded-for": "127.0.0.1", forwarded: "for=203.0.113.9" },
+        { "x-forwarded-for": "unknown" },
+        { forwarded: "for=_hidden" },
+        { "x-forwarded-proto": "https" },
+        { "x-real-ip": "127.0.0.1" },
+      ] as Headers[]
+    ) {
+      await serving(trusting, async (call) => {
+        assert.deepEqual(await call(elsewhere, PROXY), EXPOSED, JSON.stringify(elsewhere));
+      });
+    }
+  });
+
+  it("must have been called by a name that is allowed, as far as it says", () =>
+    serving({ ...trusting, allowHosts: ["tools.example.com"] }, async (call) => {
+      const client = { "x-forwarded-for": "203.0.113.9" };
+      assert.deepEqual(
+        await call({ ...client, "x-forwarded-host": "tools.example.com" }, PROXY),
+        EXPOSED,
+      );
+      for (
+        const named of [
+          { "x-forwarded-host": "evil.example" },
+          { "x-forwarded-host": "localhost, evil.example" },
+          { forwarded: 'host="evil.example"' },
+          { "x-forwarded-host": "localhost", forwarded: "host=evil.example" },
+        ] as Headers[]
+      ) assert.equal(await call({ ...client, ...named }, PROXY), 403, JSON.stringify(named));
+    }));
+
+  it("is not trusted from another address, or from one that is not known", () =>
+    serving(trusting, async (call) => {
+      for (const peer of ["11.1.2.3", "::1", undefined]) {
+        assert.equal(await call({ "x-forwarded-for": "127.0.0.1" }, peer), 403, `${peer}`);
+      }
+      assert.deepEqual(await call({ "x-forwarded-for": "127.0.0.1" }, "::ffff:10.1.2.3"), LOCAL);
+    }));
+
+  it("must be named by an address or a range", () => {
+    for (const trustProxy of [["proxy.example"], ["10.0.0.0/8", "*"], [""]]) {
+      assert.throws(() => createParley({ trustProxy }), /Cannot trust proxy/);
+    }
+  });
+});
+
+/** A request as a proxy sends it; `fetch` would set the Host header itself. */
+async function throughSocket(port: number, headers: Headers) {
+  const sent = httpRequest({
+    port,
+    host: "127.0.0.1",
+    path: "/mcp",
+    method: "POST",
+    headers: { ...HEADERS, host: "127.0.0.1", ...headers },
+  });
+  sent.end(BODY);
+  const [response] = await once(sent, "response");
+  let body = "";
+  for await (const chunk of response) body += chunk;
+  return told(response.statusCode, body);
+}
+
+describe("the peer's address", () => {
+  const local = { "x-forwarded-for": "127.0.0.1" };
+
+  /** Calls through a socket, with a server that trusts this machine's proxies, and one that does not. */
+  async function check(
+    serve: (parley: ReturnType<typeof createParley>) => Promise<[number, () => Promise<unknown>]>,
+  ) {
+    for (const [trustProxy, expected] of [[["127.0.0.0/8"], LOCAL], [["10.0.0.0/8"], 403]]) {
+      const publicUrl = LOCAL.url;
+      const parley = createParley({
+        serve: [where],
+        publicUrl,
+        trustProxy: trustProxy as string[],
+      });
+      const [port, stop] = await serve(parley);
+      try {
+        assert.deepEqual(await throughSocket(port, local), expected);
+      } finally {
+        await parley.close();
+        await stop();
+      }
+    }
+  }
+
+  it("is handed over by this runtime", () =>
+    check(async ({ fetch }) => {
+      const { port, stop } = await listen(fetch, { port: 0, hostname: "127.0.0.1" });
+      return [port, stop];
+    }));
+
+  it("is handed over by node:http", () =>
+    check(async ({ fetch }) => {
+      const server = createServer(toNodeHandler(fetch)).listen(0, "127.0.0.1");
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      const stop = () => {
+        server.closeAllConnections();
+        return new Promise((resolve) => server.close(resolve));
+      };
+      return [port, stop];
+    }));
+});

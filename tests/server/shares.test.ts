@@ -1,0 +1,272 @@
+/** What one caller may hold of what all share, and who has to give when there is no room. */
+import assert from "node:assert/strict";
+import {
+  type ClientSessionRecord,
+  type ClientSessionStore,
+  createMcpTool,
+  type HandlerLimits,
+  type ParleyOptions,
+} from "parley-mcp";
+import { describe, it } from "../suite.ts";
+import { ABLE, initialize, ORIGIN, TestClient } from "../support/legacy/client.ts";
+import { ModernClient } from "../support/modern/client.ts";
+import { servingModern } from "../support/modern/server.ts";
+import { serving } from "../support/legacy/server.ts";
+import { ask, echo, handTool } from "../support/tools.ts";
+
+/** Callers name themselves, which only a test may believe. */
+const principal: NonNullable<ParleyOptions["principal"]> = (request) =>
+  request.headers.get("x-name") ?? "";
+const as = (name: string) => ({ headers: { "x-name": name }, capabilities: ABLE });
+
+function limited(limits: Partial<HandlerLimits>): ParleyOptions {
+  return { serve: [ask, echo], principal, limits };
+}
+
+async function assertBusy(response: Response, expected: RegExp, code = -32000): Promise<void> {
+  assert.equal(response.status, 503);
+  assert.match(response.headers.get("retry-after")!, /^\d+$/);
+  const { error } = await response.json();
+  assert.equal(error.code, code);
+  assert.match(error.message, expected);
+}
+
+const isAlive = async (client: TestClient) => (await client.start("ping")).status === 200;
+
+describe("client sessions", () => {
+  it("of a caller above its share cost the caller its own idlest one", () =>
+    serving(
+      limited({ maxClientSessions: 10, maxClientSessionsPerPrincipal: 2 }),
+      async ({ fetch, parley }) => {
+        const other = await TestClient.connect(fetch, as("ann"));
+        const mine: TestClient[] = [];
+        for (let i = 0; i < 4; i++) mine.push(await TestClient.connect(fetch, as("mallory")));
+        assert.equal(parley.counts.clientSessions, 3);
+        assert.deepEqual(await Promise.all(mine.map(isAlive)), [false, false, true, true]);
+        assert.ok(await isAlive(other));
+      },
+    ));
+
+  it("of a caller above its share are not kept in a store either", () => {
+    const records = new Map<string, ClientSessionRecord>();
+    const clients: ClientSessionStore = {
+      *get(id) {
+        return records.get(id) ?? null;
+      },
+      *set(id, record) {
+        records.set(id, record);
+      },
+      *delete(id) {
+        records.delete(id);
+      },
+      *sweep() {
+        return 0;
+      },
+    };
+    const limits = { maxClientSessions: 10, maxClientSessionsPerPrincipal: 2 };
+    return serving({ ...limited(limits), clients }, async ({ fetch }) => {
+      const mine: TestClient[] = [];
+      for (let i = 0; i < 4; i++) mine.push(await TestClient.connect(fetch, as("mallory")));
+      assert.deepEqual([...records.keys()], mine.slice(2).map(({ sessionId }) => sessionId));
+      assert.ok(!await isAlive(mine[0]!));
+    });
+  });
+
+  it("of a caller above its share are refused while all of its own are in use", () =>
+    serving(
+      limited({ maxClientSessions: 10, maxClientSessionsPerPrincipal: 1 }),
+      async ({ fetch }) => {
+        const mine = await TestClient.connect(fetch, as("mallory"));
+        const stream = await mine.listen();
+        const refused = await new TestClient(fetch, as("mallory")).post(initialize());
+        await assertBusy(refused, /^Cannot start a session: the caller has 1 in use/);
+        await TestClient.connect(fetch, as("ann"));
+        await stream.leave();
+      },
+    ));
+
+  it("of a newcomer take the room of the largest holder, never of a third party", () =>
+    serving(
+      limited({ maxClientSessions: 40, maxClientSessionsPerPrincipal: 40 }),
+      async ({ fetch, parley }) => {
+        // Idle for longer than any other.
+        const third = await TestClient.connect(fetch, as("ann"));
+        const hoard: TestClient[] = [];
+        for (let i = 0; i < 39; i++) hoard.push(await TestClient.connect(fetch, as("mallory")));
+        const newcomer = await TestClient.connect(fetch, as("bob"));
+        assert.ok(await isAlive(third));
+        assert.ok(await isAlive(newcomer));
+        assert.ok(!await isAlive(hoard[0]!));
+        assert.equal(parley.counts.clientSessions, 40);
+      },
+    ));
+
+  it("of a newcomer are refused where the largest holder uses all of its own", () =>
+    serving(
+      limited({ maxClientSessions: 5, maxClientSessionsPerPrincipal: 5, maxStreams: 100 }),
+      async ({ fetch }) => {
+        const third = await TestClient.connect(fetch, as("ann"));
+        const streams = [];
+        for (let i = 0; i < 4; i++) {
+          streams.push(await (await TestClient.connect(fetch, as("mallory"))).listen());
+        }
+        const refused = await new TestClient(fetch, as("bob")).post(initialize());
+        await assertBusy(refused, /^Cannot start a session: the server has as many/);
+        assert.ok(await isAlive(third));
+        for (const stream of streams) await stream.leave();
+      },
+    ));
+
+  it("of a caller cost nobody else anything where all hold as many", () =>
+    serving(
+      limited({ maxClientSessions: 3, maxClientSessionsPerPrincipal: 3 }),
+      async ({ fetch }) => {
+        const [ann, bob, cid] = [
+          await TestClient.connect(fetch, as("ann")),
+          await TestClient.connect(fetch, as("bob")),
+          await TestClient.connect(fetch, as("cid")),
+        ];
+        await TestClient.connect(fetch, as("cid"));
+        assert.deepEqual(await Promise.all([ann, bob, cid].map(isAlive)), [true, true, false]);
+      },
+    ));
+});
+
+describe("streams", () => {
+  it("of one caller above its share are refused before anything is run", async () => {
+    const { tool, runs } = handTool();
+    const options = limited({ maxStreams: 4, maxStreamsPerPrincipal: 1 });
+    await serving({ ...options, serve: [tool, echo] }, async ({ fetch, parley }) => {
+      const mine = await TestClient.connect(fetch, as("mallory"));
+      const standing = await mine.listen();
+      await assertBusy((await mine.call("hand")).response, /^Cannot open a stream: the caller has/);
+      const modern = new ModernClient(fetch, as("mallory"));
+      const call = await modern.start("tools/call", { name: "hand", arguments: {} });
+      await assertBusy(call.response, /^Cannot open a stream: the caller has/, -32603);
+      assert.equal(runs.length, 0);
+      const other = await TestClient.connect(fetch, as("ann"));
+      const others = await other.listen();
+      assert.equal(parley.counts.streams, 2);
+      await standing.leave();
+      await others.leave();
+      await (await mine.listen()).leave();
+    });
+  });
+
+  it("of one caller above its share are refused to subscriptions", () =>
+    servingModern(
+      limited({ maxStreams: 4, maxStreamsPerPrincipal: 1 }),
+      async ({ fetch }) => {
+        const listen = (name: string) =>
+          new ModernClient(fetch, as(name)).start("subscriptions/listen", {
+            notifications: { toolsListChanged: true },
+          });
+        const first = await listen("mallory");
+        const second = await listen("mallory");
+        await assertBusy(second.response, /^Cannot open a stream: the caller/, -32603);
+        const other = await listen("ann");
+        assert.equal(other.status, 200);
+        await first.leave();
+        await other.leave();
+      },
+    ));
+
+  it("of one caller above its share are refused on the transport of 2024-11-05", () =>
+    serving(
+      { ...limited({ maxStreams: 4, maxStreamsPerPrincipal: 1 }), legacySse: true },
+      async ({ parley }) => {
+        const open = (name: string) =>
+          parley.fetch(
+            new Request(`${ORIGIN}/sse`, {
+              headers: { accept: "text/event-stream", "x-name": name },
+            }),
+          );
+        const first = await open("mallory");
+        await assertBusy(await open("mallory"), /^Cannot open a stream: the caller has/);
+        const other = await open("ann");
+        assert.equal(other.status, 200);
+        await first.body!.cancel();
+        await other.body!.cancel();
+      },
+    ));
+});
+
+describe("pages", () => {
+  const leaves = createMcpTool("leaves").description("Leaves a page behind")
+    .execute(function* (_params, ctx) {
+      const page = yield* ctx.usePage({
+        *respond() {
+          return new Response("here");
+        },
+        stays: 600_000,
+      });
+      return page.url;
+    });
+  const forever = createMcpTool("forever").description("Publishes a document")
+    .execute(function* (_params, ctx) {
+      const page = yield* ctx.usePage({
+        path: "/document.json",
+        open: true,
+        *respond() {
+          return new Response("{}");
+        },
+        stays: Infinity,
+      });
+      return page.url;
+    });
+  const serve = [leaves, forever];
+
+  /** The address of a new page, or what the model is told instead. */
+  async function page(client: ModernClient, name = "leaves"): Promise<string> {
+    const result = await client.call(name);
+    return `${result.isError ? "isError: " : ""}${result.content[0].text}`;
+  }
+
+  it("of one caller above its share are refused, and the model is told", () =>
+    servingModern(
+      { ...limited({ maxPages: 10, maxPagesPerPrincipal: 2 }), serve, publicUrl: ORIGIN },
+      async ({ fetch, clock, parley }) => {
+        const mallory = new ModernClient(fetch, as("mallory"));
+        const first = await page(mallory);
+        assert.match(first, /^http/);
+        assert.match(await page(mallory), /^http/);
+        assert.match(await page(mallory), /^isError: Cannot open a page: the caller has 2 open/);
+        assert.match(await page(new ModernClient(fetch, as("ann"))), /^http/);
+        const visit = () => parley.fetch(new Request(first, { headers: { "x-name": "mallory" } }));
+        assert.equal((await visit()).status, 200);
+        clock.advance(600_000);
+        assert.equal((await visit()).status, 404);
+        assert.match(await page(mallory), /^http/);
+      },
+    ));
+
+  it("of a newcomer take the room of the largest holder's oldest, but of no document for good", () =>
+    servingModern(
+      { ...limited({ maxPages: 4, maxPagesPerPrincipal: 3 }), serve, publicUrl: ORIGIN },
+      async ({ fetch, parley }) => {
+        const clients = ["mallory", "ann", "bob"].map((name) => new ModernClient(fetch, as(name)));
+        const [mallory, ann, bob] = clients as [ModernClient, ModernClient, ModernClient];
+        const document = await page(mallory, "forever");
+        const [oldest, next] = [await page(mallory), await page(mallory)];
+        const third = await page(ann);
+        const newest = await page(bob);
+        const status = async (url: string, name: string) =>
+          (await parley.fetch(new Request(url, { headers: { "x-name": name } }))).status;
+        assert.equal(await status(oldest, "mallory"), 404);
+        assert.equal(await status(next, "mallory"), 200);
+        assert.equal(await status(document, "anybody"), 200);
+        assert.equal(await status(third, "ann"), 200);
+        assert.equal(await status(newest, "bob"), 200);
+      },
+    ));
+
+  it("of callers without a name share one limit", () =>
+    servingModern(
+      { ...limited({ maxPages: 2, maxPagesPerPrincipal: 1 }), serve, publicUrl: ORIGIN },
+      async ({ fetch }) => {
+        const anybody = new ModernClient(fetch);
+        for (let i = 0; i < 2; i++) assert.match(await page(anybody), /^http/);
+        assert.match(await page(anybody), /^isError: Cannot open a page: 2 are open/);
+      },
+    ));
+});

@@ -1,0 +1,45 @@
+/** A disk that fails when it is told to: what is between a store and its file. */
+import type { StatementSync } from "node:sqlite";
+import type { Connection } from "../../../src/store/sqlite/file.ts";
+
+export class FaultyDisk {
+  /** Called before every command and every statement that is run; what it throws is what fails. */
+  before: (sql: string) => void = () => {};
+  /** Called after every command. */
+  after: (sql: string) => void = () => {};
+
+  readonly through = (db: Connection): Connection => ({
+    exec: (sql) => {
+      this.before(sql);
+      db.exec(sql);
+      this.after(sql);
+    },
+    prepare: (sql) => this.#watched(sql, db.prepare(sql)),
+    close: () => db.close(),
+  });
+
+  /** Fails everything that has these words in it, for as long as it is told to. */
+  fail(words: string, message: string): void {
+    this.before = (sql) => {
+      if (sql.includes(words)) throw new Error(message);
+    };
+  }
+
+  heal(): void {
+    this.before = () => {};
+  }
+
+  #watched(sql: string, statement: StatementSync): StatementSync {
+    const before = () => this.before(sql);
+    return new Proxy(statement, {
+      get(target, name) {
+        const value = Reflect.get(target, name, target);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]) => {
+          before();
+          return value.apply(target, args);
+        };
+      },
+    });
+  }
+}

@@ -1,0 +1,11 @@
+/** A process that opens a store, says so, and keeps it until it is told to close it. */
+import process from "node:process";
+import { openSqlite } from "../../../src/store/sqlite/stores.ts";
+
+const stores = openSqlite(process.argv[2]!);
+console.log("open");
+process.stdin.once("data", () => {
+  stores.close();
+  console.log("closed");
+  process.exit(0);
+});

@@ -1,0 +1,153 @@
+/** What the tests of the file have in common. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync } from "node:fs";
+import process from "node:process";
+import { type Operation, resource } from "effection";
+import { StoreError } from "../../../src/model/errors.ts";
+import type { ToolSessionEvent } from "../../../src/model/events.ts";
+import {
+  openSqlite,
+  SqliteClientSessionStore,
+  type SqliteStores,
+  SqliteToolSessionStore,
+} from "../../../src/store/sqlite/stores.ts";
+import { type Connection, SqliteFile } from "../../../src/store/sqlite/file.ts";
+import type { ToolSessionEntry } from "../../../src/store/types.ts";
+import { root } from "../../harness/files.ts";
+import { currentRuntime, useRuntime } from "../../harness/toolchain.ts";
+
+export const entry = (id: string, epoch = 1): ToolSessionEntry => ({
+  id,
+  toolName: "t",
+  params: { a: 1 },
+  createdAt: 0,
+  epoch,
+});
+
+export const event = (lsn: number, message = ""): ToolSessionEvent => ({
+  type: "progress",
+  progress: lsn,
+  lsn,
+  message,
+});
+
+export const events = (from: number, to: number, message = ""): ToolSessionEvent[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => event(from + i, message));
+
+/** Opens a file, and closes it with the test. */
+export function useStores(path: string): Operation<SqliteStores> {
+  return resource(function* (provide) {
+    const stores = openSqlite(path);
+    try {
+      yield* provide(stores);
+    } finally {
+      stores.close();
+    }
+  });
+}
+
+/** The same, with something between the store and the file. */
+export function useStoresThrough(
+  path: string,
+  through: (db: Connection) => Connection,
+): Operation<SqliteStores> {
+  return resource(function* (provide) {
+    const file = new SqliteFile(path, "full", through);
+    try {
+      yield* provide({
+        sessions: new SqliteToolSessionStore(file),
+        clients: new SqliteClientSessionStore(file),
+        close: () => file.close(),
+      });
+    } finally {
+      file.close();
+    }
+  });
+}
+
+/** What an operation throws, or undefined where it succeeds. */
+export function* failure(body: () => Operation<unknown>): Operation<Error | undefined> {
+  try {
+    yield* body();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error) return error;
+    throw error;
+  }
+}
+
+/** Opens a file that may be refused: gives the stores, or the words. Anything else is thrown. */
+export function tryOpen(path: string): SqliteStores | StoreError {
+  try {
+    return openSqlite(path);
+  } catch (error) {
+    if (error instanceof StoreError) return error;
+    throw error;
+  }
+}
+
+/** Copies a file with what is beside it, as a crash would leave them. */
+export function copyStore(from: string, to: string): void {
+  for (const end of ["", "-wal"]) {
+    if (existsSync(from + end)) copyFileSync(from + end, to + end);
+  }
+}
+
+/** A process of its own, under the runtime that runs the tests. */
+export interface Child {
+  /** The next line that it prints; undefined once it has ended. */
+  line(): Promise<string | undefined>;
+  /** Sends it a line. */
+  tell(line: string): void;
+  /** Ends it without warning, and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Waits until it has ended by itself, and gives its exit code. */
+  ended(): Promise<number | null>;
+}
+
+/** Starts a module of tests/store; `before` is a command that it is run by. */
+export function useChild(
+  module: string,
+  args: readonly string[],
+  before: readonly string[] = [],
+): Operation<Child> {
+  return resource(function* (provide) {
+    const name = currentRuntime();
+    const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
+    const command = [...before, useRuntime(name).path, ...run, `tests/store/${module}`, ...args];
+    const child = spawn(command[0]!, command.slice(1), {
+      cwd: root,
+      stdio: ["pipe", "pipe", "inherit"],
+      env: process.env,
+    });
+    // Not "close": that waits for somebody to read the rest of what it has printed.
+    const exited = once(child, "exit");
+    // It may be gone before it has read what it was told.
+    child.stdin.on("error", () => {});
+    const lines = linesOf(child.stdout.setEncoding("utf8"));
+    try {
+      yield* provide({
+        line: async () => (await lines.next()).value,
+        tell: (line) => void child.stdin.write(`${line}\n`),
+        kill: async () => {
+          child.kill("SIGKILL");
+          await exited;
+        },
+        ended: async () => (await exited)[0],
+      });
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+}
+
+/** Whole lines only: a last one without an end was cut off. */
+async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string, undefined> {
+  let rest = "";
+  for await (const chunk of chunks) {
+    const parts = (rest + chunk).split("\n");
+    rest = parts.pop()!;
+    yield* parts;
+  }
+}

@@ -1,0 +1,219 @@
+/** A client of the legacy era that does what a test tells it, and nothing by itself. */
+import assert from "node:assert/strict";
+import type { LegacyVersion } from "../../../src/wire/versions.ts";
+import type { Fetch } from "./watch.ts";
+import type { Message } from "./schemas.ts";
+import { type Frame, FrameReader } from "../sse.ts";
+
+export const ORIGIN = "http://127.0.0.1:7411";
+
+/** Everything that a client may be able to do. */
+export const ABLE = {
+  elicitation: { form: {}, url: {} },
+  sampling: { tools: {} },
+  roots: { listChanged: true },
+};
+
+export interface ClientOptions {
+  readonly version?: LegacyVersion;
+  readonly capabilities?: object;
+  readonly name?: string;
+  /** Headers on everything that it sends. */
+  readonly headers?: Record<string, string>;
+  readonly url?: string;
+}
+
+export class TestClient {
+  readonly #fetch: Fetch;
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  #lastId = 0;
+  sessionId: string | undefined;
+
+  constructor(fetch: Fetch, { headers = {}, url = `${ORIGIN}/mcp` }: ClientOptions = {}) {
+    this.#fetch = fetch;
+    this.#url = url;
+    this.#headers = headers;
+  }
+
+  /** A client that has been welcomed. */
+  static async connect(fetch: Fetch, options: ClientOptions = {}): Promise<TestClient> {
+    const client = new TestClient(fetch, options);
+    const response = await client.post(initialize(options));
+    assert.equal(response.status, 200);
+    const { result } = await response.json();
+    assert.equal(result?.protocolVersion, options.version ?? "2025-11-25");
+    client.sessionId = response.headers.get("mcp-session-id") ?? undefined;
+    assert.ok(client.sessionId);
+    assert.equal((await client.notify("notifications/initialized")).status, 202);
+    return client;
+  }
+
+  /** Posts anything. */
+  async post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const text = typeof body === "string" ? body : JSON.stringify(body);
+    return await this.send("POST", {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...headers,
+    }, text);
+  }
+
+  async send(
+    method: string,
+    headers: Record<string, string> = {},
+    body?: string,
+  ): Promise<Response> {
+    const session = this.sessionId === undefined ? {} : { "mcp-session-id": this.sessionId };
+    const all = { ...session, ...this.#headers, ...headers };
+    const request = new Request(this.#url, {
+      method,
+      headers: all,
+      ...(body !== undefined && { body }),
+    });
+    return await this.#fetch(request);
+  }
+
+  nextId(): number {
+    return ++this.#lastId;
+  }
+
+  /** Posts a request and looks at how it is answered. */
+  async start(
+    method: string,
+    params?: object,
+    id: string | number = this.nextId(),
+  ): Promise<Exchange> {
+    return new Exchange(
+      await this.post({ jsonrpc: "2.0", id, method, ...(params && { params }) }),
+      id,
+    );
+  }
+
+  /** Posts a request and reads its answer, whatever comes before. */
+  async request(method: string, params?: object): Promise<Message> {
+    const exchange = await this.start(method, params);
+    const messages = await exchange.rest();
+    const answer = messages.at(-1);
+    assert.equal(answer?.id, exchange.id);
+    return answer!;
+  }
+
+  /** Calls a tool. */
+  async call(name: string, args: object = {}, meta?: object): Promise<Exchange> {
+    return await this.start("tools/call", { name, arguments: args, ...(meta && { _meta: meta }) });
+  }
+
+  async notify(method: string, params?: object): Promise<Response> {
+    return await this.post({ jsonrpc: "2.0", method, ...(params && { params }) });
+  }
+
+  /** Answers a request of the server's. */
+  async answer(request: Message, result: object): Promise<Response> {
+    return await this.post({ jsonrpc: "2.0", id: request.id, result });
+  }
+
+  /** Opens the standing stream, or resumes one. */
+  async listen(lastEventId?: string): Promise<Exchange> {
+    return new Exchange(
+      await this.send("GET", {
+        accept: "text/event-stream",
+        ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
+      }),
+    );
+  }
+
+  async end(): Promise<Response> {
+    return await this.send("DELETE");
+  }
+}
+
+export function initialize(
+  { version = "2025-11-25", capabilities = {}, name = "test client" }: ClientOptions = {},
+): Message {
+  const clientInfo = { name, version: "1.2.3" };
+  const params = { protocolVersion: version, capabilities, clientInfo };
+  return { jsonrpc: "2.0", id: 0, method: "initialize", params };
+}
+
+/** What comes back for a POST or a GET. */
+export class Exchange {
+  readonly response: Response;
+  readonly id: string | number | undefined;
+  #frames: FrameReader | undefined;
+  /** The last event id that was seen. */
+  lastEventId: string | undefined;
+
+  constructor(response: Response, id?: string | number) {
+    this.response = response;
+    this.id = id;
+  }
+
+  get status(): number {
+    return this.response.status;
+  }
+
+  get isStream(): boolean {
+    return this.response.headers.get("content-type") === "text/event-stream";
+  }
+
+  get frames(): FrameReader {
+    assert.ok(this.isStream, "it is no stream");
+    return this.#frames ??= new FrameReader(this.response.body!);
+  }
+
+  /** The next frame of the stream. */
+  async frame(): Promise<Frame | undefined> {
+    const frame = await this.frames.next();
+    if (frame?.id !== undefined) this.lastEventId = frame.id;
+    return frame;
+  }
+
+  /** The next message; what has no content is passed over. */
+  async message(): Promise<Message | undefined> {
+    if (!this.isStream) return await this.response.json();
+    for (let frame = await this.frame(); frame; frame = await this.frame()) {
+      if (frame.data) return JSON.parse(frame.data);
+    }
+    return undefined;
+  }
+
+  /** The next message, which must be of this method. */
+  async expect(method: string): Promise<Message> {
+    const message = await this.message();
+    assert.equal(message?.method, method, JSON.stringify(message));
+    return message!;
+  }
+
+  /** All messages up to the end. */
+  async rest(): Promise<Message[]> {
+    if (!this.isStream) return [await this.response.json()].flat();
+    const messages: Message[] = [];
+    for (let next = await this.message(); next; next = await this.message()) messages.push(next);
+    return messages;
+  }
+
+  /** The answer, which must be the only message left. */
+  async result(): Promise<Message["result"]> {
+    const [message, ...others] = await this.rest();
+    assert.deepEqual(others, []);
+    assert.equal(message?.id, this.id, JSON.stringify(message));
+    assert.ok(message?.result, JSON.stringify(message));
+    return message!.result;
+  }
+
+  /** The text of the answer. */
+  async text(): Promise<string> {
+    return textOf(await this.result());
+  }
+
+  /** Goes away. */
+  async leave(): Promise<void> {
+    if (this.isStream) await this.frames.cancel();
+    else await this.response.body?.cancel();
+  }
+}
+
+export function textOf(result: Message["result"]): string {
+  return result.content.map((block: { text?: string }) => block.text ?? "").join("");
+}

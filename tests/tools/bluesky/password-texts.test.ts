@@ -1,0 +1,161 @@
+/** What people are told about passwords, sentence by sentence, wherever one is asked for or missing. */
+import assert from "node:assert/strict";
+import { until } from "effection";
+import { join } from "node:path";
+import { login } from "../../../tools/bluesky.ts";
+import {
+  ABOUT_PASSWORDS,
+  MAKE_ONE,
+  NEVER_MAIN,
+  OAUTH_HOW,
+  OAUTH_IS_BETTER,
+} from "../../../tools/bluesky/password-texts.ts";
+import { readText, root } from "../../harness/files.ts";
+import { describe, it } from "../../suite.ts";
+import { useFolder } from "../../support/folder.ts";
+import { exitCode, hasTerminal, KEYS, useTerminal } from "../../support/pty.ts";
+import type { CLIENTS } from "./assistant.ts";
+import { PERSON } from "./fake-service.ts";
+import { script, useFakeWorld } from "./fake-world.ts";
+
+const { handle } = PERSON;
+
+const inTerminal = it.unless(
+  hasTerminal ? undefined : 'no pseudo-terminal: install util-linux, which has "script"',
+);
+
+/** Each sentence by what it has to say, not by how our words say it. */
+const sentences: [string, RegExp][] = [
+  ["never the main password", /\bNever use the main password of your Bluesky account\b/],
+  ["make an app password", /\bMake an app password instead\b/],
+  ["and where", /https:\/\/bsky\.app\/settings\/app-passwords/],
+  ["OAuth is better", /\bOAuth is the better way\b/],
+];
+const started: [string, RegExp] = [
+  "how OAuth starts",
+  /\bTo start it, say .*login with method "oauth"/,
+];
+
+const atTerminal: [string, RegExp] = [
+  "how OAuth starts in a terminal",
+  /To start it, run: parley call login '\{"method": "oauth"\}'/,
+];
+
+function says(text: string, ...expected: [string, RegExp][]): void {
+  for (const [what, pattern] of expected) assert.match(text, pattern, `${what}: ${text}`);
+}
+
+describe("the words about passwords", () => {
+  it("say all of it, in sentences that everybody understands", () => {
+    says(ABOUT_PASSWORDS, ...sentences, started);
+    for (const jargon of [/DPoP|PKCE|PAR\b|token|elicit|JSON|scope|endpoint|credential/i]) {
+      assert.doesNotMatch(ABOUT_PASSWORDS, jargon);
+    }
+    for (const sentence of [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER, OAUTH_HOW]) {
+      assert.ok(sentence.split(" ").length <= 30, sentence);
+      assert.match(sentence, /^[A-Z].*\.$/);
+    }
+  });
+
+  it("stand at the parameter", () => {
+    const { password } = login.parameters.json["properties"] as {
+      password: { description: string };
+    };
+    says(password.description, ...sentences, started);
+  });
+
+  it("stand in the docs", () => {
+    const text = readText("tools/bluesky/README.md").replaceAll(/\s+/g, " ");
+    for (const sentence of [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER]) {
+      assert.ok(text.includes(sentence), sentence);
+    }
+  });
+
+  const asked: [string, keyof typeof CLIENTS, object, object[]][] = [
+    ["a form for a password", "form", { handle, method: "app-password" }, []],
+    ["a form for handle and password", "form", { method: "app-password" }, []],
+    ["the page", "url", { method: "page" }, []],
+  ];
+  for (const [what, can, args] of asked) {
+    it(`stand in ${what}`, function* () {
+      const { assistant, call } = yield* useFakeWorld({ can, formPasswords: true });
+      assistant.answer = script({ action: "decline" });
+      const { text } = yield* call("login", args);
+      says(assistant.asked.at(-1)!.message, ...sentences, started);
+      says(text, sentences[3]!, started);
+    });
+  }
+
+  it("stand in the choice, which recommends OAuth", function* () {
+    const { assistant, call } = yield* useFakeWorld({ can: "form" });
+    assistant.answer = script({ action: "cancel" });
+    yield* call("login");
+    const [question] = assistant.asked;
+    says(question!.message, ...sentences);
+    assert.match(
+      JSON.stringify(question!.requestedSchema),
+      /OAuth, in your browser \(recommended\)/,
+    );
+  });
+
+  it("stand before the browser opens, with both ways", function* () {
+    const { assistant, call } = yield* useFakeWorld({ can: "url" });
+    assistant.answer = script({ action: "cancel" });
+    yield* call("login");
+    const { message } = assistant.asked[0]!;
+    says(message, ...sentences);
+    assert.match(message, /it goes neither through this app nor to the model/);
+  });
+
+  it("stand on the page itself", function* () {
+    const { assistant, call } = yield* useFakeWorld({ can: "url" });
+    let page = Promise.resolve("");
+    assistant.answer = script(async ({ url }) => {
+      page = fetch(url!).then((response) => response.text());
+      await page;
+      return { action: "decline" };
+    });
+    yield* call("login");
+    const text = (yield* until(page)).replaceAll(/<[^>]*>|\s+/g, " ");
+    says(text, ...sentences);
+    assert.match(text, /If you did not ask your assistant to sign you in, close this page/);
+  });
+
+  it("stand in the error for a client that cannot ask, which it names, with both ways out", function* () {
+    const { call } = yield* useFakeWorld({ can: "nothing" });
+    const { text, isError } = yield* call("login");
+    assert.equal(isError, true);
+    says(text, ...sentences);
+    assert.match(
+      text,
+      /^Cannot ask you to sign in to Bluesky: Test Assistant cannot show questions/,
+    );
+    assert.match(text, /Sign in with OAuth \(recommended\): open this link in your browser: http/);
+    assert.match(text, /hand an app password over: call login with "handle" and "password"/);
+  });
+
+  it("stand in the warning about a main password", function* () {
+    const { call } = yield* useFakeWorld({ can: "nothing" });
+    const { data } = yield* call("login", { handle, password: PERSON.mainPassword });
+    says(data.warning, ...sentences);
+  });
+
+  inTerminal("stand in the terminal, where the password is not shown", function* () {
+    const folder = yield* useFolder();
+    const tools = join(root, "tools/bluesky.ts");
+    const args = JSON.stringify({ handle, method: "app-password" });
+    const env = { XDG_CONFIG_HOME: folder, PARLEY_KEYRING: "off" };
+    const terminal = yield* useTerminal(["call", "login", args, tools], { env });
+    yield* until(terminal.shows(/App password/));
+    // Lines are broken to fit, with a bar in front.
+    says(terminal.shown.replaceAll(/[\s│]+/g, " "), ...sentences, atTerminal);
+    terminal.type(`topsecret${KEYS.escape}`);
+    yield* until(terminal.shows(/Leave the question\?/));
+    assert.doesNotMatch(terminal.shown, /topsecret/);
+    terminal.type(`${KEYS.down}${KEYS.enter}`);
+    yield* until(terminal.shows(/you declined/));
+    assert.equal(yield* exitCode(terminal), 1);
+    says(terminal.shown.replaceAll(/\s+/g, " "), sentences[3]!, atTerminal);
+    assert.doesNotMatch(terminal.shown, /assistant/);
+  });
+});

@@ -1,0 +1,236 @@
+import assert from "node:assert/strict";
+import { createManualClock } from "parley-mcp";
+import { EventStream, type Feed } from "../../../src/transport/http/event-stream.ts";
+import { Deadlines } from "../../../src/lib/deadlines.ts";
+import { describe, it } from "../../suite.ts";
+import { turn } from "../../support/turn.ts";
+
+const TIMES = { keepAlive: 8_000, stallTime: 30_000 };
+
+/** A feed that a test fills by hand. */
+class HandFeed implements Feed {
+  ready = "";
+  done = false;
+  reads = 0;
+  wakes = new Set<() => void>();
+  beat: ((silence: number) => string | undefined) | undefined;
+
+  read(): string {
+    this.reads++;
+    const text = this.ready;
+    this.ready = "";
+    return text;
+  }
+
+  put(text: string): void {
+    this.ready += text;
+    for (const wake of [...this.wakes]) wake();
+  }
+
+  finish(text = ""): void {
+    this.done = true;
+    this.put(text);
+  }
+
+  watch(wake: () => void): () => void {
+    this.wakes.add(wake);
+    return () => this.wakes.delete(wake);
+  }
+
+  signOfLife(silence: number): string | undefined {
+    return this.beat?.(silence);
+  }
+}
+
+function setUp(first = "first;") {
+  const clock = createManualClock();
+  const deadlines = new Deadlines(clock);
+  const feed = new HandFeed();
+  let closed = 0;
+  const stream = new EventStream(feed, first, deadlines, TIMES, () => closed++);
+  const reader = stream.body.getReader();
+  const decoder = new TextDecoder();
+  const next = async () => {
+    const { done, value } = await reader.read();
+    return done ? undefined : decoder.decode(value);
+  };
+  return {
+    clock,
+    deadlines,
+    feed,
+    stream,
+    reader,
+    next,
+    /** Whether everything has been let go of. */
+    assertClosed() {
+      assert.equal(closed, 1);
+      assert.equal(deadlines.size, 0);
+      assert.equal(feed.wakes.size, 0);
+    },
+    assertOpen: () => assert.equal(closed, 0),
+  };
+}
+
+describe("EventStream", () => {
+  it("has its first chunk ready at once", async () => {
+    const { next, stream } = setUp();
+    assert.equal(await next(), "first;");
+    stream.close();
+  });
+
+  it("sends what is ready with its first chunk", async () => {
+    const { feed, next, stream } = setUp();
+    feed.put("a;");
+    assert.equal(feed.reads, 0);
+    assert.equal(await next(), "first;a;");
+    stream.close();
+  });
+
+  it("still sends its first chunk when it is closed before anybody read", async () => {
+    const { feed, next, stream, assertClosed } = setUp();
+    feed.put("a;");
+    stream.close();
+    assertClosed();
+    assert.equal(feed.reads, 0);
+    assert.equal(await next(), "first;");
+    assert.equal(await next(), undefined);
+  });
+
+  it("sends what is ready as one chunk, and only when it is asked for", async () => {
+    const { feed, next, stream } = setUp();
+    await next();
+    feed.put("a;");
+    feed.put("b;");
+    feed.put("c;");
+    assert.equal(feed.reads, 1);
+    assert.equal(await next(), "a;b;c;");
+    assert.equal(feed.reads, 2);
+    stream.close();
+  });
+
+  it("sends at once what comes while the reader waits", async () => {
+    const { feed, next, stream } = setUp();
+    await next();
+    const reading = next();
+    feed.put("a;");
+    assert.equal(await reading, "a;");
+    stream.close();
+  });
+
+  it("ends after the last of the feed", async () => {
+    const { feed, next, assertClosed } = setUp();
+    await next();
+    const reading = next();
+    feed.finish("last;");
+    assert.equal(await reading, "last;");
+    assert.equal(await next(), undefined);
+    assertClosed();
+  });
+
+  it("ends a feed that was done before anybody read", async () => {
+    const { feed, next, assertClosed } = setUp();
+    feed.finish("last;");
+    assert.equal(await next(), "first;last;");
+    assert.equal(await next(), undefined);
+    assertClosed();
+  });
+
+  it("shows a sign of life in a silence, again and again", async () => {
+    const { clock, next, stream } = setUp();
+    await next();
+    for (let i = 0; i < 3; i++) {
+      const reading = next();
+      await turn();
+      clock.advance(TIMES.keepAlive);
+      assert.equal(await reading, ": keep-alive\n\n");
+    }
+    stream.close();
+  });
+
+  it("lets the feed show a sign of its own, and counts the silence for it", async () => {
+    const { clock, feed, next, stream } = setUp();
+    const silences: number[] = [];
+    feed.beat = (silence) => {
+      silences.push(silence);
+      return silence >= 16_000 ? "beat;" : undefined;
+    };
+    await next();
+    const heard: (string | undefined)[] = [];
+    for (let i = 0; i < 2; i++) {
+      const reading = next();
+      await turn();
+      clock.advance(TIMES.keepAlive);
+      heard.push(await reading);
+    }
+    const reading = next();
+    feed.put("news;");
+    heard.push(await reading);
+    const last = next();
+    await turn();
+    clock.advance(TIMES.keepAlive);
+    heard.push(await last);
+    assert.deepEqual(heard, [": keep-alive\n\n", "beat;", "news;", ": keep-alive\n\n"]);
+    assert.deepEqual(silences, [8_000, 16_000, 8_000]);
+    stream.close();
+  });
+
+  it("ends when nobody takes the first chunk", () => {
+    const { clock, assertOpen, assertClosed } = setUp();
+    clock.advance(TIMES.stallTime - 1);
+    assertOpen();
+    clock.advance(1);
+    assertClosed();
+  });
+
+  it("ends when its reader stalls, having read no more of the feed than one chunk", async () => {
+    const { clock, feed, next, assertOpen, assertClosed } = setUp();
+    await next();
+    const reading = next();
+    feed.put("a;");
+    await reading;
+    const { reads } = feed;
+    for (let i = 0; i < 1_000; i++) feed.put("b;");
+    clock.advance(TIMES.stallTime - 1);
+    assertOpen();
+    assert.equal(feed.reads, reads);
+    clock.advance(1);
+    assertClosed();
+    assert.equal(feed.reads, reads);
+    assert.equal(feed.ready.length, 2_000);
+  });
+
+  it("lets go of everything when its reader goes, at any moment", async () => {
+    for (const moment of ["before the first chunk", "between chunks", "while it waits"]) {
+      const { feed, next, reader, assertClosed } = setUp();
+      if (moment !== "before the first chunk") await next();
+      const reading = moment === "while it waits" ? next() : undefined;
+      await reader.cancel();
+      await reading;
+      assertClosed();
+      feed.put("nobody hears this;");
+      feed.finish();
+      assertClosed();
+    }
+  });
+
+  it("sends what is ready before it is ended", async () => {
+    const { feed, next, stream, assertClosed } = setUp();
+    feed.put("rest;");
+    stream.end();
+    assertClosed();
+    assert.equal(await next(), "first;rest;");
+    assert.equal(await next(), undefined);
+  });
+
+  it("is ended and closed only once", async () => {
+    const { next, stream, reader, assertClosed } = setUp();
+    await next();
+    const reading = next();
+    stream.end();
+    stream.end();
+    stream.close();
+    assert.equal(await reading, undefined);
+    await reader.cancel();
+    assertClosed();
+  });
+});

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import type { McpMessage } from "parley-mcp";
+import { sampleParams } from "../../../src/wire/legacy/sampling.ts";
+import { LEGACY_VERSIONS, type LegacyVersion } from "../../../src/wire/versions.ts";
+import { describe, it } from "../../suite.ts";
+import { complaintsAbout, type Message } from "../../support/legacy/schemas.ts";
+
+const image = { type: "image", data: "aaaa", mimeType: "image/png" } as const;
+const audio = { type: "audio", data: "aaaa", mimeType: "audio/wav" } as const;
+const text = (text: string) => ({ type: "text", text }) as const;
+
+const conversation: McpMessage[] = [
+  { role: "user", content: [text("Look"), image, audio] },
+  { role: "assistant", content: [{ type: "tool_use", id: "1", name: "pick", input: { a: 1 } }] },
+  {
+    role: "user",
+    content: [{
+      type: "tool_result",
+      toolUseId: "1",
+      content: [
+        text("the first"),
+        { type: "resource_link", uri: "a:b", name: "plan", title: "The plan" },
+        { type: "resource", resource: { uri: "a:c", text: "inside" } },
+        { type: "resource", resource: { uri: "a:d", blob: "aaaa" } },
+      ],
+    }],
+  },
+  { role: "user", content: [text("Go on")] },
+];
+
+function messagesFor(version: LegacyVersion, usesTools: boolean) {
+  const params = sampleParams({ messages: conversation, maxTokens: 9 }, { version, usesTools });
+  return (params as { messages: { role: string; content: unknown }[] }).messages;
+}
+
+describe("sampleParams()", () => {
+  it("keeps everything for a client that has tools, one block standing for itself", () => {
+    assert.deepEqual(messagesFor("2025-11-25", true), [
+      conversation[0],
+      { role: "assistant", content: conversation[1]!.content[0] },
+      { role: "user", content: conversation[2]!.content[0] },
+      { role: "user", content: text("Go on") },
+    ]);
+  });
+
+  it("tells a client without tools in words what tools were called and what they gave", () => {
+    assert.deepEqual(messagesFor("2025-11-25", false).slice(1), [
+      { role: "assistant", content: text('pick({"a":1})') },
+      {
+        role: "user",
+        content: [
+          text("the first"),
+          text("The plan: a:b"),
+          text("inside"),
+          text("(the contents of a:d)"),
+        ],
+      },
+      { role: "user", content: text("Go on") },
+    ]);
+  });
+
+  it("gives each block a message of its own before 2025-11-25", () => {
+    for (const version of LEGACY_VERSIONS.slice(1)) {
+      const messages = messagesFor(version, false);
+      assert.equal(messages.length, 9, version);
+      assert.deepEqual(messages[1], { role: "user", content: image });
+    }
+  });
+
+  it("leaves sound out before 2025-03-26", () => {
+    assert.deepEqual(messagesFor("2024-11-05", false)[2], {
+      role: "user",
+      content: text("(a sound, audio/wav)"),
+    });
+    assert.deepEqual(messagesFor("2025-03-26", false)[2], { role: "user", content: audio });
+  });
+
+  it("keeps all the other parameters", () => {
+    const params = { messages: [], maxTokens: 9, systemPrompt: "S", temperature: 0.5 };
+    assert.deepEqual(sampleParams(params, { version: "2025-03-26", usesTools: false }), params);
+  });
+
+  it("fits the official schema of every revision", async () => {
+    for (const version of LEGACY_VERSIONS) {
+      const reader = { version, usesTools: version === "2025-11-25" };
+      const params = sampleParams({ messages: conversation, maxTokens: 9 }, reader);
+      const request: Message = {
+        jsonrpc: "2.0",
+        id: "q",
+        method: "sampling/createMessage",
+        params,
+      };
+      assert.deepEqual(await complaintsAbout(version, request), []);
+    }
+  });
+});

@@ -1,0 +1,197 @@
+/** What went wrong, in words that whoever reads them can act on. Nothing secret is in them. */
+import { ToolError } from "parley-mcp";
+import { Trouble } from "./careful-fetch.ts";
+import { PATIENCE } from "./setup.ts";
+import { ABOUT_PASSWORDS, signInAgain } from "./password-texts.ts";
+
+/** What was being done, when it went wrong. */
+export interface Doing {
+  /** In words that follow "Cannot": `sign in as "alice.test"`. */
+  readonly what: string;
+  /** The service that was asked. */
+  readonly service: string;
+  /** Whose sign-in was used, if one was. */
+  readonly handle?: string;
+  /** Who was looked for, if that is what was done. */
+  readonly wanted?: string;
+  /** What must not be repeated, even if the service does. */
+  readonly secret?: string;
+  readonly now: number;
+}
+
+/** An error of a service, as the libraries hand it on. */
+interface ServiceError {
+  readonly status: number;
+  readonly error: string;
+  readonly message: string;
+  readonly headers: { readonly [name: string]: string | undefined };
+}
+
+/** The sign-in that was used is good for nothing any more. */
+export class SignInGone extends ToolError {
+  constructor(readonly handle: string) {
+    super(signInAgain(handle));
+  }
+}
+
+/** Turns whatever was thrown into a message; what is no trouble of the service's stays as it is. */
+export function explained(
+  error: unknown,
+  doing: Doing,
+  isGone: (error: unknown) => boolean = () => false,
+): unknown {
+  if (error instanceof ToolError) return error;
+  const chain = causes(error);
+  const ours = chain.find((one) => one instanceof ToolError);
+  if (ours) return ours;
+  const trouble = chain.find((one) => one instanceof Trouble);
+  if (trouble) return new ToolError(`Cannot ${doing.what}: ${inWords(trouble)}`);
+  if (doing.handle && chain.some(isGone)) return new SignInGone(doing.handle);
+  const answered = chain.map(serviceError).find((one) => one !== undefined);
+  if (answered) return fromService(answered, doing);
+  if (chain.some(isUnresolved)) return notFound(doing);
+  if (chain.some(isNotUnderstood)) {
+    const host = hostOf(doing.service);
+    return new ToolError(
+      `Cannot ${doing.what}: ${host} answered with something that is not understood here; try again later`,
+    );
+  }
+  return error;
+}
+
+function inWords({ kind, host }: Trouble): string {
+  switch (kind) {
+    case "offline":
+      return `there is no connection to ${host}; check the internet connection and the address, and try again`;
+    case "slow":
+      return `${host} did not answer within ${PATIENCE} seconds; try again in a minute`;
+    case "no_data":
+      return `${host} answered with something else than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
+    case "cut_off":
+      return `the answer of ${host} broke off in the middle; try again`;
+    case "too_much":
+      return `the answer of ${host} was too large; ask for less`;
+    case "not_encrypted":
+      return `the connection to ${host} is not encrypted; use the https address of the service`;
+    case "not_public":
+      return `${host} is not on the public internet; check the address of the service`;
+    case "redirects":
+      return `${host} redirects to another address, which does not get what was meant for it; use the address of the service itself`;
+  }
+}
+
+function fromService(answer: ServiceError, doing: Doing): ToolError {
+  const host = hostOf(doing.service);
+  const cannot = (problem: string) => new ToolError(`Cannot ${doing.what}: ${problem}`);
+  const { status, error } = answer;
+  switch (error) {
+    case "AccountTakedown":
+      return cannot(`the account has been taken down by ${host}; its support can tell you why`);
+    case "AccountSuspended":
+      return cannot(`the account is suspended by ${host}; its support can tell you why`);
+    case "AccountDeactivated":
+    case "RepoDeactivated":
+      return cannot("the account is deactivated; sign in at bsky.app to activate it again");
+    case "AuthFactorTokenRequired":
+      return cannot(
+        `that is the main password, and ${host} wants a code from your e-mail with it. ${ABOUT_PASSWORDS}`,
+      );
+    case "ExpiredToken":
+    case "InvalidToken":
+    case "invalid_grant":
+    case "invalid_token":
+      return doing.handle ? new SignInGone(doing.handle) : cannot(`${host} refused the sign-in`);
+    case "BadQueryString":
+      return cannot("the search was not understood; write it in other words");
+    case "BadCursor":
+      return cannot("the cursor is not from this search; search again without it");
+  }
+  if (status === 429) {
+    return cannot(
+      `${host} allows no more requests for now; try again ${resetOf(answer, doing.now)}`,
+    );
+  }
+  if (status === 401) {
+    return doing.handle
+      ? new SignInGone(doing.handle)
+      : cannot(`the handle or the password is wrong; check both and try again. ${ABOUT_PASSWORDS}`);
+  }
+  const said = quoted(answer.message, doing.secret);
+  if (status === 403) return cannot(`${host} does not allow it: ${said}`);
+  if (
+    /not ?found|unable to resolve|could not (?:find|resolve)/i.test(`${error} ${answer.message}`)
+  ) {
+    return notFound(doing);
+  }
+  if (status >= 500) {
+    return cannot(`${host} has a problem of its own (${status}); try again later`);
+  }
+  return cannot(`${host} refused: ${said}; check what you asked for`);
+}
+
+function notFound({ what, wanted }: Doing): ToolError {
+  const whom = wanted ? `"${wanted}"` : "that account";
+  return new ToolError(
+    `Cannot ${what}: Bluesky knows nobody by the name of ${whom}; check the spelling, handles look like name.bsky.social`,
+  );
+}
+
+/** When requests are allowed again. */
+function resetOf({ headers }: ServiceError, now: number): string {
+  const reset = Number(headers["ratelimit-reset"]) * 1_000;
+  const wait = Number(headers["retry-after"]) * 1_000;
+  const at = reset > 0 ? reset : wait > 0 ? now + wait : undefined;
+  if (at === undefined) return "in a few minutes";
+  const minutes = Math.max(1, Math.ceil((at - now) / 60_000));
+  const time = new Date(at).toISOString().slice(0, 19).replace("T", " ");
+  return `after ${time} UTC, in about ${minutes} minute${minutes === 1 ? "" : "s"}`;
+}
+
+/** What a service says may be anything; a line of it is enough, and secrets are not repeated. */
+function quoted(message: string, secret = ""): string {
+  const discreet = secret === "" ? message : message.replaceAll(secret, "•••");
+  const line = discreet.replace(TOKENS, "•••").replace(/[\p{C}\s]+/gu, " ").trim().slice(0, 200);
+  return `"${line || "no reason given"}"`;
+}
+
+const TOKENS = /\beyJ[\w-]*\.[\w-]+\.[\w-]+/g;
+
+function isUnresolved(error: unknown): boolean {
+  return error instanceof Error && /failed to resolve (?:identity|handle|did)/i.test(error.message);
+}
+
+/** The number that the libraries give an answer that is not what was promised. */
+function isNotUnderstood(error: unknown): boolean {
+  return error instanceof Error && (error as { status?: unknown }).status === 2;
+}
+
+function serviceError(error: unknown): ServiceError | undefined {
+  if (typeof error !== "object" || error === null) return undefined;
+  const { status, error: code, headers, response, message, errorDescription } = error as {
+    status?: unknown;
+    error?: unknown;
+    headers?: unknown;
+    response?: unknown;
+    message?: unknown;
+    errorDescription?: unknown;
+  };
+  // Less than that are the libraries' own numbers, for what never was an answer.
+  if (typeof status !== "number" || status < 400) return undefined;
+  const own = response instanceof Response ? Object.fromEntries(response.headers) : headers;
+  return {
+    status,
+    error: typeof code === "string" ? code : "",
+    message: String(errorDescription ?? message ?? ""),
+    headers: (own ?? {}) as ServiceError["headers"],
+  };
+}
+
+function causes(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  for (let one = error; one && chain.length < 8; one = (one as Error).cause) chain.push(one);
+  return chain;
+}
+
+function hostOf(service: string): string {
+  return URL.parse(service)?.host ?? service;
+}

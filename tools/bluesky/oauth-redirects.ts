@@ -1,0 +1,71 @@
+/** The two visits of a browser that signs in with OAuth: on its way out, and on its way back. */
+import { type Operation, until } from "effection";
+import { ToolError } from "parley-mcp";
+import type { Attempt } from "./sign-in-attempt.ts";
+import { carefulFetch } from "./careful-fetch.ts";
+import { donePage, problemPage } from "./html.ts";
+import { type NewAccount, trying } from "./sign-in.ts";
+import { OAUTH_HOW, OAUTH_IS_BETTER } from "./password-texts.ts";
+
+/** Announces the request to the authorization server, and sends the browser there. */
+export function* beginOAuth(attempt: Attempt): Operation<Response> {
+  const { desk, options: { handle, service }, url } = attempt;
+  const client = yield* clientOf(attempt);
+  const doing = {
+    what: `sign in${handle ? ` as "${handle}"` : ""}`,
+    service,
+    ...(handle && { wanted: handle }),
+  };
+  try {
+    const address = yield* trying(desk, doing, () => client.authorize(handle ?? service));
+    return new Response(null, { status: 302, headers: { location: address.href } });
+  } catch (error) {
+    return failure(error, url);
+  }
+}
+
+/** Takes what the authorization server has to say, and stores what comes of it. */
+export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operation<Response> {
+  const { desk, options: { service }, url } = attempt;
+  if (answer.get("error") === "access_denied") {
+    const problem =
+      `Cannot sign in to Bluesky: you declined it there, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
+    attempt.end({ type: "refused", problem });
+    return problemPage(problem);
+  }
+  const { handleOf } = yield* until(import("./atproto/mod.ts"));
+  const client = yield* clientOf(attempt);
+  try {
+    const account = yield* trying(desk, { what: "sign in", service }, async () => {
+      const { session } = await client.callback(answer);
+      const { did } = session;
+      const made: NewAccount = {
+        did,
+        handle: await handleOf(session, did),
+        service,
+        method: "oauth",
+        signedIn: true,
+        mainPassword: false,
+      };
+      await desk.accounts.add(made);
+      return made;
+    });
+    attempt.end({ type: "signed_in", account });
+    return donePage(account.handle);
+  } catch (error) {
+    return failure(error, url);
+  }
+}
+
+function* clientOf({ desk, oauth, states, options: { service } }: Attempt) {
+  const { oauthClient } = yield* until(import("./atproto/mod.ts"));
+  const { setup, accounts, site: { local } } = desk;
+  const fetch = carefulFetch({ setup, service, local });
+  return oauthClient({ setup, fetch, accounts, ...oauth!, service, states });
+}
+
+/** What cannot be explained is the operator's to hear of, without what it carries along. */
+function failure(error: unknown, again: string): Response {
+  if (error instanceof ToolError) return problemPage(error.message, again);
+  throw new Error(`Signing in with OAuth failed: ${error instanceof Error ? error.message : ""}`);
+}

@@ -1,0 +1,163 @@
+/**
+ * One attempt to sign in with a browser: a page that offers OAuth, a form for an
+ * app password, or both, and what comes of it.
+ *
+ * B1  An attempt ends once: somebody is signed in, or said no, or its time is over.
+ * B2  A password that is typed into the page goes from there to the service, nowhere else.
+ */
+import { type Operation, resource, until, withResolvers } from "effection";
+import { type McpToolContext, ToolError } from "parley-mcp";
+import type { NodeSavedState } from "@atproto/oauth-client-node";
+import type { Desk } from "./caller-accounts.ts";
+import { donePage, problemPage, signInPage } from "./html.ts";
+import { toActor } from "./names.ts";
+import { CALLBACK, clientIdFor, redirectUriOf } from "./oauth-metadata.ts";
+import { beginOAuth, finishOAuth } from "./oauth-redirects.ts";
+import { MINUTES } from "./setup.ts";
+import { type NewAccount, signInWithAppPassword } from "./sign-in.ts";
+import { mainPasswordUsed } from "./password-texts.ts";
+
+export interface AttemptOptions {
+  readonly ways: { readonly oauth: boolean; readonly page: boolean };
+  readonly handle: string | undefined;
+  readonly service: string;
+  readonly port: number | undefined;
+  /** The page outlasts the call, for a client that cannot open it by itself. */
+  readonly stays: boolean;
+}
+
+/** How an attempt ended. */
+export type Ending =
+  | { readonly type: "signed_in"; readonly account: NewAccount }
+  | { readonly type: "refused"; readonly problem: string };
+
+export interface Attempt {
+  readonly desk: Desk;
+  readonly options: AttemptOptions;
+  /** The page. */
+  readonly url: string;
+  /** Where OAuth begins, if it is offered. */
+  readonly oauthUrl: string | undefined;
+  readonly ended: Operation<Ending>;
+  /** What OAuth needs to know when the browser comes back. */
+  readonly oauth: { readonly clientId: string; readonly redirectUri: string } | undefined;
+  readonly states: Map<string, NodeSavedState>;
+  readonly until: number;
+  end(ending: Ending): void;
+}
+
+/** Attempts that a browser may come back to. */
+const underWay = new Set<Attempt>();
+
+export function useAttempt(
+  ctx: McpToolContext,
+  desk: Desk,
+  options: AttemptOptions,
+): Operation<Attempt> {
+  return resource(function* (provide) {
+    const { setup, principal } = desk;
+    for (const one of underWay) if (one.until < setup.now()) underWay.delete(one);
+    const { operation: ended, resolve } = withResolvers<Ending>();
+    const life = MINUTES * 60_000;
+    const { port } = options;
+    const place = {
+      ...(options.stays && { stays: life }),
+      ...(port !== undefined && { port }),
+    };
+    const page = yield* ctx.usePage({ ...place, respond: (request) => visit(attempt, request) });
+    const clientId = options.ways.oauth ? clientIdFor(desk.site) : undefined;
+    const back = clientId === undefined ? undefined : yield* ctx.usePage({
+      ...place,
+      path: CALLBACK,
+      respond: (request) => visitBack(principal, request),
+    });
+    const attempt: Attempt = {
+      desk,
+      options,
+      url: page.url,
+      oauthUrl: clientId && `${page.url}/oauth`,
+      oauth: clientId && back ? { clientId, redirectUri: redirectUriOf(back.url) } : undefined,
+      states: new Map(),
+      ended,
+      until: setup.now() + life,
+      end(ending) {
+        underWay.delete(attempt);
+        resolve(ending);
+        page.close();
+        back?.close();
+      },
+    };
+    underWay.add(attempt);
+    try {
+      yield* provide(attempt);
+    } finally {
+      if (!options.stays) underWay.delete(attempt);
+    }
+  });
+}
+
+/** Somebody opened the page, or sent its form. */
+function* visit(attempt: Attempt, request: Request): Operation<Response> {
+  const { ways } = attempt.options;
+  const { pathname } = new URL(request.url);
+  if (request.method === "POST" && ways.page) return yield* takePassword(attempt, request);
+  if (request.method !== "GET") {
+    return new Response("Cannot do that here: this is a page to look at; open it in a browser", {
+      status: 405,
+    });
+  }
+  if (attempt.oauth && pathname.endsWith("/oauth")) return yield* beginOAuth(attempt);
+  return startPage(attempt);
+}
+
+/** The browser comes back from the authorization server. */
+function* visitBack(principal: string, request: Request): Operation<Response> {
+  const answer = new URL(request.url).searchParams;
+  const state = answer.get("state") ?? "";
+  for (const attempt of underWay) {
+    if (attempt.desk.principal === principal && attempt.states.has(state)) {
+      return yield* finishOAuth(attempt, answer);
+    }
+  }
+  return problemPage("This sign-in is over, or was never begun here.");
+}
+
+function* takePassword(attempt: Attempt, request: Request): Operation<Response> {
+  const { desk, options: { service } } = attempt;
+  const form = yield* until(readForm(request));
+  const given = form?.get("handle") ?? "";
+  const password = form?.get("password") ?? "";
+  if (!form || password === "") return startPage(attempt, given, "Enter an app password.");
+  try {
+    const handle = toActor(given);
+    const account = yield* signInWithAppPassword(desk, { handle, password, service });
+    attempt.end({ type: "signed_in", account });
+    const warning = account.mainPassword ? mainPasswordUsed(account.handle) : undefined;
+    return donePage(account.handle, warning);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return startPage(attempt, given, error.message);
+  }
+}
+
+function startPage({ url, options, desk }: Attempt, handle?: string, problem?: string): Response {
+  return signInPage({
+    oauth: options.ways.oauth,
+    password: options.ways.page,
+    base: new URL(url).pathname,
+    handle: handle ?? options.handle,
+    service: options.service,
+    principal: desk.principal,
+    ...(problem !== undefined && { problem }),
+  });
+}
+
+/** A handle and a password are short; nothing else is read. */
+async function readForm(request: Request): Promise<URLSearchParams | undefined> {
+  const type = request.headers.get("content-type") ?? "";
+  const length = Number(request.headers.get("content-length") ?? NaN);
+  if (!type.startsWith("application/x-www-form-urlencoded") || !(length <= 10_000)) {
+    return undefined;
+  }
+  return new URLSearchParams(await request.text());
+}
