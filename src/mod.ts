@@ -1,4 +1,5 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
+
 export { createMcpHandler, createParley } from "./parley.ts";
 export type { Parley, ParleyOptions } from "./parley.ts";
 export { toNodeHandler } from "./platform/node.ts";
@@ -140,7 +141,7 @@ export {
 } from "./model/errors.ts";
 export type { ParleyErrorCode } from "./model/errors.ts";
 export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
-export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./session/contexts.ts";
+export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
 export { LiveToolSessionRegistry } from "./registry/registry.ts";
 export { useToolSessionRegistry } from "./registry/use-registry.ts";
 export type { SetAsideCall, SetAsideCalls } from "./registry/recovery.ts";

@@ -1,12 +1,15 @@
 /** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
-import { Connection } from "./transport/stdio/connection.ts";
-import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
+import { type Operation, resource, until } from "effection";
+import { Problem } from "./cli/problem.ts";
+import { StoreError } from "./model/errors.ts";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
-import { processStdio } from "./host/process-stdio.ts";
-import { serveStdio, type Stdio } from "./transport/stdio/serve-stdio.ts";
+import { processStdio } from "./platform/process-stdio.ts";
 import type { SetAsideCalls } from "./registry/recovery.ts";
 import type { Definition } from "./tool/types.ts";
+import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
+import { Connection } from "./transport/stdio/connection.ts";
+import { serveStdio, type Stdio } from "./transport/stdio/serve-stdio.ts";
 
 /**
  * What a server is made of: what it serves, who may call, how much it takes on, and
@@ -100,4 +103,24 @@ export function createParley(options: ParleyOptions = {}): Parley {
 export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
   const { fetch, close } = createParley(options);
   return { fetch, close };
+}
+
+export function useParley(options: ParleyOptions): Operation<Parley> {
+  return resource(function* (provide) {
+    const parley = made(options);
+    try {
+      yield* provide(parley);
+    } finally {
+      yield* until(parley.close());
+    }
+  });
+}
+
+/** A store whose key is not there is for the operator to mend. */
+function made(options: ParleyOptions): Parley {
+  try {
+    return createParley(options);
+  } catch (error) {
+    throw error instanceof StoreError ? new Problem(error.message) : error;
+  }
 }

@@ -21,3 +21,9 @@ export function messageOf(error: unknown): string {
   const text = error instanceof Error ? error.message || error.name : String(error);
   return text.split("\n", 1)[0]!.trim().replace(/^(?:[A-Z]\w*)?Error: /, "");
 }
+
+export class Stopped extends Problem {
+  constructor() {
+    super("Stopped.", 130);
+  }
+}

@@ -9,6 +9,7 @@
  * There are two heaps, one for what is due soon: every request has a deadline for a
  * moment, and would otherwise pass all those that are parked on its way in and out.
  */
+import { action, type Operation } from "effection";
 import type { Clock, Timer } from "./clock.ts";
 
 export interface Deadline {
@@ -205,4 +206,12 @@ class Entry implements Deadline {
   cancel(): void {
     this.owner.remove(this);
   }
+}
+
+/** Waits until `ms` have passed on the clock that all deadlines share. */
+export function deadline(deadlines: Deadlines, ms: number): Operation<undefined> {
+  return action<undefined>((resolve) => {
+    const due = deadlines.add(ms, () => resolve(undefined));
+    return () => due.cancel();
+  });
 }

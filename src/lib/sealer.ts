@@ -5,8 +5,8 @@
  * Synchronous on purpose: `node:crypto` does it in a few microseconds, WebCrypto
  * takes a hundred.
  */
+import process from "node:process";
 import { Buffer } from "node:buffer";
-import { nodeCrypto } from "../session/node-crypto.ts";
 
 const VERSION = 1;
 const ID_BYTES = 4;
@@ -164,3 +164,11 @@ function inContext(head: Buffer, context: string): Uint8Array {
 
 /** Where things are put together that are used at once: making room each time costs more. */
 const workbench = Buffer.alloc(4_096);
+
+type NodeCrypto = typeof import("node:crypto");
+
+let loaded: NodeCrypto | undefined;
+
+export function nodeCrypto(): NodeCrypto {
+  return loaded ??= process.getBuiltinModule("node:crypto");
+}

@@ -1,6 +1,8 @@
 /**
- * Takes stdout away from everybody else: on stdio it belongs to the protocol, and
- * one stray line breaks the client. Whatever is printed after that goes to stderr.
+ * The standard input and output of this process, for serving over stdio.
+ *
+ * Claims stdout for the protocol, because one stray line breaks the client. Whatever
+ * else prints to stdout after that goes to stderr.
  *
  * Where stdout is a pipe, the file descriptor itself is moved: fd 1 becomes a copy
  * of fd 2, and only we hold the pipe. That reaches every way of printing that there
@@ -8,8 +10,9 @@
  * Node, no permission for it) the ways of printing are replaced one by one, which
  * reaches all but those who write to fd 1 by themselves.
  */
-import { fstatSync, readdirSync, readlinkSync } from "node:fs";
 import process from "node:process";
+import { fstatSync, readdirSync, readlinkSync } from "node:fs";
+import type { Stdio } from "../transport/stdio/serve-stdio.ts";
 
 /** Resolves when there is room for more; rejects when nobody reads any longer. */
 export type Write = (bytes: Uint8Array) => Promise<void>;
@@ -25,6 +28,7 @@ export function claimStdout(): Write {
 
 /** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
 declare const Bun: {
+  stdin: { stream(): ReadableStream<Uint8Array> };
   file(fd: number): { writer(): { write(bytes: Uint8Array): number; flush(): Promise<number> } };
 };
 
@@ -153,4 +157,16 @@ function streamWriter(): Write {
     new Promise((resolve, reject) => {
       write(bytes, (error) => error ? reject(error) : resolve());
     });
+}
+
+/** From now on, nobody else can print to stdout. */
+export function processStdio(): Stdio {
+  return { input: processInput(), write: claimStdout() };
+}
+
+function processInput(): ReadableStream<Uint8Array> {
+  if ("Deno" in globalThis) return Deno.stdin.readable;
+  if ("Bun" in globalThis) return Bun.stdin.stream();
+  const { Readable } = process.getBuiltinModule("node:stream");
+  return Readable.toWeb(process.stdin) as unknown as ReadableStream<Uint8Array>;
 }

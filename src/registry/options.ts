@@ -1,17 +1,18 @@
 /** How a registry is set up, and what it does where it is not told. Times are milliseconds. */
-import type { ServerChange } from "../model/events.ts";
 import type { Clock } from "../lib/clock.ts";
-import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
-import type { ShareLimits } from "../lib/shares.ts";
-import type { ToolSessionStore } from "../store/types.ts";
-import type { FindDefinition } from "./durability-home.ts";
 import type { Sealer } from "../lib/sealer.ts";
-import type { Sweepable } from "./sweeper.ts";
-import type { BudgetLimits } from "./budget.ts";
+import type { ShareLimits } from "../lib/shares.ts";
+import { PageError } from "../model/errors.ts";
+import type { ClientInfo, ServerChange } from "../model/events.ts";
+import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
-import type { FinishedLimits } from "./retention.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
+import type { ToolSessionStore } from "../store/types.ts";
+import type { BudgetLimits } from "./budget.ts";
+import type { FindDefinition } from "./durability-home.ts";
+import type { FinishedLimits } from "./retention.ts";
+import type { Sweepable } from "./sweeper.ts";
 
 /**
  * How many calls may be alive, how long each is kept, and who hears of them. The
@@ -108,3 +109,22 @@ export function limitsOf(options: RegistryOptions): {
     },
   };
 }
+
+/** A caller who says nothing about itself is part of this program, and can answer anything. */
+export const IN_PROCESS: ClientInfo = {
+  capabilities: {
+    elicitation: { form: {}, url: {} },
+    sampling: { tools: {} },
+    roots: {},
+  },
+};
+
+export const inProcess: Site = {
+  local: true,
+  url: undefined,
+  // No client is in between.
+  formPasswords: true,
+  *open() {
+    throw new PageError("this program serves none", "serve the tool, or do without a page");
+  },
+};

@@ -1,9 +1,9 @@
 /** The record of a session that its client carries, so that no server has to keep it. */
+import process from "node:process";
 import { Buffer } from "node:buffer";
 import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
-import type { Definition } from "../tool/types.ts";
 import type { EventLog } from "../session/event-log.ts";
-import { nodeZlib } from "../session/node-zlib.ts";
+import type { Definition } from "../tool/types.ts";
 
 export interface CarriedRecord {
   readonly createdAt: number;
@@ -42,4 +42,12 @@ export function hasComeAsFar(log: EventLog, { events }: CarriedRecord): boolean 
   const gone = log.firstLSN - 1;
   const told = log.after(gone).slice(0, Math.max(0, events.length - gone));
   return JSON.stringify(told) === JSON.stringify(events.slice(gone));
+}
+
+type NodeZlib = typeof import("node:zlib");
+
+let loaded: NodeZlib | undefined;
+
+export function nodeZlib(): NodeZlib {
+  return loaded ??= process.getBuiltinModule("node:zlib");
 }

@@ -5,32 +5,28 @@
  * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
  */
 import { createScope, type Operation, type Scope, until } from "effection";
-import { RegistryClosed, SessionGone } from "../model/errors.ts";
-import type { ServerChange } from "../model/events.ts";
 import { systemClock } from "../lib/clock.ts";
 import { Deadlines } from "../lib/deadlines.ts";
-import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
-import { InMemoryToolSessionStore } from "../store/memory.ts";
-import type { Definition } from "../tool/types.ts";
-import type { CarriedCall, CarriedRecord } from "./portable-record.ts";
-import type { LogLimits } from "../session/event-log.ts";
-import { Expiry } from "../session/expiry.ts";
-import { reporter } from "./report.ts";
-import { FinishedSessions } from "./retention.ts";
-import { IN_PROCESS } from "../session/in-process.ts";
-import { LiveSessions } from "./admission.ts";
-import { Budget } from "./budget.ts";
-import { Durability } from "./durability.ts";
-import { Quiet } from "./drain.ts";
-import type { SetAsideCalls } from "./recovery.ts";
-import { limitsOf, type RegistryOptions } from "./options.ts";
 import { Sealer } from "../lib/sealer.ts";
-import { tellEnded } from "../session/ended-call.ts";
-import { newSessionId } from "../session/session-id.ts";
+import { RegistryClosed, SessionGone } from "../model/errors.ts";
+import type { ServerChange } from "../model/events.ts";
+import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { LogLimits } from "../session/event-log.ts";
 import type { SessionHome, SessionOwner } from "../session/session-home.ts";
-import { inProcess } from "../session/site.ts";
+import { newSessionId } from "../session/session-id.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "../session/types.ts";
+import { InMemoryToolSessionStore } from "../store/memory.ts";
+import type { Definition } from "../tool/types.ts";
+import { LiveSessions } from "./admission.ts";
+import { Budget } from "./budget.ts";
+import { Quiet } from "./drain.ts";
+import { Durability } from "./durability.ts";
+import { IN_PROCESS, inProcess, limitsOf, type RegistryOptions } from "./options.ts";
+import type { CarriedCall, CarriedRecord } from "./portable-record.ts";
+import type { SetAsideCalls } from "./recovery.ts";
+import { reporter, tellEnded } from "./report.ts";
+import { Expiry, FinishedSessions } from "./retention.ts";
 
 type Found = LiveToolSession | undefined;
 

@@ -1,5 +1,7 @@
 /** How the operator hears of what went wrong. */
 import type { Fault } from "../run/run-port.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+import type { EndedCall } from "../session/types.ts";
 
 /** Reports in the way that is given, or prints; never throws. */
 export function reporter(report: (fault: Fault) => void = printFault): (fault: Fault) => void {
@@ -14,4 +16,28 @@ export function reporter(report: (fault: Fault) => void = printFault): (fault: F
 
 function printFault({ what, toolName, sessionId, error }: Fault): void {
   console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
+}
+
+export function tellEnded(
+  session: LiveToolSession,
+  now: number,
+  onCall: ((call: EndedCall) => void) | undefined,
+  report: (fault: Fault) => void,
+): void {
+  if (!onCall) return;
+  const { id: sessionId, toolName, client, principal, createdAt, tool: { kind } } = session;
+  const duration = now - createdAt;
+  try {
+    onCall({
+      kind,
+      toolName,
+      sessionId,
+      client,
+      principal,
+      duration,
+      outcome: session.outcome!,
+    });
+  } catch (error) {
+    report({ what: "its end could not be told", toolName, sessionId, error });
+  }
 }

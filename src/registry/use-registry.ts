@@ -1,7 +1,8 @@
-import { type Operation, resource, until, useScope } from "effection";
-import { ToolSessionRegistryContext, ToolSessionStoreContext } from "../session/contexts.ts";
-import { LiveToolSessionRegistry } from "./registry.ts";
+import { createContext, type Operation, resource, until, useScope } from "effection";
+import type { ToolSessionRegistry } from "../session/types.ts";
+import type { ToolSessionStore } from "../store/types.ts";
 import type { RegistryOptions } from "./options.ts";
+import { LiveToolSessionRegistry } from "./registry.ts";
 
 /**
  * A registry for as long as the surrounding scope lives, and the one that
@@ -42,3 +43,11 @@ function registryResource(options: RegistryOptions): Operation<LiveToolSessionRe
     }
   });
 }
+
+/** The registry that `useToolSessionRegistry` made for this scope. */
+export const ToolSessionRegistryContext = createContext<ToolSessionRegistry>(
+  "parley.tool-session-registry",
+);
+
+/** The store that a registry made in this scope uses, unless it is given another. */
+export const ToolSessionStoreContext = createContext<ToolSessionStore>("parley.tool-session-store");

@@ -1,15 +1,15 @@
 /** What both eras share: what is offered, what is running, and the server's own rules. */
-import type { Icon } from "../model/content.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
-import { Shares } from "../lib/shares.ts";
-import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import { Sealer } from "../lib/sealer.ts";
+import { Shares } from "../lib/shares.ts";
+import type { Icon } from "../model/content.ts";
+import type { ServerChange } from "../model/events.ts";
 import type { RegistryOptions } from "../registry/options.ts";
+import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
-import { Catalog } from "./catalog.ts";
 import type { Definition } from "../tool/types.ts";
-import { Changes } from "../handler/changes.ts";
+import { Catalog } from "./catalog.ts";
 import { Arrival, type Coming, isComing } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
 import { Pages, type PagesOptions } from "./pages.ts";
@@ -199,5 +199,23 @@ export class ServerCore {
     coming.then(() => {
       if (!this.closing) this.registry.wake();
     });
+  }
+}
+
+export class Changes {
+  readonly #listeners = new Set<(change: ServerChange) => void>();
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  listen(hear: (change: ServerChange) => void): () => void {
+    const listener = (change: ServerChange) => hear(change);
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  announce(change: ServerChange): void {
+    for (const listener of [...this.#listeners]) listener(change);
   }
 }

@@ -8,7 +8,9 @@
  */
 import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
-import { mask } from "../ask/mask.ts";
+import { MASK, mask } from "../ask/mask.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { Sealer } from "../lib/sealer.ts";
 import type { JsonObject } from "../model/content.ts";
 import { SessionHalted } from "../model/errors.ts";
 import type {
@@ -19,12 +21,9 @@ import type {
   ToolSessionRequest,
   WithdrawalReason,
 } from "../model/events.ts";
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
-import { sameAnswer } from "./answers.ts";
 import type { EventLog } from "./event-log.ts";
 import { type OpenRequest, Pending } from "./pending.ts";
 import type { Divergence, Recorded, Replay, Step } from "./replay.ts";
-import type { Sealer } from "../lib/sealer.ts";
 
 /** An answer, and the question that it is for. */
 export interface Answer {
@@ -350,4 +349,25 @@ const nothing = () => {};
 function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&
     "action" in response && response.content !== undefined;
+}
+
+/**
+ * Compares an answer with the one on record. Where a field is masked on record
+ * there is nothing to compare with, and it counts as the same.
+ */
+export function sameAnswer(recorded: AnswerBody, response: Response): boolean {
+  return same(recorded.response, response);
+}
+
+function same(recorded: unknown, given: unknown): boolean {
+  if (Object.is(recorded, given) || recorded === MASK) return true;
+  if (typeof recorded !== "object" || typeof given !== "object") return false;
+  if (recorded === null || given === null) return false;
+  if (Array.isArray(recorded) !== Array.isArray(given)) return false;
+  const keys = Object.keys(recorded);
+  if (keys.length !== Object.keys(given).length) return false;
+  return keys.every((key) =>
+    Object.hasOwn(given, key) &&
+    same((recorded as Record<string, unknown>)[key], (given as Record<string, unknown>)[key])
+  );
 }

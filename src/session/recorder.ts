@@ -5,11 +5,10 @@
  */
 import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
+import { deadline, type Deadlines } from "../lib/deadlines.ts";
+import { nodeCrypto } from "../lib/sealer.ts";
 import { ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
 import type { BegunEvent, FactEvent, Place } from "../model/events.ts";
-import { deadline } from "../runtime/deadline-operation.ts";
-import type { Deadlines } from "../lib/deadlines.ts";
-import { drawnAt } from "./drawn.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Divergence, Replay, Step } from "./replay.ts";
 
@@ -250,4 +249,10 @@ function recreated({ name, message, rpcCode, data }: RecordedError): Error {
   if (name === "ProtocolError") return new ProtocolError(rpcCode ?? -32603, message, data);
   if (name === "ToolError") return new ToolError(message);
   return Object.assign(new Error(message), { name });
+}
+
+/** 32 bytes that follow from the seed and the place, and that nobody can tell without the seed. */
+export function drawnAt(seed: string, { branch, kind, key, count }: Place): Buffer {
+  const place = JSON.stringify([branch, kind, key, count]);
+  return nodeCrypto().createHmac("sha256", `parley values\0${seed}`).update(place).digest();
 }

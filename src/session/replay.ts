@@ -13,6 +13,7 @@
  * P3  A branch that asks something else than it did is a divergence.
  * P4  A phase that has come out is not run again, nor is anything that happened within it.
  */
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
   FactEvent,
   Place,
@@ -344,4 +345,26 @@ export function describeDivergence({ recorded, asked, stalled }: Divergence): st
 function inWords({ branch, kind, key, count }: Place): string {
   const nth = count > 0 ? ` (number ${count + 1})` : "";
   return `${kind} "${key}"${nth}${branch ? ` in branch ${branch}` : ""}`;
+}
+
+/** How long a tool may be busy with something that is not on record, before it is given up. */
+const PATIENCE = 5 * 60_000;
+
+/** Calls `stuck` once nothing on record has been come to for long. Returns how to stop that. */
+export function watchReplay(
+  replay: Replay,
+  deadlines: Deadlines,
+  stuck: (divergence: Divergence) => void,
+): () => void {
+  let deadline: Deadline | undefined;
+  const watch = () => {
+    if (replay.done) return;
+    const before = replay.progress;
+    deadline = deadlines.add(PATIENCE, () => {
+      if (replay.progress !== before) return watch();
+      if (!replay.done) stuck({ recorded: replay.missing, asked: undefined, stalled: true });
+    });
+  };
+  watch();
+  return () => deadline?.cancel();
 }

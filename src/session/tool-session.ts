@@ -10,6 +10,9 @@
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
+import type { Deadlines } from "../lib/deadlines.ts";
+import type { Sealer } from "../lib/sealer.ts";
+import { SessionSealed } from "../model/errors.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -25,7 +28,6 @@ import type {
   ToolSessionRequest,
   ToolSessionStatus,
 } from "../model/events.ts";
-import type { Deadlines } from "../lib/deadlines.ts";
 import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
@@ -39,14 +41,10 @@ import {
   outcomeIn,
   whyLost,
 } from "./ending.ts";
-import { asking, here } from "./here.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./reader.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
-import { describeDivergence, type Divergence, Replay } from "./replay.ts";
-import { watchReplay } from "./replay-watch.ts";
-import type { Sealer } from "../lib/sealer.ts";
-import { checkSeals } from "./seals.ts";
+import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
 import type { SessionHome } from "./session-home.ts";
 import { SessionState } from "./session-state.ts";
 import type { ToolSession } from "./types.ts";
@@ -388,3 +386,38 @@ export class LiveToolSession extends SessionState
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
 export type { Answer } from "./questions.ts";
+
+/** The session as it is in memory, taken up again if it has left. */
+export function* here(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
+  if (!session.suspending || session.outcome) return session;
+  return (yield* home.takenUp(session.id)) ?? session;
+}
+
+/** The same, once a question of it that waits on record waits here too. */
+export function* asking(
+  requestId: string,
+  session: LiveToolSession,
+  home: SessionHome,
+): Operation<LiveToolSession> {
+  const found = yield* here(session, home);
+  if (found === session) return session;
+  const named = ({ id }: { readonly id: string }) => id === requestId;
+  while (
+    !found.outcome && !found.suspending && found.log.unanswered().some(named) &&
+    !found.openRequests().some(named)
+  ) yield* action<void>((resolve) => found.log.watch(resolve));
+  return found;
+}
+
+/**
+ * Throws before a session is run whose answers this server cannot open: run, it would fail for
+ * good, and with the key that it had it would not.
+ */
+export function checkSeals(session: LiveToolSession, events: readonly ToolSessionEvent[]): void {
+  for (const event of events) {
+    if (event.type !== "answer" || event.sealed === undefined) continue;
+    if (session.sealer?.openBytes(event.sealed, event.requestId) === undefined) {
+      throw new SessionSealed(session.id, session.toolName);
+    }
+  }
+}

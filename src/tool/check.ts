@@ -2,12 +2,10 @@
 import type { ElicitForm } from "../ask/elicit.ts";
 import type { Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
-import { fieldsOf, formSchema, objectSchema } from "../schema/lazy.ts";
-import { isPlainObject } from "../schema/plain.ts";
+import { checkedHeaders } from "../schema/header-parameters.ts";
+import { fieldsOf, formSchema, isPlainObject, objectSchema } from "../schema/lazy.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
-import { checkedHeaders } from "../schema/header-parameters.ts";
-import type { Completer, Definition, ElicitsMap, FinalizedMcpTool, ToolBody } from "./types.ts";
 import type {
   McpToolDurability,
   McpToolLimits,
@@ -15,6 +13,7 @@ import type {
   McpToolTask,
   ToolAnnotations,
 } from "./settings.ts";
+import type { Completer, Definition, ElicitsMap, FinalizedMcpTool, ToolBody } from "./types.ts";
 
 /** A definition as the author wrote it. */
 export interface RawDefinition {

@@ -4,7 +4,7 @@ import type { ContentAnnotations, Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { Schema } from "../schema/types.ts";
 import { checkedCompleters, checkedCore } from "./check.ts";
-import { toResourceResult } from "./resource-result.ts";
+import { toResourceResult } from "./result.ts";
 import type {
   Completer,
   ElicitsMap,

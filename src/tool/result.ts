@@ -1,9 +1,20 @@
 /** Turns whatever an author's code returned into the result of a call. */
+import { Buffer } from "node:buffer";
 import { checkJson } from "../lib/check-json.ts";
-import { type ContentBlock, type JsonObject, text } from "../model/content.ts";
-import type { CallResult, ResourceResult, RpcError, ToolResult } from "../model/events.ts";
+import {
+  type ContentBlock,
+  type JsonObject,
+  type ResourceContents,
+  text,
+} from "../model/content.ts";
+import type {
+  CallResult,
+  PromptResult,
+  ResourceResult,
+  RpcError,
+  ToolResult,
+} from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
-import { toPromptResult } from "./prompt-result.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 
 /** The tool returned something that its `output` refuses. That is the author's mistake. */
@@ -98,4 +109,44 @@ function isFullResult(value: unknown, tool: FinalizedMcpTool): value is ToolResu
   if (!isContent(value.content)) return false;
   return !tool.output || "structuredContent" in value ||
     (value as { isError?: unknown }).isError === true;
+}
+
+export function toPromptResult(prompt: FinalizedMcpPrompt, value: unknown): PromptResult {
+  const { description } = prompt;
+  if (typeof value === "string") {
+    return { description, messages: [{ role: "user", content: text(value) }] };
+  }
+  if (Array.isArray(value)) return { description, messages: value };
+  if (typeof value === "object" && value !== null && "messages" in value) {
+    return { description, ...value as PromptResult };
+  }
+  throw new TypeError(
+    `Cannot use what prompt "${prompt.name}" returned: it is neither a string, messages nor a full result; return one of these`,
+  );
+}
+
+export function toResourceResult(
+  value: unknown,
+  uri: string,
+  mimeType: string | undefined,
+): ResourceResult {
+  if (typeof value === "object" && value !== null && "contents" in value) {
+    return value as ResourceResult;
+  }
+  const base = { uri, ...(mimeType !== undefined && { mimeType }) };
+  const list = Array.isArray(value) ? value : [value];
+  return { contents: list.map((item) => toContents(base, item)) };
+}
+
+function toContents(base: { uri: string; mimeType?: string }, value: unknown): ResourceContents {
+  if (typeof value === "string") return { ...base, text: value };
+  if (value instanceof Uint8Array) {
+    return { ...base, blob: Buffer.from(value).toString("base64") };
+  }
+  if (typeof value === "object" && value !== null && ("text" in value || "blob" in value)) {
+    return { ...base, ...value } as ResourceContents;
+  }
+  throw new TypeError(
+    `Cannot use what was read from "${base.uri}": it is neither text, bytes nor contents; return one of these`,
+  );
 }

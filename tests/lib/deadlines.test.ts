@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
-import { createScope } from "effection";
 import fc from "fast-check";
-import { deadline } from "../../src/runtime/deadline-operation.ts";
-import { Deadlines } from "../../src/lib/deadlines.ts";
+import { createScope } from "effection";
+import { deadline, Deadlines } from "../../src/lib/deadlines.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
 

@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { createContext, type Operation, scoped, spawn, suspend, until } from "effection";
 import type { ToolSessionOutcome } from "../../src/model/events.ts";
-import { ToolSessionRegistryContext, ToolSessionStoreContext } from "../../src/session/contexts.ts";
-import { useToolSessionRegistry } from "../../src/registry/use-registry.ts";
+import {
+  ToolSessionRegistryContext,
+  ToolSessionStoreContext,
+  useToolSessionRegistry,
+} from "../../src/registry/use-registry.ts";
 import type { ToolSession } from "../../src/session/types.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
-import { describe, it } from "../suite.ts";
 import { asDurable, askTool, tool } from "../session/kit.ts";
+import { describe, it } from "../suite.ts";
 
 function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome> {
   const events = yield* session.getEvents();

@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { describe, it } from "node:test";
 import * as z from "zod";
 import * as z3 from "zod/v3";
+import { describe, it } from "node:test";
 import { toElicitationSchema } from "../../src/schema/elicitation.ts";
-import { fieldsOf, formSchema, objectSchema } from "../../src/schema/lazy.ts";
-import { isPlainForm, isPlainObject } from "../../src/schema/plain.ts";
+import { checkedHeaders } from "../../src/schema/header-parameters.ts";
+import {
+  fieldsOf,
+  formSchema,
+  isPlainForm,
+  isPlainObject,
+  objectSchema,
+} from "../../src/schema/lazy.ts";
 import { toObjectSchema } from "../../src/schema/schema.ts";
 import type { Schema, SchemaInput } from "../../src/schema/types.ts";
-import { checkedHeaders } from "../../src/schema/header-parameters.ts";
 
 const word = fc.string({ minLength: 1, maxLength: 5 });
 const words = fc.uniqueArray(word, { minLength: 1, maxLength: 3 });

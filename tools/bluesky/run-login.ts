@@ -2,14 +2,14 @@
 import { type Operation, until } from "effection";
 import { type FullToolResult, ToolError } from "parley-mcp";
 import { type Desk, listing, openDesk } from "./caller-accounts.ts";
+import { signIn } from "./choose-sign-in.ts";
 import type { LoginParameters } from "./login.ts";
-import { accountsMarkdown } from "./login-markdown.ts";
+import { code, inline } from "./markdown.ts";
 import { toActor } from "./names.ts";
+import { NOBODY_LISTED, spoken } from "./password-texts.ts";
 import type { Context } from "./questions.ts";
 import type { Account, Accounts, AccountsResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
-import { signIn } from "./choose-sign-in.ts";
-import { spoken } from "./password-texts.ts";
 
 export function* runLogin(
   setup: BlueskySetup,
@@ -64,4 +64,27 @@ function* revoke(
       new URL(account.service).host
     } could not be told that @${account.handle} has signed out; to be safe, take the sign-in back in the settings of the account.`;
   }
+}
+
+export function accountsMarkdown(
+  told: string,
+  { accounts, warning, link }: Accounts,
+): string {
+  if (told === "" && accounts.length === 0) return NOBODY_LISTED;
+  const list = accounts.length === 0
+    ? "Nobody is signed in to Bluesky."
+    : ["## Bluesky accounts", accounts.map(line).join("\n")].join("\n\n");
+  const parts = [told, warning ? `**${warning}**` : "", link && accounts.length === 0 ? "" : list];
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+function line(account: Account): string {
+  const { handle, did, method, service } = account;
+  const notes = [
+    ...(account.default ? ["default"] : []),
+    method === "oauth" ? "OAuth" : account.mainPassword ? "main password" : "app password",
+    `at ${inline(URL.parse(service)?.host ?? service)}`,
+    ...(account.signedIn ? [] : ["**sign in again**"]),
+  ];
+  return `- **@${inline(handle)}** (${notes.join(", ")}) ${code(did)}`;
 }

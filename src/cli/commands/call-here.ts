@@ -3,7 +3,7 @@ import { each, type Operation, resource, scoped, spawn, type Task, until } from 
 import type { RequestFailure, ToolResult, ToolSessionRequest } from "../../model/events.ts";
 import { Pages } from "../../server/pages.ts";
 import { listen } from "../../platform/listen.ts";
-import { IN_PROCESS } from "../../session/in-process.ts";
+import { IN_PROCESS } from "../../registry/options.ts";
 import { useToolSessionRegistry } from "../../registry/use-registry.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";

@@ -1,22 +1,21 @@
 /** `parley serve`: an MCP server over HTTP, until a signal ends it. */
-import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import process from "node:process";
+import { ensure, type Operation, race, sleep, spawn, until } from "effection";
+import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening } from "../../platform/types.ts";
-import type { Parley } from "../../parley.ts";
-import { banner } from "../terminal/banner.ts";
-import { dataCheck } from "./data-check.ts";
-import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
-import { keysIn, sealerFrom } from "./key.ts";
+import type { Surroundings } from "../environment.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
-import { samplingSetup } from "./model.ts";
-import { offer } from "./definitions-to-serve.ts";
 import { messageOf, Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
-import type { Surroundings } from "../environment.ts";
+import { banner } from "../terminal/banner.ts";
 import { writeError } from "../terminal/terminal.ts";
-import { useParley } from "../use-parley.ts";
+import { dataCheck } from "./data-check.ts";
+import { offer } from "./definitions-to-serve.ts";
+import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
+import { keysIn, sealerFrom } from "./key.ts";
+import { samplingSetup } from "./model.ts";
 
 export interface ServeOptions extends FormPasswordFlags {
   readonly port: number;

@@ -9,7 +9,7 @@ import { offer } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import type { Surroundings } from "../environment.ts";
-import { useParley } from "../use-parley.ts";
+import { useParley } from "../../parley.ts";
 
 export interface StdioOptions extends FormPasswordFlags {
   readonly logLevel: OperatorLogLevel;

@@ -12,7 +12,7 @@ import { fieldsOf, typeOf } from "../terminal/fields.ts";
 import { loadDefinitions } from "./load.ts";
 import type { Style } from "../terminal/style.ts";
 import type { Surroundings } from "../environment.ts";
-import { wrapped } from "../wrap.ts";
+import { wrapped } from "../terminal/terminal.ts";
 
 export async function tools(
   modules: readonly string[],

@@ -1,15 +1,15 @@
 /** The person at the terminal: one question at a time, whoever asks. */
-import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } from "effection";
 import process from "node:process";
 import { pathToFileURL } from "node:url";
+import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } from "effection";
+import type { Person, Progress, Question } from "../../client/person.ts";
 import { textOf } from "../../model/content.ts";
 import type { LogLevel, Response, SampleParams } from "../../model/events.ts";
-import { isAtLeast } from "../../wire/log-level.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
-import type { Person, Progress, Question } from "../../client/person.ts";
+import { isAtLeast } from "../../wire/log-level.ts";
 import { messageOf, Problem } from "../problem.ts";
+import { fieldsOf, typeOf } from "./fields.ts";
 import { ProgressBar } from "./progress.ts";
-import { describeQuestion } from "../question-text.ts";
 import type { Terminal } from "./terminal.ts";
 import { visible, visibleJson, visibleNote } from "./visible.ts";
 
@@ -134,4 +134,28 @@ function withResolved(): Operation<void> {
 function shortened(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length > 60 ? `${line.slice(0, 59)}…` : line;
+}
+
+export function describeQuestion(question: Question): string {
+  return visible(inWords(question));
+}
+
+function inWords(question: Question): string {
+  switch (question.type) {
+    case "form": {
+      const { message, requestedSchema } = question.params;
+      const fields = fieldsOf(requestedSchema).map(({ name, schema, required }) =>
+        `  ${name}: ${typeOf(schema)}${required ? "" : " (optional)"}`
+      );
+      return [`The tool asks: ${message}`, ...fields].join("\n");
+    }
+    case "page":
+      return `The tool asks you to open a page: ${question.params.message}\n  ${question.params.url}`;
+    case "sample": {
+      const asked = question.params.messages.at(-1);
+      return `The tool asks the model: ${asked ? textOf(asked) : ""}`;
+    }
+    case "roots":
+      return "The tool asks which folders it may use.";
+  }
 }

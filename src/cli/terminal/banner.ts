@@ -1,8 +1,8 @@
 /** What `parley serve` says when it is up. */
-import type { SamplingProvider } from "../../sampling/provider.ts";
 import { typedCommand } from "../../platform/self.ts";
-import { summaryLines } from "../summary.ts";
+import type { SamplingProvider } from "../../sampling/provider.ts";
 import type { Announced } from "../environment.ts";
+import type { Style } from "./style.ts";
 import type { Terminal } from "./terminal.ts";
 
 export interface BannerFacts {
@@ -39,4 +39,33 @@ export function counted(definitions: readonly Pick<Announced, "kind">[]): string
     return count > 0 ? [`${count} ${kind}${count === 1 ? "" : "s"}`] : [];
   });
   return counts.length > 0 ? counts.join(" and ") : "nothing";
+}
+
+const LONGEST_NAME = 24;
+
+export function summaryLines(
+  announced: readonly Announced[],
+  style: Style,
+  columns: number,
+): string[] {
+  const names = announced.map(nameOf);
+  const width = Math.min(LONGEST_NAME, Math.max(0, ...names.map((name) => name.length)));
+  return announced.map(({ description = "" }, index) => {
+    const name = names[index]!;
+    const text = firstLine(description);
+    const room = Math.max(10, columns - Math.max(width, name.length) - 4);
+    return `  ${style.bold(name.padEnd(width))}  ${shortened(text, room)}`.trimEnd();
+  });
+}
+
+function nameOf({ kind, name }: Announced): string {
+  return kind === "tool" ? name : `${name} (${kind})`;
+}
+
+function firstLine(text: string): string {
+  return text.trim().split("\n", 1)[0]!;
+}
+
+function shortened(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length - 1).trimEnd()}…`;
 }

@@ -2,8 +2,8 @@
  * Where results and remarks are printed: results to stdout, for whoever reads
  * them, and everything else to stderr, for the person.
  */
-import { fstatSync, writeSync } from "node:fs";
 import process from "node:process";
+import { fstatSync, writeSync } from "node:fs";
 import { type Style, styleFor } from "./style.ts";
 
 /** The size of a terminal that does not know its own: some report 0. */
@@ -103,4 +103,19 @@ function isCharacterDevice(fd: number): boolean {
     // It is closed.
     return false;
   }
+}
+
+export function wrapped(text: string, columns: number, indent = ""): string[] {
+  const room = Math.max(20, columns - indent.length);
+  return text.trim().split("\n").flatMap((paragraph) => {
+    const lines: string[] = [];
+    let line = "";
+    for (const word of paragraph.split(/\s+/)) {
+      if (line && line.length + 1 + word.length > room) {
+        lines.push(line);
+        line = word;
+      } else line = line ? `${line} ${word}` : word;
+    }
+    return [...lines, line].map((one) => `${indent}${one}`.trimEnd());
+  });
 }

@@ -2,13 +2,9 @@
  * One `fetch` for everything. Total: whatever arrives, a response comes back,
  * and no stack trace with it.
  */
-import { SessionNotContinued } from "../../model/errors.ts";
-import { INTERNAL_ERROR, PARSE_ERROR } from "../../wire/json-rpc.ts";
 import { shapeProblem } from "../../lib/json-shape.ts";
-import type { Caching } from "../../wire/modern/encode.ts";
-import { readBody, type Unread } from "./body.ts";
+import { SessionNotContinued } from "../../model/errors.ts";
 import { type CoreOptions, type HandlerLimits, ServerCore } from "../../server/core.ts";
-import { isModern } from "../../handler/era.ts";
 import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
   accepts,
@@ -18,12 +14,17 @@ import {
   isType,
   pathOf,
 } from "../../server/guard.ts";
-import { LegacyHttp } from "./legacy.ts";
-import { LegacySse } from "./sse-2024.ts";
-import { ModernHttp } from "./modern.ts";
 import { ModernReceiver } from "../../server/modern/receive.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
+import { INTERNAL_ERROR, isObject, PARSE_ERROR } from "../../wire/json-rpc.ts";
+import type { Caching } from "../../wire/modern/encode.ts";
+import { claimsModern } from "../../wire/modern/meta.ts";
+import { isLegacyVersion } from "../../wire/versions.ts";
+import { readBody, type Unread } from "./body.ts";
+import { LegacyHttp } from "./legacy.ts";
+import { ModernHttp } from "./modern.ts";
 import { refuse } from "./responses.ts";
+import { LegacySse } from "./sse-2024.ts";
 
 /**
  * Names the caller. Sessions belong to that name and to nobody else. A response
@@ -378,4 +379,14 @@ function allowOrigin(given: Response, origin: string, asked: Headers): Response 
   headers.set("access-control-allow-headers", [ALLOWED_HEADERS, ...named].join(", "));
   headers.set("access-control-max-age", "600");
   return response;
+}
+
+/**
+ * A request that carries the modern metadata is modern, whatever else it says;
+ * so is one whose header names a version that no legacy client knows.
+ */
+export function isModern(headers: Headers, body: unknown): boolean {
+  if (isObject(body) && claimsModern(body.params)) return true;
+  const version = headers.get("mcp-protocol-version");
+  return version !== null && !isLegacyVersion(version);
 }

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { choicesOf, fieldsOf, typeOf } from "../../../src/cli/terminal/fields.ts";
 import { OperatorLog, type OperatorLogLevel } from "../../../src/cli/log.ts";
-import { describeQuestion } from "../../../src/cli/question-text.ts";
+import { describeQuestion } from "../../../src/cli/terminal/at-terminal.ts";
 import { readableResult } from "../../../src/cli/terminal/result.ts";
 import { styleFor } from "../../../src/cli/terminal/style.ts";
-import { wrapped } from "../../../src/cli/wrap.ts";
+import { wrapped } from "../../../src/cli/terminal/terminal.ts";
 import type { ToolResult, ToolSessionOutcome } from "../../../src/model/events.ts";
 import { describe, it } from "../../suite.ts";
 

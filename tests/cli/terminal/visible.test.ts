@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { until } from "effection";
 import { join } from "node:path";
 import { OperatorLog } from "../../../src/cli/log.ts";
-import { describeQuestion } from "../../../src/cli/question-text.ts";
+import { describeQuestion } from "../../../src/cli/terminal/at-terminal.ts";
 import { readableResult } from "../../../src/cli/terminal/result.ts";
 import { styleFor } from "../../../src/cli/terminal/style.ts";
 import { visible, visibleJson, visibleNote } from "../../../src/cli/terminal/visible.ts";

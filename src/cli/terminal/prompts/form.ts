@@ -9,7 +9,7 @@ import { fieldsOf } from "../fields.ts";
 import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 import { askField, EMPTY, LEFT } from "./field.ts";
-import { Stopped } from "../../prompts/stopped.ts";
+import { Stopped } from "../../problem.ts";
 
 /** What a person may do instead of filling in the next field. */
 type Exit = "back" | "decline" | "cancel" | "stop";

@@ -7,7 +7,7 @@ import { SCHEMA_TOOL } from "../../../sampling/provider.ts";
 import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 import { askForm, show } from "./form.ts";
-import { Stopped } from "../../prompts/stopped.ts";
+import { Stopped } from "../../problem.ts";
 
 const MODEL = "you";
 /** Answers in words, where tools are offered too. */
