@@ -66,3 +66,8 @@ export function isFailure(response: Response): response is RequestFailure {
 
 /** A question together with where it is asked. */
 export type PlacedQuestion = Question & { readonly place: Place };
+
+export function checkLimit(what: string, value: unknown): void {
+  if (value === undefined || (typeof value === "number" && value >= 0)) return;
+  throw new TypeError(`Cannot use ${what}: it is ${String(value)}; give a number of 0 or more`);
+}

@@ -6,20 +6,25 @@
  * where every question to the client costs a round of the call, before them.
  */
 import { action, type Operation } from "effection";
-import { type McpMessage, text, textOf } from "../model/content.ts";
+import { checkJson } from "../lib/json.ts";
+import { type McpMessage, normalizeMessage, text, textOf } from "../model/content.ts";
 import { CapabilityError, SampleError } from "../model/errors.ts";
-import type { SampleParams, SampleResponse } from "../model/events.ts";
+import type { Response, SampleParams, SampleResponse } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
-import { answerOf, costOf, responseOf } from "./answer.ts";
-import type { Asker } from "./ask.ts";
-import type { TokenBudget } from "./budget.ts";
-import { inWords, toolsInWords, usesTools } from "./tools-as-text.ts";
-import { checkJson } from "../lib/check-json.ts";
-import { checkLimit } from "../lib/check-limit.ts";
-import { checkMessages, lastUserMessage, readMessages, toolResults, toolUses } from "./messages.ts";
-import { withModelIds } from "./model-ids.ts";
 import type { SampleConfigBase, SampleInput, SamplingToolChoice } from "../tool/sample-types.ts";
+import { type Asker, checkLimit, isFailure } from "./ask.ts";
+import { estimateTokens, type TokenBudget } from "./budget.ts";
+import {
+  checkMessages,
+  lastUserMessage,
+  problemOf,
+  readMessages,
+  toolResults,
+  toolUses,
+} from "./messages.ts";
+import { withModelIds } from "./model-ids.ts";
 import { findCalls, type FoundCall, type OfferedTool, toolParams } from "./schema-tool.ts";
+import { inWords, toolsInWords, usesTools } from "./tools-as-text.ts";
 
 const DEFAULT_MAX_TOKENS = 4096;
 
@@ -218,4 +223,57 @@ function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): st
   if (error instanceof SampleError) return error.message;
   asker.report(`${provider.name} failed`, error);
   return `Cannot ask the model: ${provider.name} failed; try again later, the server's log has the details`;
+}
+
+/** The answer, if it is one. */
+export function answerOf(response: Response, who: string): SampleResponse {
+  if (isFailure(response)) {
+    throw new SampleError(
+      `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or do without`,
+    );
+  }
+  const { content, model } = (response ?? {}) as Partial<SampleResponse>;
+  if (!isContent(content) || typeof model !== "string") {
+    throw new SampleError(
+      `Cannot use the model's answer: it has no content or names no model; check ${who}`,
+    );
+  }
+  return response as SampleResponse;
+}
+
+function isContent(content: unknown): boolean {
+  if (typeof content === "string") return true;
+  return Array.isArray(content) ? content.every(isBlock) : isBlock(content);
+}
+
+/** A block of a kind that is not ours to judge may be anything; it is left out later. */
+function isBlock(block: unknown): boolean {
+  if (typeof block !== "object" || block === null || !("type" in block)) return false;
+  return !SAID.includes(block.type) || problemOf(block) === undefined;
+}
+
+/** What an assistant can say. Results of tools are the user's, and the rest is unknown here. */
+const SAID: readonly unknown[] = ["text", "image", "audio", "tool_use"];
+
+/** The answer as a message of the conversation. */
+export function responseOf({ content }: SampleResponse): McpMessage {
+  const message = normalizeMessage({ role: "assistant", content });
+  return {
+    role: "assistant",
+    content: message.content.filter((block) =>
+      SAID.includes(block.type) && !(block.type === "text" && block.text === "")
+    ),
+  };
+}
+
+/** What the answer cost. The count comes from outside, and must not give tokens back. */
+export function costOf({ usage }: SampleResponse, { content }: McpMessage): number {
+  const counted = usage?.outputTokens;
+  if (Number.isFinite(counted) && counted! >= 0) return counted!;
+  let tokens = 0;
+  for (const block of content) {
+    if (block.type === "text") tokens += estimateTokens(block.text);
+    if (block.type === "tool_use") tokens += estimateTokens(JSON.stringify(block.input));
+  }
+  return tokens;
 }

@@ -1,24 +1,25 @@
 /** Asking the person: a form, or a page to visit. */
 import type { Operation } from "effection";
-import type { JsonObject } from "../model/content.ts";
+import { type JsonObject, text } from "../model/content.ts";
 import { CapabilityError, ElicitationError } from "../model/errors.ts";
 import type { ClientInfo, Response } from "../model/events.ts";
-import { givenForm } from "../schema/schema-reader.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
+import { givenForm } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
-import { type Asker, isFailure } from "./ask.ts";
-import { elicitExchange, shownAnswer } from "./exchange.ts";
-import { checkLimit } from "../lib/check-limit.ts";
 import type {
   ElicitExchange,
   ElicitOptions,
+  ElicitRequestMessage,
+  ElicitResponseMessage,
   ElicitResult,
   ElicitTimeout,
   ElicitUrlConfig,
   ElicitUrlResult,
   NarrowedElicitOptions,
 } from "../tool/elicit-types.ts";
+import { type Asker, checkLimit, isFailure } from "./ask.ts";
+import { mask } from "./mask.ts";
 
 /** A form as the tool declared it. */
 export interface ElicitForm {
@@ -271,4 +272,38 @@ function checkedPage({ message, url }: ElicitUrlConfig): { message: string; url:
     );
   }
   return { message, url: parsed.href };
+}
+
+/** An answer as it is shown: sensitive fields are masked in it. */
+export function shownAnswer({ sensitive }: ElicitForm, content: unknown): string {
+  return JSON.stringify(sensitive.length > 0 ? mask(content as JsonObject, sensitive) : content);
+}
+
+/** The exchange of an accepted form, whose answer is shown like this. */
+export function elicitExchange<TContext, TResponse>(
+  { key }: ElicitForm,
+  id: string,
+  context: TContext,
+  shown: string,
+): ElicitExchange<TContext, TResponse> {
+  const response: ElicitResponseMessage = {
+    role: "user",
+    content: [{
+      type: "tool_result",
+      toolUseId: id,
+      content: [text(shown)],
+    }],
+  };
+  const request = (input: JsonObject): ElicitRequestMessage => ({
+    role: "assistant",
+    content: [{ type: "tool_use", id, name: key, input }],
+  });
+  const bare = request({});
+  return {
+    context,
+    request: bare,
+    response,
+    messages: [bare, response],
+    withArguments: (fn) => [request(fn(context)), response],
+  };
 }

@@ -2,21 +2,6 @@
 import type { Operation } from "effection";
 import { type McpMessage, text } from "../model/content.ts";
 import { SampleValidationError } from "../model/errors.ts";
-import type { Asker } from "./ask.ts";
-import { type Attempt, attempt, type Conversation, prepare, type Prepared } from "./attempt.ts";
-import { checkLimit } from "../lib/check-limit.ts";
-import { toolResults, toolUses } from "./messages.ts";
-import { offeredTools, schemaTool } from "./offered-tools.ts";
-import {
-  base,
-  callsResult,
-  checkedCalls,
-  dataOf,
-  exchange,
-  parsedResult,
-  rawCall,
-  unparsedResult,
-} from "./sample-results.ts";
 import type {
   McpToolSampleConfig,
   SampleResult,
@@ -28,6 +13,20 @@ import type {
   SampleToolsConfig,
   SampleToolsResult,
 } from "../tool/sample-types.ts";
+import { type Asker, checkLimit } from "./ask.ts";
+import { type Attempt, attempt, type Conversation, prepare, type Prepared } from "./attempt.ts";
+import { toolResults, toolUses } from "./messages.ts";
+import { offeredTools, schemaTool } from "./schema-tool.ts";
+import {
+  base,
+  callsResult,
+  checkedCalls,
+  dataOf,
+  exchange,
+  parsedResult,
+  rawCall,
+  unparsedResult,
+} from "./sample-results.ts";
 
 export type { Conversation } from "./attempt.ts";
 

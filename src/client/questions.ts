@@ -2,7 +2,7 @@
 import type { JsonObject } from "../model/content.ts";
 import type { SampleParams } from "../model/events.ts";
 import { isObject } from "../wire/json-rpc.ts";
-import { SENSITIVE } from "../wire/sensitive.ts";
+import { SENSITIVE } from "../wire/elicitation.ts";
 import type { Progress, Question } from "./person.ts";
 
 /** Nothing, for what nobody here understands. */

@@ -11,7 +11,7 @@
 import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import { weigh } from "../session/estimate-size.ts";
+import { weigh } from "../session/event-log.ts";
 
 export interface BudgetLimits {
   readonly memory: ShareLimits;

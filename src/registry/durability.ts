@@ -6,21 +6,19 @@
  * D2  A session is taken up only by the version of the tool that began it.
  */
 import type { Operation } from "effection";
-import { isFinal, type ToolSessionEvent } from "../model/events.ts";
 import { promised } from "../lib/strand.ts";
+import { type ClientInfo, isFinal, type ToolSessionEvent } from "../model/events.ts";
+import { Journal } from "../session/journal.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
-import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./portable-record.ts";
 import type { DurabilityHome } from "./durability-home.ts";
-import { Journal } from "../session/journal.ts";
-import { entryOf, type KeptMeta, metaOf, mismatch } from "./entry-meta.ts";
 import { LastWords } from "./final-events.ts";
+import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./portable-record.ts";
 import { isNever, Recovery } from "./recovery.ts";
-import { Renewals } from "./lease-renewal.ts";
 import { Resting } from "./resting.ts";
 import { StoreUsage } from "./store-usage.ts";
 import { Sweeper } from "./sweeper.ts";
-import type { LiveToolSession } from "../session/tool-session.ts";
 import { Waker } from "./waker.ts";
 
 /** A record outlasts the state that leads to it: one is written before the other is made. */
@@ -398,5 +396,86 @@ export class Durability {
 
   #fault(what: string, error: unknown): void {
     this.#home.report({ what, toolName: "-", sessionId: "-", error });
+  }
+}
+
+/** What is kept besides what every store knows. */
+export interface KeptMeta {
+  readonly kind: Definition["kind"];
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly keepUntil: number;
+  readonly taskSince?: number;
+  readonly attended?: boolean;
+  /** The epoch at which it was last alive; records of earlier versions have none. */
+  readonly settled?: number;
+  /** It is not run any more. */
+  readonly setAside?: { readonly at: number; readonly attempts: number };
+}
+
+/** Why a call cannot be taken up that another version of its tool began. */
+export function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
+  const { version } = durable!;
+  if (began === version) return undefined;
+  return `version ${began} of it began this call, and this is version ${version}`;
+}
+
+/** How a session is put on record that begins now. */
+export function entryOf(
+  session: LiveToolSession,
+  params: unknown,
+  expiresAt: number,
+): ToolSessionEntry {
+  const { id, toolName, principal, createdAt, tool } = session;
+  return {
+    id,
+    toolName,
+    params: params ?? {},
+    principal,
+    createdAt,
+    epoch: 1,
+    toolVersion: tool.durable!.version,
+    expiresAt,
+    meta: metaOf(session) as never,
+  };
+}
+
+export function metaOf(session: LiveToolSession, settled = session.settled): KeptMeta {
+  const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
+  return {
+    kind,
+    principal,
+    client,
+    keepUntil,
+    settled,
+    ...(taskSince !== undefined && { taskSince }),
+    ...(attended && { attended }),
+  };
+}
+
+interface Renewal {
+  readonly session: LiveToolSession;
+  readonly at: number;
+}
+
+export class Renewals {
+  /** By id; whose record was renewed longest ago stands first. */
+  readonly #renewals = new Map<string, Renewal>();
+
+  /** The record of a session is as good as new. */
+  renewed(session: LiveToolSession, at: number): void {
+    this.#renewals.delete(session.id);
+    this.#renewals.set(session.id, { session, at });
+  }
+
+  /** It is not alive any more. */
+  end(id: string): void {
+    this.#renewals.delete(id);
+  }
+
+  /** The next one that was not renewed since then. Looks at no other. */
+  nextBefore(then: number): LiveToolSession | undefined {
+    for (const { session, at } of this.#renewals.values()) return at <= then ? session : undefined;
+    return undefined;
   }
 }

@@ -19,7 +19,7 @@ import { isFinal } from "../model/events.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
-import type { KeptMeta } from "./entry-meta.ts";
+import type { KeptMeta } from "./durability.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 
 const MOST_ATTEMPTS = 3;

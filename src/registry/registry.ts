@@ -8,7 +8,8 @@ import { createScope, type Operation, type Scope, until } from "effection";
 import { systemClock } from "../lib/clock.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
-import { RegistryClosed, SessionGone } from "../model/errors.ts";
+import { type ShareLimits, Shares } from "../lib/shares.ts";
+import { RegistryClosed, SessionGone, SessionLimitError } from "../model/errors.ts";
 import type { ServerChange } from "../model/events.ts";
 import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
@@ -18,9 +19,7 @@ import { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "../session/types.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
 import type { Definition } from "../tool/types.ts";
-import { LiveSessions } from "./admission.ts";
 import { Budget } from "./budget.ts";
-import { Quiet } from "./drain.ts";
 import { Durability } from "./durability.ts";
 import { IN_PROCESS, inProcess, limitsOf, type RegistryOptions } from "./options.ts";
 import type { CarriedCall, CarriedRecord } from "./portable-record.ts";
@@ -402,5 +401,98 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   get #empty(): boolean {
     return this.#live.size === 0 && this.#durability.idle;
+  }
+}
+
+export class Quiet {
+  readonly #deadlines: Deadlines;
+  readonly #atWork: () => boolean;
+  #look: (() => void) | undefined;
+
+  constructor(deadlines: Deadlines, atWork: () => boolean) {
+    this.#deadlines = deadlines;
+    this.#atWork = atWork;
+  }
+
+  /** There may be nothing at work any more. */
+  look(): void {
+    this.#look?.();
+  }
+
+  /** Resolves once nothing is at work, or when that time has passed. */
+  async within(ms: number): Promise<void> {
+    if (!this.#atWork()) return;
+    await new Promise<void>((resolve) => {
+      const deadline = this.#deadlines.add(ms, resolve);
+      this.#look = () => {
+        if (this.#atWork()) return;
+        deadline.cancel();
+        resolve();
+      };
+    });
+    this.#look = undefined;
+  }
+}
+
+export class LiveSessions {
+  readonly #sessions = new Map<string, LiveToolSession>();
+  readonly #shares: Shares;
+  readonly #budget: Budget;
+
+  constructor(limits: ShareLimits, budget: Budget) {
+    this.#shares = new Shares(limits);
+    this.#budget = budget;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Whether there is room for anybody. */
+  get hasRoom(): boolean {
+    const { memory } = this.#budget;
+    return this.size < this.#shares.limits.max && memory.total < memory.limits.max;
+  }
+
+  get(id: string): LiveToolSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** A copy, because sessions come and go meanwhile. */
+  all(): LiveToolSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  /** Throws if there is no room for another one of this caller's; `stored` for one with a record. */
+  checkRoom(principal: string, stored: boolean): void {
+    const { max } = this.#shares.limits;
+    if (this.#sessions.size >= max) throw new SessionLimitError(max);
+    if (this.#shares.reached(principal) === "share") {
+      const share = this.#shares.limitOf(principal);
+      throw new SessionLimitError(share, `the caller has ${share} alive, which is its share`);
+    }
+    this.#budget.check(principal, stored);
+  }
+
+  add(session: LiveToolSession, params: unknown): void {
+    this.#sessions.set(session.id, session);
+    this.#shares.take(session.principal);
+    const problem = this.#budget.enter(session, params);
+    if (problem !== undefined && session.waiting) session.endForRoom(problem);
+  }
+
+  /** Something has changed: if it waits now, and has no room for that, it ends. */
+  changed(session: LiveToolSession): void {
+    if (!session.waiting || session.halting) return;
+    const problem = this.#budget.weigh(session);
+    if (problem !== undefined) session.endForRoom(problem);
+  }
+
+  /** Whether it was there. */
+  delete(session: LiveToolSession): boolean {
+    if (this.#sessions.get(session.id) !== session) return false;
+    this.#shares.give(session.principal);
+    this.#budget.leave(session);
+    return this.#sessions.delete(session.id);
   }
 }

@@ -1,6 +1,6 @@
 /** Where a context stands among the branches of its tool. */
 import { TokenBudget } from "../ask/budget.ts";
-import { checkLimit } from "../lib/check-limit.ts";
+import { checkLimit } from "../ask/ask.ts";
 import type { Conversation } from "../ask/sample.ts";
 import { type McpMessage, normalizeMessage } from "../model/content.ts";
 import { McpToolDepthError } from "../model/errors.ts";

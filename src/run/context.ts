@@ -6,12 +6,15 @@
  */
 import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
-import type { Asker, Question, Reply } from "../ask/ask.ts";
-import { elicit, type ElicitForm, elicitUrl } from "../ask/elicit.ts";
+import { type Asker, checkLimit, type Question, type Reply } from "../ask/ask.ts";
 import { canSample } from "../ask/attempt.ts";
-import { checkLimit } from "../lib/check-limit.ts";
+import { elicit, type ElicitForm, elicitUrl } from "../ask/elicit.ts";
 import { listRoots } from "../ask/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
+import type { JsonObject, McpMessage } from "../model/content.ts";
+import { McpToolTimeoutError } from "../model/errors.ts";
+import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
+import type { SamplingProvider } from "../sampling/provider.ts";
 import type {
   ElicitOptions,
   ElicitResult,
@@ -26,10 +29,7 @@ import type {
   SampleSchemaConfig,
   SampleToolsConfig,
 } from "../tool/sample-types.ts";
-import type { JsonObject, McpMessage } from "../model/content.ts";
-import { McpToolTimeoutError } from "../model/errors.ts";
-import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
-import type { SamplingProvider } from "../sampling/provider.ts";
+import type { McpToolBranchOptions } from "../tool/settings.ts";
 import type { Page, PageOptions, ServerSite } from "../tool/site.ts";
 import type {
   Definition,
@@ -37,10 +37,9 @@ import type {
   McpToolContextWithElicits,
   McpToolServerContext,
 } from "../tool/types.ts";
-import type { McpToolBranchOptions } from "../tool/settings.ts";
 import { type Branch, rootBranch } from "./branch.ts";
-import type { RunHost } from "./run-port.ts";
 import { isLight, together } from "./run-parallel.ts";
+import type { RunHost } from "./run-port.ts";
 
 /** What `before` and `after` get: a context that cannot ask. */
 export class ServerContext implements McpToolServerContext {

@@ -4,7 +4,7 @@
  * nothing is thrown at the caller.
  */
 import type { Operation, Scope } from "effection";
-import { checkJson } from "../lib/check-json.ts";
+import { checkJson } from "../lib/json.ts";
 import { McpToolTimeoutError, ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";

@@ -3,10 +3,9 @@ import { type ChatRequest, type Message, Ollama, type Tool } from "ollama/browse
 import type { JsonObject, McpMessage, MessageContent } from "../model/content.ts";
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 import { badAnswer, unsayable } from "./failure.ts";
-import { dataBlock, newCallId, schemaAskedFor, withoutDialect } from "./language-model.ts";
-import type { Subject } from "./retrying-fetch.ts";
-import { saidIn } from "./prompt.ts";
+import { dataBlock, newCallId, saidIn, schemaAskedFor, withoutDialect } from "./language-model.ts";
 import type { AskModel, ModelRequest } from "./model-provider.ts";
+import type { Subject } from "./retrying-fetch.ts";
 
 export const askOllama: AskModel = async ({ params, model, apiKey, baseUrl, subject, fetch }) => {
   const client = new Ollama({

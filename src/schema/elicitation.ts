@@ -5,8 +5,7 @@
  */
 import { deepCompareStrict } from "@cfworker/json-schema";
 import type { JsonObject } from "../model/content.ts";
-import { toFormField } from "./form-field.ts";
-import { isObject, resolve } from "./form-node.ts";
+import { isObject, resolve, toFormField } from "./form-field.ts";
 import { SchemaProblem } from "./problem.ts";
 import { isZod, toObjectSchema } from "./schema.ts";
 import type { InferObject, Schema, SchemaInput } from "./types.ts";

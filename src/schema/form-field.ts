@@ -4,8 +4,7 @@
  * in which the protocol writes it, and refuses what has none.
  */
 import type { JsonObject } from "../model/content.ts";
-import { choicesOf, multiSelect, select } from "./form-choices.ts";
-import { isObject, isText, nullable, pick, resolve } from "./form-node.ts";
+import { definitionName } from "./pointer.ts";
 import { SchemaProblem } from "./problem.ts";
 
 const FORMATS = ["email", "uri", "date", "date-time"];
@@ -136,4 +135,142 @@ function fits(value: unknown, { type, enum: plain, oneOf, items }: JsonObject): 
         value.every((it) => fits(it, { type: "string", enum: each, oneOf: anyOf }));
     }
   }
+}
+
+/** One choice. */
+export interface Choice {
+  readonly value: unknown;
+  readonly title?: string;
+}
+
+/** A field for one of the choices. */
+export function select(name: string, node: JsonObject, options: readonly Choice[]): JsonObject {
+  if (options.length > 0 && options.every(({ value }) => typeof value === "boolean")) {
+    return { type: "boolean" };
+  }
+  const { enumNames } = node;
+  if (Array.isArray(enumNames) && enumNames.length === options.length && enumNames.every(isText)) {
+    return { type: "string", enum: textsOf(name, options), enumNames };
+  }
+  // The title of a lone literal is that of the field.
+  const isAsked = !("const" in node) && isTitled(options);
+  return {
+    type: "string",
+    ...(isAsked ? { oneOf: titled(name, options) } : { enum: textsOf(name, options) }),
+  };
+}
+
+/** A field for any number of the choices of its items. */
+export function multiSelect(name: string, node: JsonObject, defs: JsonObject): JsonObject {
+  const items = node["items"];
+  const item = isObject(items) ? resolve(name, items, defs) : {};
+  const options = choicesOf(name, item, defs);
+  if (!options) {
+    const what = item["type"] === "object"
+      ? "a list of objects"
+      : item["type"] === "string"
+      ? "a list of free text"
+      : "a list of something else than choices";
+    throw new SchemaProblem(
+      name,
+      `is ${what}`,
+      `let the person choose, as in z.array(z.enum(["a", "b"])), or ask several times`,
+    );
+  }
+  return {
+    type: "array",
+    ...pick(node, ["minItems", "maxItems"], Number.isInteger),
+    items: isTitled(options)
+      ? { anyOf: titled(name, options) }
+      : { type: "string", enum: textsOf(name, options) },
+  };
+}
+
+/** The choices of a node that consists of nothing else, each value once. */
+export function choicesOf(
+  name: string,
+  node: JsonObject,
+  defs: JsonObject,
+): readonly Choice[] | undefined {
+  if (Array.isArray(node["enum"])) return [...new Set(node["enum"])].map((value) => ({ value }));
+  if ("const" in node) {
+    return [
+      typeof node["title"] === "string"
+        ? { value: node["const"], title: node["title"] }
+        : { value: node["const"] },
+    ];
+  }
+  const branches = node["oneOf"] ?? node["anyOf"];
+  if (!Array.isArray(branches)) return undefined;
+  const all = new Map<unknown, Choice>();
+  for (const branch of branches) {
+    const some = isObject(branch) ? choicesOf(name, resolve(name, branch, defs), defs) : undefined;
+    if (!some) return undefined;
+    for (const choice of some) if (!all.has(choice.value)) all.set(choice.value, choice);
+  }
+  return [...all.values()];
+}
+
+function isTitled(options: readonly Choice[]): boolean {
+  return options.some(({ title }) => title !== undefined);
+}
+
+function titled(name: string, options: readonly Choice[]): readonly JsonObject[] {
+  return textsOf(name, options).map((value, i) => ({
+    const: value,
+    title: options[i]!.title ?? value,
+  }));
+}
+
+function textsOf(name: string, options: readonly Choice[]): readonly string[] {
+  const texts = options.map(({ value }) => value);
+  if (texts.includes(null)) throw nullable(name);
+  if (texts.length === 0) throw new SchemaProblem(name, "has no choices", "give it at least one");
+  if (!texts.every(isText)) {
+    throw new SchemaProblem(
+      name,
+      "has choices that are not text",
+      `use text, as in z.enum(["1", "2"])`,
+    );
+  }
+  return texts;
+}
+
+/** The node with its references followed; what stands beside a reference wins. */
+export function resolve(name: string, node: JsonObject, defs: JsonObject): JsonObject {
+  const { $ref, ...rest } = node;
+  if ($ref === undefined) return node;
+  const target = defs[definitionName($ref) ?? ""];
+  if (!isObject(target)) throw new SchemaProblem(name, "refers to another schema", "write it out");
+  return resolve(name, { ...target, ...rest }, defs);
+}
+
+/** Those keywords of the node whose values are right. */
+export function pick(
+  node: JsonObject,
+  keys: readonly string[],
+  isRight: (value: unknown) => boolean,
+): JsonObject {
+  return Object.fromEntries(
+    keys.filter((key) => isRight(node[key])).map((key) => [key, node[key]]),
+  );
+}
+
+/** True for a string. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+/** True for a JSON object. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The problem of a field that may be null. */
+export function nullable(name: string): SchemaProblem {
+  return new SchemaProblem(
+    name,
+    "may be null, which a form cannot give",
+    "use .optional(): the person may then leave it out",
+  );
 }

@@ -8,17 +8,18 @@
  *     one that is attached, and keeps up, never is. See pace.ts.
  * L4  Nothing follows the final event.
  */
+import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
+import type { Deadlines } from "../lib/deadlines.ts";
 import { EventsGone } from "../model/errors.ts";
 import {
   type EventBody,
   isFinal,
   type ToolSessionEvent,
+  type ToolSessionOutcome,
   type ToolSessionRequest,
 } from "../model/events.ts";
-import type { Deadlines } from "../lib/deadlines.ts";
 import type { Journal } from "./journal.ts";
 import { LogReader, Pace } from "./pace.ts";
-import { weigh } from "./estimate-size.ts";
 
 export interface LogLimits {
   /** Events that are kept for readers that are behind. */
@@ -350,3 +351,80 @@ export class EventLog {
 
 const NONE: readonly ToolSessionEvent[] = [];
 const NOBODY: readonly LogReader[] = [];
+
+interface Readable {
+  readonly log: EventLog;
+  readonly outcome: ToolSessionOutcome | undefined;
+  /** How it ended has been told. */
+  told: boolean;
+}
+
+/** The events after an LSN: those that were, then those that come, then how it ended. */
+export function readEvents(
+  find: () => Operation<Readable>,
+  afterLSN: number,
+): Stream<ToolSessionEvent, ToolSessionOutcome> {
+  return {
+    *[Symbol.iterator]() {
+      const session = yield* find();
+      const place = session.log.attach(afterLSN);
+      yield* ensure(() => place.detach());
+      return new Reader(session, place);
+    },
+  };
+}
+
+class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
+  constructor(
+    readonly session: Readable,
+    readonly place: LogReader,
+  ) {}
+
+  *next(): Operation<IteratorResult<ToolSessionEvent, ToolSessionOutcome>> {
+    const { log } = this.session;
+    for (;;) {
+      const event = log.next(this.place.lsn);
+      if (event) {
+        this.place.taken(event.lsn);
+        return { done: false, value: event };
+      }
+      const { outcome } = this.session;
+      if (outcome) {
+        this.session.told = true;
+        return { done: true, value: outcome };
+      }
+      yield* action<void>((resolve) => log.watch(resolve));
+    }
+  }
+}
+
+export function weigh(value: unknown): number {
+  switch (typeof value) {
+    case "string":
+      return 24 + value.length;
+    case "object": {
+      if (value === null) return 8;
+      let bytes = 32;
+      if (Array.isArray(value)) { for (const item of value) bytes += weigh(item); }
+      else {
+        for (const key in value) {
+          const item = (value as Record<string, unknown>)[key];
+          bytes += 16 + key.length + (key === "requestedSchema" ? weighForm(item) : weigh(item));
+        }
+      }
+      return bytes;
+    }
+    default:
+      return 8;
+  }
+}
+
+const forms = new WeakMap<object, number>();
+
+/** A form is asked again and again, and always weighs the same. */
+function weighForm(schema: unknown): number {
+  if (typeof schema !== "object" || schema === null) return weigh(schema);
+  let bytes = forms.get(schema);
+  if (bytes === undefined) forms.set(schema, bytes = weigh(schema));
+  return bytes;
+}

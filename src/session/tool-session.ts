@@ -42,7 +42,7 @@ import {
   whyLost,
 } from "./ending.ts";
 import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
-import { readEvents } from "./reader.ts";
+import { readEvents } from "./event-log.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
 import type { SessionHome } from "./session-home.ts";

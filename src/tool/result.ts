@@ -1,6 +1,6 @@
 /** Turns whatever an author's code returned into the result of a call. */
 import { Buffer } from "node:buffer";
-import { checkJson } from "../lib/check-json.ts";
+import { checkJson } from "../lib/json.ts";
 import {
   type ContentBlock,
   type JsonObject,

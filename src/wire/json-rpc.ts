@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0 as MCP uses it: envelopes in, envelopes out. */
 import type { JsonObject } from "../model/content.ts";
-import type { RpcError } from "../model/events.ts";
-import { LONGEST_ID } from "./lengths.ts";
+import type { RpcError, TraceContext } from "../model/events.ts";
+import { LONGEST_ID, LONGEST_TRACE } from "./lengths.ts";
 
 export type RpcId = string | number;
 
@@ -128,4 +128,21 @@ export function requestText(id: RpcId, method: string, params?: unknown): string
 /** A request whose parameters are JSON already. */
 export function rawRequestText(id: RpcId, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"${method}","params":${params}}`;
+}
+
+const NO_TRACE: TraceContext = {};
+
+export function traceIn({ traceparent, tracestate, baggage }: JsonObject): TraceContext {
+  if (traceparent === undefined && tracestate === undefined && baggage === undefined) {
+    return NO_TRACE;
+  }
+  return {
+    ...(isTrace(traceparent) && { traceparent }),
+    ...(isTrace(tracestate) && { tracestate }),
+    ...(isTrace(baggage) && { baggage }),
+  };
+}
+
+function isTrace(value: unknown): value is string {
+  return typeof value === "string" && value.length <= LONGEST_TRACE;
 }

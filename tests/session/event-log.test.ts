@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { EventsGone } from "../../src/model/errors.ts";
 import type { EventBody, ToolSessionEvent } from "../../src/model/events.ts";
-import { EventLog, type LogLimits } from "../../src/session/event-log.ts";
+import { EventLog, type LogLimits, weigh } from "../../src/session/event-log.ts";
 import type { Journal } from "../../src/session/journal.ts";
-import { weigh } from "../../src/session/estimate-size.ts";
 import { describe, it } from "../suite.ts";
 
 const ROOMY: LogLimits = { maxEvents: 1_000, maxBytes: 1_000_000 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { PlacedQuestion } from "../../src/ask/ask.ts";
-import { Pending } from "../../src/session/pending.ts";
+import { Pending } from "../../src/session/questions.ts";
 import { describe, it } from "../suite.ts";
 
 const place = { branch: "", kind: "elicit", key: "k", count: 0 } as const;

@@ -1,23 +1,22 @@
 /** One call of a legacy client: its request's id, and the session that serves it. */
 import type { JsonObject } from "../../model/content.ts";
-import type { LogLevel, ToolSessionEvent } from "../../model/events.ts";
-import { isFinal } from "../../model/events.ts";
 import { EventsGone } from "../../model/errors.ts";
+import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
+import type { LogReader } from "../../session/pace.ts";
+import type { SessionOwner } from "../../session/session-home.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 import { errorText, INTERNAL_ERROR, type RpcId } from "../../wire/json-rpc.ts";
 import {
   encodeEvent,
   encodeHeartbeat,
   encodeNotice,
   type LegacyCall,
+  ProgressTrack,
 } from "../../wire/legacy/encode.ts";
 import { lostNotice } from "../../wire/notice.ts";
-import { ProgressTrack } from "../../wire/legacy/progress.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
-import type { LogReader } from "../../session/pace.ts";
-import type { SessionOwner } from "../../session/session-home.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { CallStream } from "./stream.ts";
 import type { ClientSession } from "./client-session.ts";
+import type { CallStream } from "./stream.ts";
 
 /** What a client is told whose call did not outlast a restart. */
 export const CALL_LOST =

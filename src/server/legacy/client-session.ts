@@ -9,7 +9,7 @@ import { cut, LONGEST_NAME } from "../../wire/lengths.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
 import type { LegacyVersion } from "../../wire/versions.ts";
 import type { Deadline } from "../../lib/deadlines.ts";
-import { weigh } from "../../session/estimate-size.ts";
+import { weigh } from "../../session/event-log.ts";
 import type { ServerCore } from "../core.ts";
 import { sizeOfUri } from "../run-target.ts";
 import type { Call } from "./call.ts";

@@ -4,6 +4,8 @@
  * transport's business.
  */
 import type { Operation } from "effection";
+import { settle } from "../../lib/start-operation.ts";
+import type { StrandOutcome } from "../../lib/strand.ts";
 import type { JsonObject } from "../../model/content.ts";
 import {
   ProtocolError,
@@ -12,6 +14,9 @@ import {
   SessionNotContinued,
 } from "../../model/errors.ts";
 import type { Response } from "../../model/events.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import { refusal } from "../../tool/result.ts";
+import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import {
   errorText,
   INTERNAL_ERROR,
@@ -26,8 +31,10 @@ import {
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
+  traceIn,
   withoutError,
 } from "../../wire/json-rpc.ts";
+import { newerAnswer } from "../../wire/legacy/forms.ts";
 import {
   cut,
   isLargerThan,
@@ -35,16 +42,10 @@ import {
   LONGEST_ID,
   LONGEST_REASON,
 } from "../../wire/lengths.ts";
-import { newerAnswer } from "../../wire/legacy/forms.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
-import { traceIn } from "../../wire/trace.ts";
 import { isLegacyVersion, LEGACY_VERSIONS, since } from "../../wire/versions.ts";
-import type { StrandOutcome } from "../../lib/strand.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
-import { refusal } from "../../tool/result.ts";
-import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
-import { serverCapabilities } from "../capabilities.ts";
+import { serverCapabilities } from "../catalog.ts";
 import { QUERIES } from "../queries.ts";
 import {
   missingCapabilities,
@@ -53,7 +54,6 @@ import {
   type Target,
   targetOf,
 } from "../run-target.ts";
-import { settle } from "../../lib/start-operation.ts";
 import { Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 

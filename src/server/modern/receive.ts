@@ -26,7 +26,7 @@ import { MODERN_VERSION } from "../../wire/versions.ts";
 import type { Sealer } from "../../lib/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
-import { serverCapabilities } from "../capabilities.ts";
+import { serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../run-target.ts";

@@ -14,7 +14,15 @@
  *   result, error    the response to the call
  *   cancelled        nothing if the client did it, otherwise an error
  */
-import type { ElicitRequest, LogLevel, ToolSessionEvent } from "../../model/events.ts";
+import {
+  type ContentBlock,
+  type EmbeddedResource,
+  type ResourceLink,
+  text,
+  type TextContent,
+} from "../../model/content.ts";
+import type { CallResult, ElicitRequest, LogLevel, ToolSessionEvent } from "../../model/events.ts";
+import { formParamsText, sensitiveMeta } from "../elicitation.ts";
 import {
   errorText,
   INTERNAL_ERROR,
@@ -24,14 +32,10 @@ import {
   resultText,
   type RpcId,
 } from "../json-rpc.ts";
-import { noticeEvent } from "../notice.ts";
 import { isAtLeast } from "../log-level.ts";
+import { noticeEvent } from "../notice.ts";
 import { type LegacyVersion, since } from "../versions.ts";
-import { resultFor } from "./content.ts";
 import { olderForm } from "./forms.ts";
-import { sensitiveMeta } from "../sensitive.ts";
-import { formParamsText } from "../cached-json.ts";
-import type { ProgressTrack } from "./progress.ts";
 import { sampleParams, type SampleReader } from "./sampling.ts";
 
 /** What an event's form depends on besides the event. */
@@ -132,4 +136,71 @@ function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersi
     requestedSchema: olderForm(requestedSchema),
     ...sensitiveMeta(sensitive),
   });
+}
+
+/** The result, as far as the client can read it. */
+export function resultFor(version: LegacyVersion, result: CallResult): CallResult {
+  if (since(version, "2025-06-18")) return result;
+  if ("content" in result) {
+    return { ...result, content: result.content.map((block) => blockFor(version, block)) };
+  }
+  if ("messages" in result) {
+    const messages = result.messages.map((message) => ({
+      ...message,
+      content: blockFor(version, message.content),
+    }));
+    return { ...result, messages };
+  }
+  return result;
+}
+
+function blockFor(version: LegacyVersion, block: ContentBlock): ContentBlock {
+  if (block.type === "resource_link") return written(block);
+  if (block.type !== "audio" || since(version, "2025-03-26")) return block;
+  const { data, mimeType, annotations } = block;
+  const attached: EmbeddedResource = {
+    type: "resource",
+    resource: { uri: "attachment:audio", mimeType, blob: data },
+    ...(annotations && { annotations }),
+  };
+  return attached;
+}
+
+function written({ name, title, uri, description }: ResourceLink): TextContent {
+  return text([`${title ?? name}: ${uri}`, description].filter(Boolean).join("\n"));
+}
+
+/** The least step that shows up. */
+const LEAST = 0.001;
+/** Raised numbers that are remembered; more events than that are hardly ever kept. */
+const MOST_RAISED = 10_000;
+
+export class ProgressTrack {
+  #last = -Infinity;
+  #lastLSN = 0;
+  /** What was told instead of what the tool said, by LSN. */
+  #raised: Map<number, number> | undefined;
+
+  /** The progress to tell for an event. */
+  of(lsn: number, said: number): number {
+    if (lsn <= this.#lastLSN) return this.#raised?.get(lsn) ?? said;
+    this.#lastLSN = lsn;
+    if (Number.isFinite(said) && said > this.#last) return this.#last = said;
+    const raised = this.#raised ??= new Map();
+    if (raised.size >= MOST_RAISED) raised.delete(raised.keys().next().value!);
+    raised.set(lsn, this.beat());
+    return this.#last;
+  }
+
+  /** The progress of a mere sign of life. */
+  beat(): number {
+    return this.#last = above(this.#last);
+  }
+}
+
+function above(progress: number): number {
+  if (progress === -Infinity) return 0;
+  // Beyond some size a thousandth no longer makes a number greater.
+  const step = Math.max(LEAST, Math.abs(progress) * (2 * Number.EPSILON));
+  return Math.min(progress + step, Number.MAX_VALUE);
 }

@@ -10,11 +10,10 @@ import type {
   ToolSessionEvent,
   ToolSessionRequest,
 } from "../../model/events.ts";
+import { formParamsText, sensitiveMeta, steadyJson } from "../elicitation.ts";
 import { notificationText, type RpcId } from "../json-rpc.ts";
-import { noticeEvent } from "../notice.ts";
 import { isAtLeast } from "../log-level.ts";
-import { sensitiveMeta } from "../sensitive.ts";
-import { formParamsText, steadyJson } from "../cached-json.ts";
+import { noticeEvent } from "../notice.ts";
 import { SERVER_INFO } from "./meta.ts";
 
 /** What a notification's form depends on besides the event. */

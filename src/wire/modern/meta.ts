@@ -1,10 +1,9 @@
 /** What every request of the modern era says about itself, in `params._meta`. */
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../model/events.ts";
-import { isObject, type RpcId } from "../json-rpc.ts";
+import { isObject, type RpcId, traceIn } from "../json-rpc.ts";
 import { cut, isLargerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
 import { isLogLevel } from "../log-level.ts";
-import { traceIn } from "../trace.ts";
 
 const PREFIX = "io.modelcontextprotocol/";
 export const PROTOCOL_VERSION = `${PREFIX}protocolVersion`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ContentBlock } from "parley-mcp";
-import { resultFor } from "../../../src/wire/legacy/content.ts";
+import { resultFor } from "../../../src/wire/legacy/encode.ts";
 import { LEGACY_VERSIONS } from "../../../src/wire/versions.ts";
 import { describe, it } from "../../suite.ts";
 import { complaintsAbout } from "../../support/legacy/schemas.ts";

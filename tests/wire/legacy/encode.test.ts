@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import type { ToolSessionEvent } from "parley-mcp";
-import { encodeEvent, encodeHeartbeat, type LegacyCall } from "../../../src/wire/legacy/encode.ts";
-import { ProgressTrack } from "../../../src/wire/legacy/progress.ts";
+import {
+  encodeEvent,
+  encodeHeartbeat,
+  type LegacyCall,
+  ProgressTrack,
+} from "../../../src/wire/legacy/encode.ts";
 import { LEGACY_VERSIONS } from "../../../src/wire/versions.ts";
 import { describe, it } from "../../suite.ts";
 import { complaintsAbout } from "../../support/legacy/schemas.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { ProgressTrack } from "../../../src/wire/legacy/progress.ts";
+import { ProgressTrack } from "../../../src/wire/legacy/encode.ts";
 import { describe, it } from "../../suite.ts";
 
 /** Any number a tool might say, the unsuitable ones often. */

@@ -1,6 +1,5 @@
 /** JSON of what is sent again and again, and never changes: made once for each object. */
 import type { ElicitFormParams } from "../model/events.ts";
-import { sensitiveMeta } from "./sensitive.ts";
 
 const texts = new WeakMap<object, string>();
 
@@ -19,4 +18,10 @@ export function formParamsText(
   return `{"mode":"form","message":${JSON.stringify(message)},"requestedSchema":${
     steadyJson(requestedSchema)
   }${_meta ? `,"_meta":${JSON.stringify(_meta)}` : ""}}`;
+}
+
+export const SENSITIVE = "parley-mcp/sensitive";
+
+export function sensitiveMeta(fields: readonly string[] = []): { _meta?: object } {
+  return fields.length > 0 ? { _meta: { [SENSITIVE]: fields } } : {};
 }
