@@ -3,7 +3,7 @@
 export { createMcpHandler, createParley } from "./parley.ts";
 export type { Parley, ParleyOptions } from "./parley.ts";
 export { toNodeHandler } from "./platform/node.ts";
-export type { Stdio } from "./transport/stdio/serve-stdio.ts";
+export type { Stdio } from "./transport/types.ts";
 export type { HandlerLimits, ServerInfo } from "./server/core.ts";
 export type { CloseOptions, McpHandler, PrincipalOf } from "./transport/http/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";

@@ -1,7 +1,5 @@
 /** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
 import { type Operation, resource, until } from "effection";
-import { Problem } from "./cli/problem.ts";
-import { StoreError } from "./model/errors.ts";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./platform/process-stdio.ts";
@@ -9,7 +7,8 @@ import type { SetAsideCalls } from "./registry/recovery.ts";
 import type { Definition } from "./tool/types.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
 import { Connection } from "./transport/stdio/connection.ts";
-import { serveStdio, type Stdio } from "./transport/stdio/serve-stdio.ts";
+import { serveStdio } from "./transport/stdio/serve-stdio.ts";
+import type { Stdio } from "./transport/types.ts";
 
 /**
  * What a server is made of: what it serves, who may call, how much it takes on, and
@@ -107,20 +106,11 @@ export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
 
 export function useParley(options: ParleyOptions): Operation<Parley> {
   return resource(function* (provide) {
-    const parley = made(options);
+    const parley = createParley(options);
     try {
       yield* provide(parley);
     } finally {
       yield* until(parley.close());
     }
   });
-}
-
-/** A store whose key is not there is for the operator to mend. */
-function made(options: ParleyOptions): Parley {
-  try {
-    return createParley(options);
-  } catch (error) {
-    throw error instanceof StoreError ? new Problem(error.message) : error;
-  }
 }

@@ -18,6 +18,7 @@ import {
   boardRows,
   type Cell,
   CELLS,
+  chooseCell,
   describeBoard,
   drawBoard,
   emptyCells,
@@ -30,7 +31,6 @@ import {
   turnOf,
   winnerOf,
 } from "./play_ttt/board.ts";
-import { chooseCell } from "./play_ttt/opponent.ts";
 
 const STRATEGIES = [
   {

@@ -9,6 +9,7 @@ import { givenForm } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
 import type {
   ElicitExchange,
+  ElicitForm,
   ElicitOptions,
   ElicitRequestMessage,
   ElicitResponseMessage,
@@ -20,14 +21,6 @@ import type {
 } from "../tool/elicit-types.ts";
 import { type Asker, checkLimit, isFailure } from "./ask.ts";
 import { mask } from "./mask.ts";
-
-/** A form as the tool declared it. */
-export interface ElicitForm {
-  readonly key: string;
-  readonly response: Schema<unknown>;
-  readonly context: Schema<unknown> | undefined;
-  readonly sensitive: readonly string[];
-}
 
 /** How often a question is put again because its answer did not fit. */
 const MOST_REPEATS = 3;

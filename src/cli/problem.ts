@@ -16,12 +16,6 @@ export class Problem extends Error {
   }
 }
 
-/** The first line of what somebody threw, without its stack. */
-export function messageOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error);
-  return text.split("\n", 1)[0]!.trim().replace(/^(?:[A-Z]\w*)?Error: /, "");
-}
-
 export class Stopped extends Problem {
   constructor() {
     super("Stopped.", 130);

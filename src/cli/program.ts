@@ -1,11 +1,14 @@
 /** One command line, from its words to its exit code. */
 import { type Argument, Command, CommanderError } from "commander";
 import { type Operation, run } from "effection";
+import { ClientError } from "../client/client-error.ts";
+import { messageOf } from "../lib/message-of.ts";
+import { StoreError } from "../model/errors.ts";
 import { COMMANDS } from "./command-table.ts";
-import { FAILED, messageOf, Problem, USAGE } from "./problem.ts";
 import type { Surroundings } from "./environment.ts";
-import { usageProblem } from "./usage.ts";
+import { FAILED, Problem, USAGE } from "./problem.ts";
 import { visible } from "./terminal/visible.ts";
+import { usageProblem } from "./usage.ts";
 
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(
@@ -37,6 +40,11 @@ function explain(error: unknown, { terminal }: Surroundings): number {
   if (error instanceof Problem) {
     terminal.note(red(visible(error.message)));
     return error.exitCode;
+  }
+  // Not a fault of Parley: the server, or the store, is what the person has to look at.
+  if (error instanceof ClientError || error instanceof StoreError) {
+    terminal.note(red(visible(error.message)));
+    return FAILED;
   }
   terminal.note(
     red(

@@ -1,6 +1,6 @@
 /** Finds out which revision a server speaks: the newest first. */
 import type { Operation } from "effection";
-import { Problem } from "../cli/problem.ts";
+import { ClientError } from "./client-error.ts";
 import { type Endpoint, Refusal } from "./http.ts";
 import { LegacyServer } from "./legacy.ts";
 import { ModernServer } from "./modern.ts";
@@ -23,13 +23,13 @@ export function* connect(endpoint: Endpoint, identity: ClientIdentity): Operatio
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     refuseForGood(endpoint, error);
-    throw new Problem(`Cannot talk to ${endpoint.url}: ${error.message}; is it an MCP server?`);
+    throw new ClientError(`Cannot talk to ${endpoint.url}: ${error.message}; is it an MCP server?`);
   }
 }
 
 function refuseForGood({ url }: Endpoint, { status, message, redirectedTo }: Refusal): void {
   if (status !== 401 && status !== 403) return;
-  throw new Problem(
+  throw new ClientError(
     redirectedTo === undefined
       ? `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass what it wants with --header "Authorization: …"`
       : `Cannot talk to ${url}: it redirects to ${redirectedTo}, which refuses (HTTP ${status}: ${message}) and got none of your headers; if you trust it, call that address instead`,

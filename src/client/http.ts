@@ -1,9 +1,10 @@
 /** One POST and everything that comes back on it. */
 import { type Operation, until, useAbortSignal } from "effection";
+import { messageOf } from "../lib/message-of.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RpcError } from "../model/events.ts";
 import { isObject, readMessage, type RpcMessage } from "../wire/json-rpc.ts";
-import { messageOf, Problem } from "../cli/problem.ts";
+import { ClientError } from "./client-error.ts";
 import { isRedirect, MOST_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
 import { EventReader, type ServerSentEvent } from "./sse.ts";
 
@@ -72,7 +73,7 @@ function* fetched(url: URL, request: RequestInit): Operation<Response> {
   try {
     return yield* until(fetch(url, request));
   } catch (error) {
-    throw new Problem(`Cannot reach ${url}: ${reasonOf(error)}; is the server running?`);
+    throw new ClientError(`Cannot reach ${url}: ${reasonOf(error)}; is the server running?`);
   }
 }
 

@@ -7,9 +7,7 @@ import type { JsonObject } from "../model/content.ts";
 import type { Response, ToolResult } from "../model/events.ts";
 import type { RpcId, RpcRequest } from "../wire/json-rpc.ts";
 import { LEGACY_VERSIONS } from "../wire/versions.ts";
-import { impossible } from "../cli/commands/call-here.ts";
-import type { Person } from "./person.ts";
-import { Problem } from "../cli/problem.ts";
+import { ClientError } from "./client-error.ts";
 import {
   type Endpoint,
   type HeaderLines,
@@ -18,7 +16,8 @@ import {
   type Reply,
   send,
 } from "./http.ts";
-import { progressIn, questionIn } from "./questions.ts";
+import type { Person } from "./person.ts";
+import { impossible, progressIn, questionIn } from "./questions.ts";
 import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
 
 const USUAL_RETRY = 1_000;
@@ -162,7 +161,7 @@ function* nextOf(reply: Reply): Operation<Incoming | undefined> {
   try {
     return yield* reply.next();
   } catch (error) {
-    if (error instanceof Problem) throw error;
+    if (error instanceof ClientError) throw error;
     return undefined;
   }
 }

@@ -1,9 +1,10 @@
 /** A client of 2026-07-28: no session; a call that asks is sent again with the answers. */
-import { all, type Operation, scoped } from "effection";
 import { Buffer } from "node:buffer";
+import { all, type Operation, scoped } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { Response, ToolResult } from "../model/events.ts";
+import { checkedHeaders } from "../schema/header-parameters.ts";
 import { isObject } from "../wire/json-rpc.ts";
 import {
   CLIENT_CAPABILITIES,
@@ -12,12 +13,10 @@ import {
   PROTOCOL_VERSION,
 } from "../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../wire/versions.ts";
-import { checkedHeaders } from "../schema/header-parameters.ts";
-import { impossible } from "../cli/commands/call-here.ts";
-import type { Person } from "./person.ts";
-import { Problem } from "../cli/problem.ts";
+import { ClientError } from "./client-error.ts";
 import { type Endpoint, type HeaderLines, Refusal, type Reply, send } from "./http.ts";
-import { progressIn, questionIn } from "./questions.ts";
+import type { Person } from "./person.ts";
+import { impossible, progressIn, questionIn } from "./questions.ts";
 import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
 
 /** A server that asks and asks is not served for ever. */
@@ -65,7 +64,7 @@ export class ModernServer implements RemoteServer {
         inputResponses: yield* answers(isObject(inputRequests) ? inputRequests : {}, person),
       };
     }
-    throw new Problem(
+    throw new ClientError(
       `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; look at the tool, which may never be content`,
     );
   }
@@ -156,7 +155,7 @@ function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): 
       }
     }
   } catch (error) {
-    if (error instanceof DefinitionError) throw new Problem(error.message);
+    if (error instanceof DefinitionError) throw new ClientError(error.message);
     throw error;
   }
   return lines;

@@ -1,8 +1,8 @@
 /** From what a server asks to what a person is asked. */
 import type { JsonObject } from "../model/content.ts";
-import type { SampleParams } from "../model/events.ts";
-import { isObject } from "../wire/json-rpc.ts";
+import type { RequestFailure, SampleParams } from "../model/events.ts";
 import { SENSITIVE } from "../wire/elicitation.ts";
+import { isObject } from "../wire/json-rpc.ts";
 import type { Progress, Question } from "./person.ts";
 
 /** Nothing, for what nobody here understands. */
@@ -50,4 +50,9 @@ export function progressIn(params: JsonObject): Progress {
     ...(typeof total === "number" && { total }),
     ...(typeof message === "string" && { message }),
   };
+}
+
+/** What is answered where something is not possible here. */
+export function impossible(message: string): RequestFailure {
+  return { error: { code: -32601, message } };
 }

@@ -2,7 +2,7 @@
  * Redirects, followed by hand: `fetch` would carry the headers that the person gave on to
  * whatever origin a server names.
  */
-import { Problem } from "../cli/problem.ts";
+import { ClientError } from "./client-error.ts";
 
 const STATUSES = [301, 302, 303, 307, 308];
 /** With these, the method and the body stay what they are. */
@@ -14,7 +14,7 @@ export function isRedirect(status: number): boolean {
   return STATUSES.includes(status);
 }
 
-/** Where a redirect leads. Throws `Problem` for one that must not be followed. */
+/** Where a redirect leads. Throws `ClientError` for one that must not be followed. */
 export function nextAddress(
   from: URL,
   method: string,
@@ -23,7 +23,7 @@ export function nextAddress(
 ): URL {
   const to = location ? URL.parse(location, from) : null;
   if (!to || !/^https?:$/.test(to.protocol)) {
-    throw new Problem(
+    throw new ClientError(
       `Cannot reach ${from}: it redirects to no address (HTTP ${status}); check the address`,
     );
   }
@@ -31,20 +31,20 @@ export function nextAddress(
   to.username = "";
   to.password = "";
   if (from.protocol === "https:" && to.protocol === "http:") {
-    throw new Problem(
+    throw new ClientError(
       `Cannot reach ${from}: it redirects to ${to}, which is not encrypted; if you trust the network, call that address instead`,
     );
   }
   if (method !== "GET" && !KEEPING.includes(status)) {
-    throw new Problem(
+    throw new ClientError(
       `Cannot reach ${from}: it redirects to ${to} (HTTP ${status}), which loses what is sent; call that address instead`,
     );
   }
   return to;
 }
 
-export function tooMany(url: string): Problem {
-  return new Problem(
+export function tooMany(url: string): ClientError {
+  return new ClientError(
     `Cannot reach ${url}: it redirects more than ${MOST_REDIRECTS} times; check the address`,
   );
 }

@@ -12,7 +12,7 @@
  */
 import process from "node:process";
 import { fstatSync, readdirSync, readlinkSync } from "node:fs";
-import type { Stdio } from "../transport/stdio/serve-stdio.ts";
+import type { Stdio } from "../transport/types.ts";
 
 /** Resolves when there is room for more; rejects when nobody reads any longer. */
 export type Write = (bytes: Uint8Array) => Promise<void>;

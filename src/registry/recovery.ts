@@ -14,13 +14,14 @@
  *     a crash counts against the session that caused it.
  */
 import type { Operation } from "effection";
+import type { Deadlines } from "../lib/deadlines.ts";
 import { SessionSetAside } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Fault } from "../run/run-port.ts";
+import type { Trial } from "../session/session-state.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { KeptMeta } from "./durability.ts";
-import type { LiveToolSession } from "../session/tool-session.ts";
 
 const MOST_ATTEMPTS = 3;
 const GRACE = 5_000;
@@ -51,15 +52,6 @@ export interface SetAsideCalls {
    * False if no call with this id is set aside.
    */
   revive(sessionId: string): Promise<boolean>;
-}
-
-/** An attempt to go on with a session, until it is known to have survived. */
-export interface Trial {
-  /** How many attempts before this one did not. */
-  readonly failed: number;
-  readonly deadline: Deadline;
-  /** Hears that it is over. */
-  over?: () => void;
 }
 
 export interface RecoveryHome {

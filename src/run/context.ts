@@ -8,7 +8,7 @@ import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
 import { type Asker, checkLimit, type Question, type Reply } from "../ask/ask.ts";
 import { canSample } from "../ask/attempt.ts";
-import { elicit, type ElicitForm, elicitUrl } from "../ask/elicit.ts";
+import { elicit, elicitUrl } from "../ask/elicit.ts";
 import { listRoots } from "../ask/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
@@ -16,6 +16,7 @@ import { McpToolTimeoutError } from "../model/errors.ts";
 import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type {
+  ElicitForm,
   ElicitOptions,
   ElicitResult,
   ElicitTimeout,

@@ -1,7 +1,7 @@
 /** Finds the parameters that a tool's schema marks with `x-mcp-header`, and checks the marks. */
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
-import type { HeaderParameter } from "../tool/types.ts";
+import type { HeaderParameter } from "../model/header-parameter.ts";
 
 const MARK = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;

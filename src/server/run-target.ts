@@ -108,3 +108,6 @@ export function missingCapabilities(
   if (roots && !client.capabilities.roots) missing.roots = {};
   return Object.keys(missing).length > 0 ? missing : undefined;
 }
+
+/** The run of a call, as transports see it. */
+export type { LiveToolSession } from "../session/tool-session.ts";

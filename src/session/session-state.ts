@@ -4,11 +4,19 @@ import type { Deadline } from "../lib/deadlines.ts";
 import type { Definition } from "../tool/types.ts";
 import type { InLine, Line } from "../lib/linked-list.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
-import type { Trial } from "../registry/recovery.ts";
 import type { Replay } from "./replay.ts";
 import { newSessionId } from "./session-id.ts";
 import type { SessionOwner } from "./session-home.ts";
 import type { LiveToolSession } from "./tool-session.ts";
+
+/** An attempt to go on with a session, until it is known to have survived. */
+export interface Trial {
+  /** How many attempts before this one did not. */
+  readonly failed: number;
+  readonly deadline: Deadline;
+  /** Hears that it is over. */
+  over?: () => void;
+}
 
 const NO_TRACE: TraceContext = {};
 

@@ -5,10 +5,17 @@
  * wrong with a definition is said when it is built, not when it is called.
  */
 import type { Operation } from "effection";
-import type { ElicitForm } from "../ask/elicit.ts";
 import type { Icon } from "../model/content.ts";
 import type { Infer, InferInput, SchemaInput } from "../schema/types.ts";
 import { checkedDefinition, type RawDefinition } from "./check.ts";
+import type { ElicitForm } from "./elicit-types.ts";
+import type {
+  McpToolDurability,
+  McpToolLimits,
+  McpToolRequirements,
+  McpToolTask,
+  ToolAnnotations,
+} from "./settings.ts";
 import type {
   ElicitsMap,
   FinalizedMcpTool,
@@ -20,13 +27,6 @@ import type {
   ToolBody,
   ToolReturn,
 } from "./types.ts";
-import type {
-  McpToolDurability,
-  McpToolLimits,
-  McpToolRequirements,
-  McpToolTask,
-  ToolAnnotations,
-} from "./settings.ts";
 
 /** What the types know of a tool that is being built. */
 export interface Draft {

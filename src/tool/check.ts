@@ -1,11 +1,11 @@
 /** Refuses definitions that could not work, in words that say how to mend them. */
-import type { ElicitForm } from "../ask/elicit.ts";
 import type { Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
 import { fieldsOf, formSchema, isPlainObject, objectSchema } from "../schema/lazy.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
+import type { ElicitForm } from "./elicit-types.ts";
 import type {
   McpToolDurability,
   McpToolLimits,

@@ -1,12 +1,12 @@
 /** What a tool gets back when it asks the person. */
+import type { Operation } from "effection";
 import type {
   JsonObject,
   McpMessage,
   ToolResultContent,
   ToolUseContent,
 } from "../model/content.ts";
-import type { Operation } from "effection";
-import type { Infer, SchemaInput } from "../schema/types.ts";
+import type { Infer, Schema, SchemaInput } from "../schema/types.ts";
 
 /** The assistant's half of an answered elicitation. */
 export interface ElicitRequestMessage extends McpMessage {
@@ -84,4 +84,12 @@ export interface ElicitUrlConfig {
   readonly url: string | URL;
   /** An id of your own, for a page that must know it; made up otherwise. */
   readonly elicitationId?: string;
+}
+
+/** A form as the tool declared it. */
+export interface ElicitForm {
+  readonly key: string;
+  readonly response: Schema<unknown>;
+  readonly context: Schema<unknown> | undefined;
+  readonly sensitive: readonly string[];
 }

@@ -1,6 +1,26 @@
 /** What authors write, and what they are given. */
 import type { Operation } from "effection";
 import type {
+  ContentAnnotations,
+  ContentBlock,
+  Icon,
+  JsonObject,
+  McpMessage,
+  ResourceContents,
+} from "../model/content.ts";
+import type {
+  ClientInfo,
+  LogLevel,
+  PromptMessage,
+  PromptResult,
+  ResourceResult,
+  Root,
+  TraceContext,
+} from "../model/events.ts";
+import type { HeaderParameter } from "../model/header-parameter.ts";
+import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
+import type {
+  ElicitForm,
   ElicitOptions,
   ElicitResult,
   ElicitTimeout,
@@ -25,25 +45,6 @@ import type {
   SamplingToolDefinition,
   ToolCallOf,
 } from "./sample-types.ts";
-import type { ElicitForm } from "../ask/elicit.ts";
-import type {
-  ContentAnnotations,
-  ContentBlock,
-  Icon,
-  JsonObject,
-  McpMessage,
-  ResourceContents,
-} from "../model/content.ts";
-import type {
-  ClientInfo,
-  LogLevel,
-  PromptMessage,
-  PromptResult,
-  ResourceResult,
-  Root,
-  TraceContext,
-} from "../model/events.ts";
-import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
 import type {
   McpToolBranchOptions,
   McpToolDurability,
@@ -54,13 +55,6 @@ import type {
 } from "./settings.ts";
 import type { ToolSurroundings } from "./site.ts";
 import type { UriPattern } from "./uri-pattern.ts";
-
-/** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for whoever routes requests. */
-export interface HeaderParameter {
-  readonly name: string;
-  /** Where it stands in the arguments. */
-  readonly path: readonly string[];
-}
 
 /** A question that a tool may put to the person. */
 export interface ElicitDefinition {

@@ -5,8 +5,9 @@
  * keep, which is bounded.
  */
 import type { Deadline } from "../lib/deadlines.ts";
-import type { EventStream, Feed } from "./http/event-stream.ts";
+import type { Feed } from "../server/feed.ts";
 import type { Call } from "../server/legacy/call.ts";
+import type { EventStream } from "./http/event-stream.ts";
 
 /** Characters that may wait for a reader before it counts as gone. */
 const MOST_WAITING = 16 * 1024 * 1024;

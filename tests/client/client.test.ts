@@ -12,7 +12,7 @@ import { ModernServer } from "../../src/client/modern.ts";
 import type { RemoteServer } from "../../src/client/server.ts";
 import { EventReader } from "../../src/client/sse.ts";
 import type { Person, Progress, Question } from "../../src/client/person.ts";
-import { Problem } from "../../src/cli/problem.ts";
+import { ClientError } from "../../src/client/client-error.ts";
 import type { Response } from "../../src/model/events.ts";
 import { describe, it } from "../suite.ts";
 import { cuttingProxy } from "../support/cutting-proxy.ts";
@@ -211,7 +211,7 @@ describe("the client in the terminal", () => {
         yield* connect(endpoint(url), ME);
         assert.fail("it connected");
       } catch (error) {
-        assert.ok(error instanceof Problem, String(error));
+        assert.ok(error instanceof ClientError, String(error));
         assert.match(error.message, pattern);
       }
     }

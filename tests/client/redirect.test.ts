@@ -8,7 +8,7 @@ import { ModernServer } from "../../src/client/modern.ts";
 import { nextAddress } from "../../src/client/redirect.ts";
 import type { RemoteServer } from "../../src/client/server.ts";
 import type { Person } from "../../src/client/person.ts";
-import { Problem } from "../../src/cli/problem.ts";
+import { ClientError } from "../../src/client/client-error.ts";
 import { describe, it } from "../suite.ts";
 import { useHttp } from "../support/http-server.ts";
 
@@ -74,7 +74,7 @@ function* problemOf(operation: () => Operation<unknown>): Operation<string> {
   try {
     yield* operation();
   } catch (error) {
-    assert.ok(error instanceof Problem, String(error));
+    assert.ok(error instanceof ClientError, String(error));
     return error.message;
   }
   assert.fail("it succeeded");
@@ -180,7 +180,7 @@ describe("the client in the terminal, redirected", () => {
     // Somebody else's choice of user and password.
     assert.equal(next("https://u:p@b.example/mcp"), "https://b.example/mcp");
     for (const location of [null, "", "http://a.example/mcp", "file:///etc/passwd", "https://"]) {
-      assert.throws(() => next(location), Problem, String(location));
+      assert.throws(() => next(location), ClientError, String(location));
     }
     assert.equal(
       nextAddress(new URL("http://a.example/"), "GET", 302, "http://b.example/").href,

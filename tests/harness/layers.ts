@@ -94,7 +94,7 @@ export const house: { readonly [folder: string]: Folder } = {
   },
   client: {
     purpose: "a client for both eras, for the command line and for tests",
-    imports: ["model", "lib", "wire"],
+    imports: ["model", "lib", "schema", "wire"],
   },
   testing: {
     purpose: "the test kit for authors",

@@ -3,6 +3,7 @@ import { type ElicitRequest, testTool, type ToolScript } from "../../src/mod.ts"
 import { createPlayTtt } from "../../tools/play_ttt.ts";
 import {
   type Cell,
+  chooseCell,
   emptyCells,
   type Game,
   isOver,
@@ -10,7 +11,6 @@ import {
   turnOf,
   winnerOf,
 } from "../../tools/play_ttt/board.ts";
-import { chooseCell } from "../../tools/play_ttt/opponent.ts";
 import { describe, it } from "../suite.ts";
 import {
   cellsOffered,

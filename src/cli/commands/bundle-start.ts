@@ -1,14 +1,15 @@
 /** Starts what was bundled as an app would, to see whether it runs on its own. */
-import { type Operation, race, scoped, sleep } from "effection";
+import process from "node:process";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
+import { type Operation, race, scoped, sleep } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
 import { useChild } from "../../platform/child.ts";
 import type { SelfCommand } from "../../platform/self.ts";
 import { isObject } from "../../wire/json-rpc.ts";
 import { LEGACY_VERSIONS } from "../../wire/versions.ts";
-import { messageOf, Problem } from "../problem.ts";
 import type { Announced } from "../environment.ts";
+import { Problem } from "../problem.ts";
 
 /** What is started, and where its files are. */
 export interface Bundled {

@@ -2,7 +2,7 @@
  * `parley bundle`: this program and the tools in one file that Claude Desktop installs. The
  * file is written only after what is in it has been started on its own.
  */
-import { type Operation, race, resource, until } from "effection";
+import process from "node:process";
 import {
   chmodSync,
   copyFileSync,
@@ -17,14 +17,15 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import process from "node:process";
+import { type Operation, race, resource, until } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
 import { type Machine, machineOf, nameOf, runsOn, thisMachine } from "../../platform/machine.ts";
 import { isExecutable, selfCommand } from "../../platform/self.ts";
+import type { Announced, Surroundings } from "../environment.ts";
+import { Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
 import { bundleModules } from "./bundle-modules.ts";
 import { type Bundled, listAlone, startAlone } from "./bundle-start.ts";
-import { messageOf, Problem, USAGE } from "../problem.ts";
-import { exitCodeOf, useSignals } from "../signals.ts";
-import type { Announced, Surroundings } from "../environment.ts";
 import { zip, type ZipEntry } from "./zip.ts";
 
 export interface BundleOptions {

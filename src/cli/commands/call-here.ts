@@ -1,14 +1,15 @@
 /** Calls a tool in this process. */
 import { each, type Operation, resource, scoped, spawn, type Task, until } from "effection";
-import type { RequestFailure, ToolResult, ToolSessionRequest } from "../../model/events.ts";
-import { Pages } from "../../server/pages.ts";
+import type { Person, Question } from "../../client/person.ts";
+import { messageOf } from "../../lib/message-of.ts";
+import type { ToolResult, ToolSessionRequest } from "../../model/events.ts";
 import { listen } from "../../platform/listen.ts";
 import { IN_PROCESS } from "../../registry/options.ts";
 import { useToolSessionRegistry } from "../../registry/use-registry.ts";
+import { Pages } from "../../server/pages.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
-import type { Person, Question } from "../../client/person.ts";
-import { messageOf, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 
 /** Runs it to its end. When this is halted, so is the tool. */
 export function callHere(
@@ -90,9 +91,4 @@ function questionOf(request: ToolSessionRequest): Question {
     case "roots_request":
       return { type: "roots" };
   }
-}
-
-/** What is answered where something is not possible here. */
-export function impossible(message: string): RequestFailure {
-  return { error: { code: -32601, message } };
 }

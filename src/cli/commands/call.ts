@@ -1,25 +1,26 @@
 /** `parley call`: a client in the terminal. */
-import { ensure, type Operation, race, scoped, until } from "effection";
 import { existsSync } from "node:fs";
+import { ensure, type Operation, race, scoped, until } from "effection";
+import { connect } from "../../client/connect.ts";
+import { type HeaderLines, Refusal } from "../../client/http.ts";
+import type { Person } from "../../client/person.ts";
+import type { RemoteServer } from "../../client/server.ts";
+import { messageOf } from "../../lib/message-of.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ToolResult } from "../../model/events.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
-import { isObject } from "../../wire/json-rpc.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
+import { isObject } from "../../wire/json-rpc.ts";
+import type { Surroundings } from "../environment.ts";
+import { FAILED, Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
 import { AtTerminal } from "../terminal/at-terminal.ts";
-import { callHere } from "./call-here.ts";
-import { connect } from "../../client/connect.ts";
-import { type HeaderLines, Refusal } from "../../client/http.ts";
-import type { RemoteServer } from "../../client/server.ts";
 import { fieldsOf } from "../terminal/fields.ts";
+import { readableResult } from "../terminal/result.ts";
+import { visibleJson } from "../terminal/visible.ts";
+import { callHere } from "./call-here.ts";
 import { loadDefinitions } from "./load.ts";
 import { ownModel } from "./model.ts";
-import type { Person } from "../../client/person.ts";
-import { FAILED, messageOf, Problem, USAGE } from "../problem.ts";
-import { readableResult } from "../terminal/result.ts";
-import { exitCodeOf, useSignals } from "../signals.ts";
-import type { Surroundings } from "../environment.ts";
-import { visibleJson } from "../terminal/visible.ts";
 
 export interface CallTarget {
   readonly tool: string;

@@ -1,12 +1,13 @@
 /** `parley install`: tells an app on this machine about the tools. */
 import { resolve } from "node:path";
+import { messageOf } from "../../lib/message-of.ts";
 import { selfCommand } from "../../platform/self.ts";
-import { readIfThere, replaceFile, withValue } from "./config-file.ts";
-import type { HostName } from "../mcp-app-names.ts";
-import { type Host, HOSTS, type Machine, type ServerEntry, thisMachine } from "./mcp-apps.ts";
-import { loadDefinitions } from "./load.ts";
-import { messageOf, Problem, USAGE } from "../problem.ts";
 import type { Surroundings } from "../environment.ts";
+import type { HostName } from "../mcp-app-names.ts";
+import { Problem, USAGE } from "../problem.ts";
+import { readIfThere, replaceFile, withValue } from "./config-file.ts";
+import { loadDefinitions } from "./load.ts";
+import { type Host, HOSTS, type Machine, type ServerEntry, thisMachine } from "./mcp-apps.ts";
 
 export interface InstallOptions {
   readonly name: string;

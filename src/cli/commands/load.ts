@@ -2,11 +2,12 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { messageOf } from "../../lib/message-of.ts";
 import { registerOwnModules } from "../../platform/own-modules.ts";
 import type { Definition } from "../../tool/types.ts";
-import type { Surroundings } from "../environment.ts";
 import { isDefinition } from "../definitions.ts";
-import { messageOf, Problem } from "../problem.ts";
+import type { Surroundings } from "../environment.ts";
+import { Problem } from "../problem.ts";
 
 const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx)$/;
 /** Beside a tool in its folder, but no tool. */

@@ -1,9 +1,10 @@
 /** The model that the environment names, for samples that the client cannot answer. */
 import process from "node:process";
+import { messageOf } from "../../lib/message-of.ts";
 import type { SamplingSetup } from "../../run/run-port.ts";
 import { samplingFromEnvironment } from "../../sampling/config.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
-import { messageOf, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 
 export function ownModel(): SamplingProvider | undefined {
   try {

@@ -1,12 +1,13 @@
 /** `parley serve`: an MCP server over HTTP, until a signal ends it. */
 import process from "node:process";
 import { ensure, type Operation, race, sleep, spawn, until } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
 import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening } from "../../platform/types.ts";
 import type { Surroundings } from "../environment.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
-import { messageOf, Problem, USAGE } from "../problem.ts";
+import { Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";

@@ -1,12 +1,13 @@
 /** `--store`: what outlasts the program, and the key that belongs to it. */
-import { type Operation, resource, until } from "effection";
-import { randomBytes, randomUUID } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname, resolve } from "node:path";
 import process from "node:process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { dirname, resolve } from "node:path";
+import { type Operation, resource, until } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
 import { StoreError } from "../../model/errors.ts";
 import type { SqliteStores } from "../../store/sqlite/stores.ts";
-import { messageOf, Problem } from "../problem.ts";
+import { Problem } from "../problem.ts";
 
 export interface OpenStore {
   readonly stores: SqliteStores;

@@ -1,9 +1,10 @@
 /** `parley test`: runs the tests of a project with whatever this program runs on. */
-import { action, type Operation } from "effection";
-import { spawn } from "node:child_process";
 import process from "node:process";
+import { spawn } from "node:child_process";
+import { action, type Operation } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
 import { testCommand } from "../../platform/self.ts";
-import { FAILED, messageOf, Problem } from "../problem.ts";
+import { FAILED, Problem } from "../problem.ts";
 import { useSignals } from "../signals.ts";
 
 export function* test(files: readonly string[]): Operation<number> {

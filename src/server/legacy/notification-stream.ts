@@ -3,7 +3,7 @@
  * standing GET; while there is none, the last messages are kept for it.
  */
 import { frame } from "../../wire/sse.ts";
-import type { EventStream, Feed } from "../../transport/http/event-stream.ts";
+import type { Feed, FeedConnection } from "../feed.ts";
 
 /** Stream numbers of calls begin at 1. */
 export const STANDING = 0;
@@ -11,7 +11,7 @@ export const STANDING = 0;
 const MOST_KEPT = 256;
 
 export class StandingStream implements Feed {
-  connection: EventStream | undefined;
+  connection: FeedConnection | undefined;
   readonly done = false;
   #kept: { readonly number: number; readonly message: string }[] = [];
   #last = 0;

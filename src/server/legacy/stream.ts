@@ -6,7 +6,7 @@
  * id says everything that a resumption needs to know.
  */
 import { frame } from "../../wire/sse.ts";
-import type { EventStream, Feed } from "../../transport/http/event-stream.ts";
+import type { Feed, FeedConnection } from "../feed.ts";
 import type { Call } from "./call.ts";
 
 /** Characters after which the other calls have to wait for the next chunk. */
@@ -16,7 +16,7 @@ export class CallStream implements Feed {
   readonly number: number;
   readonly calls: readonly Call[];
   /** The connection that carries it now. A stream has one at most. */
-  connection: EventStream | undefined;
+  connection: FeedConnection | undefined;
   readonly #heartbeat: number;
   readonly #resumable: boolean;
   #lastBeat = 0;

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ServerChange } from "../../model/events.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 import {
   INVALID_PARAMS,
   isObject,
@@ -11,9 +12,8 @@ import {
 } from "../../wire/json-rpc.ts";
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
 import { frame } from "../../wire/sse.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
-import type { EventStream, Feed } from "../../transport/http/event-stream.ts";
+import type { Feed, FeedConnection } from "../feed.ts";
 import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
 import type { Asking } from "./receive.ts";
 import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
@@ -95,7 +95,7 @@ export function subscribe(
 }
 
 export class Subscription implements Feed {
-  connection: EventStream | undefined;
+  connection: FeedConnection | undefined;
   done = false;
   /** Who listens. */
   readonly principal: string;

@@ -10,23 +10,22 @@
  *     a question may be taken back before anybody has heard of it.
  * F2  After the response nothing is sent, and leaving changes nothing.
  */
+import type { Deadline } from "../../lib/deadlines.ts";
 import type { RpcError } from "../../model/events.ts";
+import type { LogReader } from "../../session/pace.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
 import {
   encodeNotice,
   encodeNotification,
   encodeProgress,
   type ModernCall,
 } from "../../wire/modern/encode.ts";
-import { lostNotice } from "../../wire/notice.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
+import { lostNotice } from "../../wire/notice.ts";
 import { frame } from "../../wire/sse.ts";
-import type { Deadline } from "../../lib/deadlines.ts";
-import type { LogReader } from "../../session/pace.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
-import type { Feed } from "../../transport/http/event-stream.ts";
-import { beginTask } from "./tasks.ts";
-import { isTask } from "./tasks.ts";
+import type { Feed } from "../feed.ts";
+import { beginTask, isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
 export type Standing = "ended" | "asking" | "task" | "left";

@@ -12,19 +12,8 @@
  */
 import { Buffer } from "node:buffer";
 import type { Deadline, Deadlines } from "../../lib/deadlines.ts";
+import type { Feed } from "../../server/feed.ts";
 import { KEEP_ALIVE } from "../../wire/sse.ts";
-
-/** Where a stream's text comes from. */
-export interface Feed {
-  /** What is ready, as one text; empty if nothing is. There may be more where it is long. */
-  read(): string;
-  /** Nothing will come any more. */
-  readonly done: boolean;
-  /** Calls `wake` when there is something new. */
-  watch(wake: () => void): () => void;
-  /** A sign of life of its own, if it has one. */
-  signOfLife?(silence: number): string | undefined;
-}
 
 export interface StreamTimes {
   readonly keepAlive: number;

@@ -1,6 +1,17 @@
 /** The modern era over HTTP: every request is a POST of its own. */
 import type { JsonObject } from "../../model/content.ts";
 import type { RpcError } from "../../model/events.ts";
+import type { ServerCore } from "../../server/core.ts";
+import type { Feed } from "../../server/feed.ts";
+import type { Subscription } from "../../server/modern/notification-stream.ts";
+import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
+import {
+  HEADER_MISMATCH,
+  MISSING_CAPABILITY,
+  UNSUPPORTED_VERSION,
+} from "../../server/modern/refusals.ts";
+import type { RunFeed } from "../../server/modern/stream.ts";
+import { isRun } from "../../server/run-target.ts";
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
@@ -13,18 +24,8 @@ import { mismatch } from "../../wire/modern/headers.ts";
 import { claimedVersion, readMeta, type RequestMeta } from "../../wire/modern/meta.ts";
 import { frame } from "../../wire/sse.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import type { ServerCore } from "../../server/core.ts";
-import { EventStream, type Feed } from "./event-stream.ts";
+import { EventStream } from "./event-stream.ts";
 import { accepted, EVENT_STREAM_HEADERS, json, refuse } from "./responses.ts";
-import { isRun } from "../../server/run-target.ts";
-import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
-import {
-  HEADER_MISMATCH,
-  MISSING_CAPABILITY,
-  UNSUPPORTED_VERSION,
-} from "../../server/modern/refusals.ts";
-import type { RunFeed } from "../../server/modern/stream.ts";
-import type { Subscription } from "../../server/modern/notification-stream.ts";
 
 /** Something at once: some runtimes send the headers with it. */
 const OPENING = ":\n\n";

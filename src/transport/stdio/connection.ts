@@ -21,7 +21,7 @@ import {
 import { shapeProblem } from "../../lib/json-shape.ts";
 import { claimedVersion, claimsModern, readMeta } from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { LiveToolSession } from "../../server/run-target.ts";
 import type { ServerCore } from "../../server/core.ts";
 import { ClientSession } from "../../server/legacy/client-session.ts";
 import { tooLongABatch } from "../../server/legacy/batch.ts";

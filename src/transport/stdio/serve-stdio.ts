@@ -5,16 +5,10 @@
  * out with the next. So a slow reader slows nobody but itself, and nothing is cut
  * off when the program ends.
  */
-import type { Connection } from "./connection.ts";
 import { PARSE_ERROR } from "../../wire/json-rpc.ts";
+import type { Stdio } from "../types.ts";
+import type { Connection } from "./connection.ts";
 import { type Line, LineCutter } from "./line-cutter.ts";
-
-/** The two ends of a channel on which messages travel as lines, such as stdin and stdout. */
-export interface Stdio {
-  readonly input: ReadableStream<Uint8Array>;
-  /** Resolves when there is room for more; rejects when nobody reads any longer. */
-  write(bytes: Uint8Array): Promise<void>;
-}
 
 export interface StdioOptions {
   /** Bytes of the longest line that is read. */

@@ -4,7 +4,7 @@
  */
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../../model/content.ts";
-import type { HeaderParameter } from "../../tool/types.ts";
+import type { HeaderParameter } from "../../model/header-parameter.ts";
 
 /** Which field of the params a request's `Mcp-Name` repeats. */
 const NAME_FIELD: { readonly [method: string]: string | undefined } = {

@@ -115,7 +115,13 @@ export function useChild(
   return resource(function* (provide) {
     const name = currentRuntime();
     const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
-    const command = [...before, useRuntime(name).path, ...run, `tests/store/${module}`, ...args];
+    const command = [
+      ...before,
+      useRuntime(name).path,
+      ...run,
+      `tests/store/sqlite/${module}`,
+      ...args,
+    ];
     const child = spawn(command[0]!, command.slice(1), {
       cwd: root,
       stdio: ["pipe", "pipe", "inherit"],

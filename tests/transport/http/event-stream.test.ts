@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { createManualClock } from "parley-mcp";
-import { EventStream, type Feed } from "../../../src/transport/http/event-stream.ts";
 import { Deadlines } from "../../../src/lib/deadlines.ts";
+import type { Feed } from "../../../src/server/feed.ts";
+import { EventStream } from "../../../src/transport/http/event-stream.ts";
 import { describe, it } from "../../suite.ts";
 import { turn } from "../../support/turn.ts";
 
