@@ -24,7 +24,7 @@ import {
 } from "./messages.ts";
 import { withModelIds } from "./model-ids.ts";
 import { findCalls, type FoundCall, type OfferedTool, toolParams } from "./schema-tool.ts";
-import { inWords, toolsInWords, usesTools } from "./tools-as-text.ts";
+import { asText, toolTexts, usesTools } from "./tools-as-text.ts";
 
 const DEFAULT_MAX_TOKENS = 4096;
 
@@ -107,7 +107,7 @@ export function* attempt(
   const knowsTools = answerer !== "client in words";
   const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
   const params: SampleParams = {
-    messages: knowsTools ? withModelIds(messages) : inWords(messages, toolsInWords(tools, choice)),
+    messages: knowsTools ? withModelIds(messages) : asText(messages, toolTexts(tools, choice)),
     maxTokens: Math.max(1, Math.floor(granted)),
     ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),

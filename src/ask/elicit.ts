@@ -5,7 +5,7 @@ import { CapabilityError, ElicitationError } from "../model/errors.ts";
 import type { ClientInfo, Response } from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { givenForm } from "../schema/schema-reader.ts";
+import { readForm } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
 import type {
   ElicitExchange,
@@ -198,7 +198,7 @@ function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unk
   let form = known.get(input);
   if (!form) {
     try {
-      form = givenForm(input);
+      form = readForm(input);
     } catch (error) {
       if (!(error instanceof SchemaProblem)) throw error;
       throw refuse(`cannot be asked: "${error.field}" ${error.problem}`, error.wayOut);

@@ -10,7 +10,7 @@ import type { JsonObject, McpMessage } from "../model/content.ts";
 import type { SampleParams } from "../model/events.ts";
 import { SCHEMA_TOOL } from "../sampling/provider.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { givenSchema } from "../schema/schema-reader.ts";
+import { readSchema } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import type { SampleToolsConfig, SamplingToolChoice } from "../tool/sample-types.ts";
 import { findJson } from "./find-json.ts";
@@ -153,7 +153,7 @@ export function schemaTool(input: SchemaInput): OfferedTool {
 /** The schema, or an error that says whose it is. */
 function usable(whose: string, input: SchemaInput): Schema<unknown> {
   try {
-    return givenSchema(input);
+    return readSchema(input);
   } catch (error) {
     if (!(error instanceof SchemaProblem)) throw error;
     const field = error.field === "" ? "it" : `"${error.field}"`;

@@ -4,7 +4,7 @@ import type { SamplingToolChoice } from "../tool/sample-types.ts";
 import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
 
 /** What is asked for, in words. */
-export function toolsInWords(tools: readonly OfferedTool[], mode: SamplingToolChoice): string {
+export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoice): string {
   const [only] = tools;
   if (!only || mode === "none") return "";
   if (only.name === SCHEMA_TOOL) {
@@ -31,7 +31,7 @@ export function usesTools({ content }: McpMessage): boolean {
  * text, and what is asked for at their end, because a client may leave a system
  * prompt out.
  */
-export function inWords(messages: readonly McpMessage[], instruction: string): McpMessage[] {
+export function asText(messages: readonly McpMessage[], instruction: string): McpMessage[] {
   const said = messages.map(({ role, content }): McpMessage => ({
     role,
     content: content.flatMap(blockInWords),

@@ -2,9 +2,9 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { Operation } from "effection";
 import { parseRange } from "../lib/ip-address.ts";
-import { HOST_NAMES } from "./mcp-app-names.ts";
+import { MCP_APP_NAMES } from "./mcp-app-names.ts";
 import { LOG_FORMATS, LOG_LEVELS } from "./log.ts";
-import type { Surroundings } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 
 const MODULES =
   "TypeScript or JavaScript files, or folders of them, that export tools, prompts or resources; without any, the tools that ship with Parley";
@@ -12,7 +12,7 @@ const SHELLS = ["zsh", "bash", "fish", "powershell"];
 
 /** What a command is given to work with. */
 export interface Workbench {
-  readonly surroundings: Surroundings;
+  readonly environment: Environment;
   /** Waits for an exit code. */
   finish(exitCode: Promise<number>): Promise<void>;
   /** Runs an operation that ends with an exit code. */
@@ -23,7 +23,7 @@ export interface Workbench {
 export const COMMANDS: {
   readonly [name: string]: (program: Command, workbench: Workbench) => void;
 } = {
-  serve(program, { operate, surroundings }) {
+  serve(program, { operate, environment }) {
     program.command("serve")
       .summary("serve tools over HTTP")
       .description("Serves tools over HTTP, to any number of clients, until Ctrl-C.")
@@ -88,11 +88,11 @@ export const COMMANDS: {
       .addOption(logFormat())
       .action(async (modules, options) => {
         const { serve } = await import("./commands/serve.ts");
-        await operate(() => serve(modules, options, surroundings));
+        await operate(() => serve(modules, options, environment));
       });
   },
 
-  stdio(program, { operate, surroundings }) {
+  stdio(program, { operate, environment }) {
     program.command("stdio")
       .summary("serve tools on stdin and stdout, as desktop apps want it")
       .description(
@@ -105,11 +105,11 @@ export const COMMANDS: {
       .addOption(logFormat())
       .action(async (modules, options) => {
         const { stdio } = await import("./commands/stdio.ts");
-        await operate(() => stdio(modules, options, surroundings));
+        await operate(() => stdio(modules, options, environment));
       });
   },
 
-  tools(program, { finish, surroundings }) {
+  tools(program, { finish, environment }) {
     program.command("tools")
       .summary("show the tools, what they take and what they ask")
       .description("Shows the tools with their parameters, what they may ask, and what they need.")
@@ -117,11 +117,11 @@ export const COMMANDS: {
       .option("--json", "as JSON")
       .action(async (modules, options) => {
         const { tools } = await import("./commands/tools.ts");
-        await finish(tools(modules, options, surroundings));
+        await finish(tools(modules, options, environment));
       });
   },
 
-  call(program, { operate, surroundings }) {
+  call(program, { operate, environment }) {
     program.command("call")
       .summary("call a tool, and answer its questions here")
       .description("Calls a tool, here or on a server, and puts its questions to you.")
@@ -137,15 +137,15 @@ export const COMMANDS: {
       .option("--json", "print the whole result as JSON, and nothing else on stdout")
       .action(async (tool, args, modules, options) => {
         const { call } = await import("./commands/call.ts");
-        await operate(() => call({ tool, args, modules }, options, surroundings));
+        await operate(() => call({ tool, args, modules }, options, environment));
       });
   },
 
-  install(program, { finish, surroundings }) {
+  install(program, { finish, environment }) {
     program.command("install")
       .summary("tell an app on this machine about the tools")
       .description("Adds the tools to an app's configuration. What is there stays, with a backup.")
-      .addArgument(program.createArgument("<app>", "which app").choices(HOST_NAMES))
+      .addArgument(program.createArgument("<app>", "which app").choices(MCP_APP_NAMES))
       .argument("[module...]", MODULES)
       .option("--name <name>", "what the app calls it", "parley")
       .option("--project", "for the project in this folder only, where the app can do that")
@@ -153,11 +153,11 @@ export const COMMANDS: {
       .option("--print", "show what would be written, and write nothing")
       .action(async (app, modules, options) => {
         const { install } = await import("./commands/install.ts");
-        await finish(install(app, modules, options, surroundings));
+        await finish(install(app, modules, options, environment));
       });
   },
 
-  bundle(program, { operate, surroundings }) {
+  bundle(program, { operate, environment }) {
     program.command("bundle")
       .summary("make an .mcpb file, to be opened with Claude Desktop")
       .description(
@@ -169,17 +169,17 @@ export const COMMANDS: {
       .option("--executable <file>", "the compiled program, where this is not one itself")
       .action(async (modules, options) => {
         const { bundle } = await import("./commands/bundle.ts");
-        await operate(() => bundle(modules, options, surroundings));
+        await operate(() => bundle(modules, options, environment));
       });
   },
 
-  new(program, { finish, surroundings }) {
+  new(program, { finish, environment }) {
     program.command("new")
       .summary("write a small project with one tool and its test")
       .argument("<name>", "of the project and its folder, such as my-tools")
       .action(async (name) => {
         const { createProject } = await import("./commands/new.ts");
-        await finish(createProject(name, surroundings));
+        await finish(createProject(name, environment));
       });
   },
 

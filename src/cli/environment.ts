@@ -8,7 +8,7 @@ import type { Terminal } from "./terminal/terminal.ts";
 /** As much of a tool, prompt or resource as a server says of it when it starts. */
 export type Announced = Pick<Definition, "kind" | "name"> & { readonly description?: string };
 
-export interface Surroundings {
+export interface Environment {
   readonly version: string;
   readonly terminal: Terminal;
   /** What is served where no module is named. */

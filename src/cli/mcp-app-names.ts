@@ -1,3 +1,3 @@
 /** The apps that `parley install` knows. */
-export const HOST_NAMES = ["claude-desktop", "claude-code", "vscode", "cursor"] as const;
-export type HostName = typeof HOST_NAMES[number];
+export const MCP_APP_NAMES = ["claude-desktop", "claude-code", "vscode", "cursor"] as const;
+export type McpAppName = typeof MCP_APP_NAMES[number];

@@ -5,7 +5,7 @@ import { ClientError } from "../client/client-error.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { StoreError } from "../model/errors.ts";
 import { COMMANDS } from "./command-table.ts";
-import type { Surroundings } from "./environment.ts";
+import type { Environment } from "./environment.ts";
 import { FAILED, Problem, USAGE } from "./problem.ts";
 import { visible } from "./terminal/visible.ts";
 import { usageProblem } from "./usage.ts";
@@ -13,25 +13,25 @@ import { usageProblem } from "./usage.ts";
 /** Runs one command line to its end. Resolves to the exit code. */
 export async function runCommandLine(
   args: readonly string[],
-  surroundings: Surroundings,
+  environment: Environment,
 ): Promise<number> {
-  const { terminal } = surroundings;
+  const { terminal } = environment;
   let exitCode = 0;
-  const program = createProgram(args, surroundings, (code) => exitCode = code);
+  const program = createProgram(args, environment, (code) => exitCode = code);
   try {
     if (COMPLETING.includes(args[0]!)) {
       const { complete } = await import("./completions.ts");
       await complete(program, args, terminal);
     } else await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
   } catch (error) {
-    exitCode = explain(error, surroundings);
+    exitCode = explain(error, environment);
   }
   await terminal.flush();
   return exitCode;
 }
 
 /** Says what went wrong in one sentence, and answers the exit code. */
-function explain(error: unknown, { terminal }: Surroundings): number {
+function explain(error: unknown, { terminal }: Environment): number {
   const { red } = terminal.err;
   if (error instanceof CommanderError) {
     // Help and version are no mistakes; for the others Commander has said what is wrong.
@@ -59,10 +59,10 @@ type Done = (exitCode: number) => void;
 
 function createProgram(
   [first]: readonly string[],
-  surroundings: Surroundings,
+  environment: Environment,
   done: Done,
 ): Command {
-  const { terminal, version } = surroundings;
+  const { terminal, version } = environment;
   const finish = async (code: Promise<number>) => done(await code);
   const operate = (operation: () => Operation<number>) => finish(run(operation));
 
@@ -95,7 +95,7 @@ function createProgram(
   const known = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : undefined;
   // Only the one that is used: to describe all the others takes longer than to run it.
   for (const name of known ?? Object.keys(COMMANDS)) {
-    COMMANDS[name]!(program, { surroundings, finish, operate });
+    COMMANDS[name]!(program, { environment, finish, operate });
   }
   return program;
 }

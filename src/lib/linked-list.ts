@@ -7,13 +7,13 @@
  */
 
 /** Something that can stand in one line at a time. The line alone writes these. */
-export interface InLine<T extends InLine<T>> {
-  line: Line<T> | undefined;
+export interface Linked<T extends Linked<T>> {
+  line: LinkedList<T> | undefined;
   ahead: T | undefined;
   behind: T | undefined;
 }
 
-export class Line<T extends InLine<T>> {
+export class LinkedList<T extends Linked<T>> {
   #first: T | undefined;
   #last: T | undefined;
 

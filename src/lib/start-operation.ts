@@ -2,7 +2,7 @@
 import type { Operation, Scope } from "effection";
 import { Strand, type StrandOutcome } from "./strand.ts";
 
-export interface Settling<T> {
+export interface StartedOperation<T> {
   /** How it ended, if it has. */
   readonly outcome: StrandOutcome<T> | undefined;
   /** How it ends. */
@@ -11,7 +11,10 @@ export interface Settling<T> {
   halt(): void;
 }
 
-export function settle<T>(scope: Scope, operation: () => Operation<T>): Settling<T> {
+export function startOperation<T>(
+  scope: Scope,
+  operation: () => Operation<T>,
+): StartedOperation<T> {
   let outcome: StrandOutcome<T> | undefined;
   let resolve: ((outcome: StrandOutcome<T>) => void) | undefined;
   const strand = new Strand<T>(scope, operation, (ended) => {
@@ -23,7 +26,10 @@ export function settle<T>(scope: Scope, operation: () => Operation<T>): Settling
     get outcome() {
       return outcome;
     },
-    ended: () => outcome ? Promise.resolve(outcome) : new Promise((settle) => resolve = settle),
+    ended: () =>
+      outcome
+        ? Promise.resolve(outcome)
+        : new Promise((startOperation) => resolve = startOperation),
     halt: () => strand.halt(),
   };
 }

@@ -197,8 +197,8 @@ export class SampleValidationError extends ToolError {
 }
 
 /** The session has expired, was cancelled, or never existed. */
-export class SessionGone extends ParleyError {
-  override readonly name = "SessionGone";
+export class SessionGoneError extends ParleyError {
+  override readonly name = "SessionGoneError";
   readonly code = "PARLEY_SESSION_GONE";
   constructor(readonly sessionId: string) {
     super(`Cannot find session "${sessionId}": it has ended or expired; call the tool again`);
@@ -206,8 +206,8 @@ export class SessionGone extends ParleyError {
 }
 
 /** The session is being halted: only cleaning up is possible now. */
-export class SessionHalted extends ParleyError {
-  override readonly name = "SessionHalted";
+export class SessionHaltedError extends ParleyError {
+  override readonly name = "SessionHaltedError";
   readonly code = "PARLEY_SESSION_HALTED";
   constructor(readonly sessionId: string, verb: string) {
     super(
@@ -217,15 +217,15 @@ export class SessionHalted extends ParleyError {
 }
 
 /** A session on record is left as it is, because it cannot be gone on with for now. */
-export abstract class SessionNotContinued extends ProtocolError {
+export abstract class SessionNotContinuedError extends ProtocolError {
   constructor(message: string) {
     super(-32603, message);
   }
 }
 
 /** An answer in this session is sealed with a key that the server does not have. */
-export class SessionSealed extends SessionNotContinued {
-  override readonly name = "SessionSealed";
+export class SessionSealedError extends SessionNotContinuedError {
+  override readonly name = "SessionSealedError";
   override readonly code = "PARLEY_SESSION_SEALED";
   constructor(readonly sessionId: string, readonly toolName: string) {
     super(
@@ -235,8 +235,8 @@ export class SessionSealed extends SessionNotContinued {
 }
 
 /** The server did not survive running this session, and does not run it any more. */
-export class SessionSetAside extends SessionNotContinued {
-  override readonly name = "SessionSetAside";
+export class SessionSetAsideError extends SessionNotContinuedError {
+  override readonly name = "SessionSetAsideError";
   override readonly code = "PARLEY_SESSION_SET_ASIDE";
   constructor(readonly sessionId: string, readonly toolName: string) {
     super(
@@ -259,8 +259,8 @@ export class SessionLimitError extends ParleyError {
 }
 
 /** A reader asked for events that the log no longer keeps. */
-export class EventsGone extends ParleyError {
-  override readonly name = "EventsGone";
+export class EventsGoneError extends ParleyError {
+  override readonly name = "EventsGoneError";
   readonly code = "PARLEY_EVENTS_GONE";
   constructor(readonly sessionId: string, readonly afterLSN: number, readonly firstLSN: number) {
     super(
@@ -270,8 +270,8 @@ export class EventsGone extends ParleyError {
 }
 
 /** Somebody else has written to this session's log, or owns it now. */
-export class StoreConflict extends ParleyError {
-  override readonly name = "StoreConflict";
+export class StoreConflictError extends ParleyError {
+  override readonly name = "StoreConflictError";
   readonly code = "PARLEY_STORE_CONFLICT";
   /** `missing` says that there is no such session in the store, rather than another's. */
   constructor(readonly sessionId: string, problem: string, readonly missing = false) {
@@ -293,8 +293,8 @@ export class StoreError extends ParleyError {
 }
 
 /** The registry has been closed. */
-export class RegistryClosed extends ParleyError {
-  override readonly name = "RegistryClosed";
+export class RegistryClosedError extends ParleyError {
+  override readonly name = "RegistryClosedError";
   readonly code = "PARLEY_CLOSED";
   constructor() {
     super(`Cannot start a call: the server is shutting down; try again when it is back`);

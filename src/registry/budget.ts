@@ -11,7 +11,7 @@
 import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import { weigh } from "../session/event-log.ts";
+import { estimateSize } from "../session/event-log.ts";
 
 export interface BudgetLimits {
   readonly memory: ShareLimits;
@@ -69,11 +69,11 @@ export class Budget {
   /** Takes a call in, and weighs it. */
   enter(session: LiveToolSession, params: unknown): string | undefined {
     session.baggage ||= baggageOf(session, params);
-    return this.weigh(session);
+    return this.measure(session);
   }
 
   /** Weighs a call. Tells why it may not wait, where it has grown and there is no room for that. */
-  weigh(session: LiveToolSession): string | undefined {
+  measure(session: LiveToolSession): string | undefined {
     const grown = this.#charge(session);
     if (!grown) return undefined;
     const { principal } = session;
@@ -114,8 +114,8 @@ export class Budget {
 }
 
 function baggageOf({ client, trace, presets }: LiveToolSession, params: unknown): number {
-  let bytes = EACH + weigh(params) + weigh(client) + weigh(trace);
-  for (const response of presets?.values() ?? []) bytes += weigh(response);
+  let bytes = EACH + estimateSize(params) + estimateSize(client) + estimateSize(trace);
+  for (const response of presets?.values() ?? []) bytes += estimateSize(response);
   return bytes;
 }
 

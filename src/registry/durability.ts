@@ -13,8 +13,8 @@ import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { DurabilityHome } from "./durability-home.ts";
-import { LastWords } from "./final-events.ts";
-import { type CarriedCall, type CarriedRecord, hasComeAsFar } from "./portable-record.ts";
+import { FinalEvents } from "./final-events.ts";
+import { hasComeAsFar, type PortableCall, type PortableRecord } from "./portable-record.ts";
 import { isNever, Recovery } from "./recovery.ts";
 import { Resting } from "./resting.ts";
 import { StoreUsage } from "./store-usage.ts";
@@ -35,8 +35,8 @@ export class Durability {
   readonly #left = new Map<string, () => void>();
   readonly #waker: Waker;
   readonly #sweeper: Sweeper;
-  readonly #renewals = new Renewals();
-  readonly #lastWords: LastWords;
+  readonly #renewals = new LeaseRenewals();
+  readonly #finalEvents: FinalEvents;
   /** Sessions that the store is about to forget. */
   #deletions = 0;
   readonly #usage: StoreUsage;
@@ -59,11 +59,11 @@ export class Durability {
         return wakes.filter((wake) => !isNever(wake));
       },
       wake: async (id) => {
-        if (!this.#lastWords.has(id)) await this.recovery.wake(id);
+        if (!this.#finalEvents.has(id)) await this.recovery.wake(id);
       },
       failed: (error) => this.#fault("sessions could not be woken", error),
     });
-    this.#lastWords = new LastWords({
+    this.#finalEvents = new FinalEvents({
       store,
       most: home.mostResting,
       run: (operation) => this.#run(operation),
@@ -86,7 +86,7 @@ export class Durability {
       isWorthwhile: () => home.outlasts || this.#resting!.size > 0,
       prepare: async (now) => {
         await this.#renew(now);
-        await this.#lastWords.retry();
+        await this.#finalEvents.retry();
       },
       swept: (now) => {
         this.#resting?.expire(now);
@@ -99,7 +99,7 @@ export class Durability {
   /** Nothing is being written, read, left or forgotten. */
   get idle(): boolean {
     return this.#journals.size === 0 && this.#revivals.size === 0 && this.#leaving.size === 0 &&
-      this.#deletions === 0 && !this.#lastWords.busy;
+      this.#deletions === 0 && !this.#finalEvents.busy;
   }
 
   /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
@@ -114,7 +114,7 @@ export class Durability {
     await Promise.all([this.#waker.stop(), this.#sweeper.stop(), this.recovery.stop()]);
     await this.#usage.counted;
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
-    await this.#lastWords.stop();
+    await this.#finalEvents.stop();
   }
 
   /** The attempt to go on with a session has not ended the server. */
@@ -135,7 +135,7 @@ export class Durability {
     const journal = this.#journals.get(session.id);
     journal?.update({
       expiresAt: this.#expiresAt(session),
-      meta: metaOf(session) as never,
+      meta: entryMetaOf(session) as never,
     });
   }
 
@@ -171,7 +171,7 @@ export class Durability {
     // Whoever comes back for such a one goes on with it; any other was told that it is over.
     if (!journal || attended || taskSince !== undefined) return;
     const event = log.findLast(isFinal);
-    if (event) this.#lastWords.record({ id, epoch: journal.epoch, event });
+    if (event) this.#finalEvents.record({ id, epoch: journal.epoch, event });
   }
 
   /** Puts a session out of memory, once everything about it is written. */
@@ -254,7 +254,7 @@ export class Durability {
   async principalOf(id: string): Promise<string | undefined> {
     await this.#leaving.get(id);
     const entry = await this.#run(() => this.#home.store.get(id));
-    return (entry?.meta as KeptMeta | undefined)?.principal;
+    return (entry?.meta as EntryMeta | undefined)?.principal;
   }
 
   /**
@@ -274,7 +274,7 @@ export class Durability {
    * Takes a session up from a record that its client has carried. What is here of it
    * counts only if it has come as far: another server may have gone on with it.
    */
-  adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+  adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const { sessionId } = call;
     const before = this.#revivals.get(sessionId) ?? Promise.resolve();
     const adoption = before.then(() => this.#adopt(record, call))
@@ -288,7 +288,7 @@ export class Durability {
     this.#home.settled();
   }
 
-  async #adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+  async #adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const { sessionId } = call;
     const here = this.#home.find(sessionId);
     if (here && hasComeAsFar(here.log, record)) return here;
@@ -319,7 +319,7 @@ export class Durability {
     const entry = yield* store.get(id);
     this.#resting?.delete(id);
     if (!entry) return undefined;
-    const { kind, principal } = entry.meta as unknown as KeptMeta;
+    const { kind, principal } = entry.meta as unknown as EntryMeta;
     const definition = definitionOf(kind, entry.toolName);
     if (!definition?.durable) return undefined;
     if (asked && outlasts) budget.checkTakenUp(principal);
@@ -342,7 +342,7 @@ export class Durability {
     events: readonly ToolSessionEvent[],
   ): LiveToolSession {
     const { client, principal, keepUntil, taskSince, attended = false, settled } = entry
-      .meta as unknown as KeptMeta;
+      .meta as unknown as EntryMeta;
     // It may have been closed meanwhile: nothing is begun then that would be stopped at once.
     this.#home.admit();
     const session = this.#home.make(entry, definition, client, principal);
@@ -372,7 +372,8 @@ export class Durability {
         expiresAt: this.#expiresAt(session),
         wakeAt: session.wakeAt,
         // What records an event has survived; that it has is written along.
-        ...(session.trial && { meta: metaOf(session, session.settled = entry.epoch) as never }),
+        ...(session.trial &&
+          { meta: entryMetaOf(session, session.settled = entry.epoch) as never }),
       }),
     }, written);
     this.#journals.set(session.id, journal);
@@ -400,7 +401,7 @@ export class Durability {
 }
 
 /** What is kept besides what every store knows. */
-export interface KeptMeta {
+export interface EntryMeta {
   readonly kind: Definition["kind"];
   readonly principal: string;
   readonly client: ClientInfo;
@@ -436,11 +437,11 @@ export function entryOf(
     epoch: 1,
     toolVersion: tool.durable!.version,
     expiresAt,
-    meta: metaOf(session) as never,
+    meta: entryMetaOf(session) as never,
   };
 }
 
-export function metaOf(session: LiveToolSession, settled = session.settled): KeptMeta {
+export function entryMetaOf(session: LiveToolSession, settled = session.settled): EntryMeta {
   const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
   return {
     kind,
@@ -458,7 +459,7 @@ interface Renewal {
   readonly at: number;
 }
 
-export class Renewals {
+export class LeaseRenewals {
   /** By id; whose record was renewed longest ago stands first. */
   readonly #renewals = new Map<string, Renewal>();
 

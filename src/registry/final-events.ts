@@ -8,11 +8,11 @@
  * E2  What is to be recorded yet is bounded; the oldest are given up first.
  */
 import type { Operation } from "effection";
-import { StoreConflict } from "../model/errors.ts";
+import { StoreConflictError } from "../model/errors.ts";
 import { isFinal, type ToolSessionEvent } from "../model/events.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 
-export interface LastWordsHome {
+export interface FinalEventsHome {
   readonly store: ToolSessionStore;
   /** How many may wait to be recorded. */
   readonly most: number;
@@ -30,14 +30,14 @@ interface End {
   readonly event: ToolSessionEvent;
 }
 
-export class LastWords {
-  readonly #home: LastWordsHome;
+export class FinalEvents {
+  readonly #home: FinalEventsHome;
   /** Oldest first. */
   readonly #ends = new Map<string, End>();
   #trying: Promise<void> | undefined;
   #stopped = false;
 
-  constructor(home: LastWordsHome) {
+  constructor(home: FinalEventsHome) {
     this.#home = home;
   }
 
@@ -94,7 +94,7 @@ export class LastWords {
       try {
         await this.#home.run(() => this.#recordOne(end));
       } catch (error) {
-        if (!(error instanceof StoreConflict)) return error ?? new Error("halted");
+        if (!(error instanceof StoreConflictError)) return error ?? new Error("halted");
       }
       if (this.#ends.get(end.id) === end) this.#ends.delete(end.id);
     }

@@ -5,7 +5,7 @@ import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
 import type { EventLog } from "../session/event-log.ts";
 import type { Definition } from "../tool/types.ts";
 
-export interface CarriedRecord {
+export interface PortableRecord {
   readonly createdAt: number;
   /** The version of the tool that began it. */
   readonly version: string;
@@ -15,7 +15,7 @@ export interface CarriedRecord {
 }
 
 /** A call that its client goes on with, and carries the record of. */
-export interface CarriedCall {
+export interface PortableCall {
   readonly sessionId: string;
   readonly definition: Definition;
   readonly params: unknown;
@@ -37,7 +37,7 @@ export function unpackRecord(packed: Uint8Array): unknown {
 }
 
 /** Whether a log has come as far as a record, by the same way, as far as it still tells. */
-export function hasComeAsFar(log: EventLog, { events }: CarriedRecord): boolean {
+export function hasComeAsFar(log: EventLog, { events }: PortableRecord): boolean {
   if (log.lastLSN < events.length) return false;
   const gone = log.firstLSN - 1;
   const told = log.after(gone).slice(0, Math.max(0, events.length - gone));

@@ -15,13 +15,13 @@
  */
 import type { Operation } from "effection";
 import type { Deadlines } from "../lib/deadlines.ts";
-import { SessionSetAside } from "../model/errors.ts";
+import { SessionSetAsideError } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { Trial } from "../session/session-state.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
-import type { KeptMeta } from "./durability.ts";
+import type { EntryMeta } from "./durability.ts";
 
 const MOST_ATTEMPTS = 3;
 const GRACE = 5_000;
@@ -95,10 +95,10 @@ export class Recovery implements SetAsideCalls {
     await this.#turns;
   }
 
-  /** Throws `SessionSetAside` for a session that may not be taken up. */
+  /** Throws `SessionSetAsideError` for a session that may not be taken up. */
   *admit(entry: ToolSessionEntry): Operation<void> {
     const { id, toolName } = entry;
-    if (metaIn(entry).setAside) throw new SessionSetAside(id, toolName);
+    if (metaIn(entry).setAside) throw new SessionSetAsideError(id, toolName);
     const attempts = failedAttempts(entry);
     if (attempts < MOST_ATTEMPTS) return;
     const { store } = this.#home;
@@ -108,7 +108,7 @@ export class Recovery implements SetAsideCalls {
     yield* this.#change(entry, last?.lsn ?? 0, NEVER, {
       setAside: { at: this.#home.deadlines.now(), attempts },
     });
-    const error = new SessionSetAside(id, toolName);
+    const error = new SessionSetAsideError(id, toolName);
     const what =
       `it was set aside: the server did not survive ${attempts} attempts to go on with it`;
     this.#home.report({ what, toolName, sessionId: id, error });
@@ -166,7 +166,7 @@ export class Recovery implements SetAsideCalls {
       const page = await run(() => store.wakes(PAGE, after));
       for (const { id } of page) {
         const entry = await run(() => store.get(id));
-        const { setAside, principal } = entry ? metaIn(entry) : ({} as Partial<KeptMeta>);
+        const { setAside, principal } = entry ? metaIn(entry) : ({} as Partial<EntryMeta>);
         if (!entry || !setAside || principal === undefined) continue;
         const { toolName, createdAt } = entry;
         const { at: setAsideAt, attempts } = setAside;
@@ -196,7 +196,7 @@ export class Recovery implements SetAsideCalls {
     entry: ToolSessionEntry,
     afterLSN: number,
     wakeAt: number | null,
-    change: { [K in keyof KeptMeta]?: KeptMeta[K] | undefined },
+    change: { [K in keyof EntryMeta]?: EntryMeta[K] | undefined },
   ): Operation<void> {
     const expiresAt = this.#home.keepUntil();
     const meta = { ...entry.meta, ...change } as never;
@@ -227,7 +227,7 @@ export class Recovery implements SetAsideCalls {
 
   #failed(id: string, error: unknown): void {
     // The operator has been told.
-    if (error instanceof SessionSetAside || this.#stopped) return;
+    if (error instanceof SessionSetAsideError || this.#stopped) return;
     this.#home.report({ what: "it could not be woken", toolName: "-", sessionId: id, error });
   }
 }
@@ -242,6 +242,6 @@ function failedAttempts(entry: ToolSessionEntry): number {
   return entry.epoch - settled;
 }
 
-function metaIn({ meta }: ToolSessionEntry): KeptMeta {
-  return (meta ?? {}) as unknown as KeptMeta;
+function metaIn({ meta }: ToolSessionEntry): EntryMeta {
+  return (meta ?? {}) as unknown as EntryMeta;
 }

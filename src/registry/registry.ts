@@ -9,7 +9,7 @@ import { systemClock } from "../lib/clock.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
 import { type ShareLimits, Shares } from "../lib/shares.ts";
-import { RegistryClosed, SessionGone, SessionLimitError } from "../model/errors.ts";
+import { RegistryClosedError, SessionGoneError, SessionLimitError } from "../model/errors.ts";
 import type { ServerChange } from "../model/events.ts";
 import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
@@ -22,7 +22,7 @@ import type { Definition } from "../tool/types.ts";
 import { Budget } from "./budget.ts";
 import { Durability } from "./durability.ts";
 import { IN_PROCESS, inProcess, limitsOf, type RegistryOptions } from "./options.ts";
-import type { CarriedCall, CarriedRecord } from "./portable-record.ts";
+import type { PortableCall, PortableRecord } from "./portable-record.ts";
 import type { SetAsideCalls } from "./recovery.ts";
 import { reporter, tellEnded } from "./report.ts";
 import { Expiry, FinishedSessions } from "./retention.ts";
@@ -42,7 +42,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #destroyScope: () => Promise<void>;
   readonly #options: RegistryOptions;
   readonly #durability: Durability;
-  readonly #live: LiveSessions;
+  readonly #live: Admission;
   /** What calls take, of memory and of the store. */
   readonly budget: Budget;
   readonly #finished: FinishedSessions;
@@ -66,7 +66,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     const { log, live, budget, finished } = limitsOf(options);
     this.budget = new Budget(budget);
     this.logLimits = log;
-    this.#live = new LiveSessions(live, this.budget);
+    this.#live = new Admission(live, this.budget);
     this.#finished = new FinishedSessions(finished);
     this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
     this.sealer = options.sealer ?? new Sealer();
@@ -83,7 +83,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       find: (id) => this.find(id),
       hasRoom: () => this.#live.hasRoom,
       admit: (principal) => {
-        if (this.#closed) throw new RegistryClosed();
+        if (this.#closed) throw new RegistryClosedError();
         if (principal !== undefined) this.#live.checkRoom(principal, false);
       },
       make: ({ id, createdAt }, ...parts) => new LiveToolSession(this, id, ...parts, createdAt),
@@ -166,7 +166,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     options: ToolSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
-    if (this.#closed || this.#draining) throw new RegistryClosed();
+    if (this.#closed || this.#draining) throw new RegistryClosedError();
     this.#listStarting();
     const { client = IN_PROCESS, principal = "", answers, trace } = options;
     const { attended = false, carried = false, awaited = false, taskSince } = options;
@@ -243,7 +243,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /** Takes a session up from a record that its client has carried. */
-  adopt(record: CarriedRecord, call: CarriedCall): Promise<LiveToolSession> {
+  adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     return this.#durability.adopt(record, call);
   }
 
@@ -305,7 +305,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   *acquire(id: string): Operation<ToolSession> {
     const session = yield* this.takenUp(id);
-    if (!session) throw new SessionGone(id);
+    if (!session) throw new SessionGoneError(id);
     this.hold(session);
     return session;
   }
@@ -434,7 +434,7 @@ export class Quiet {
   }
 }
 
-export class LiveSessions {
+export class Admission {
   readonly #sessions = new Map<string, LiveToolSession>();
   readonly #shares: Shares;
   readonly #budget: Budget;
@@ -484,7 +484,7 @@ export class LiveSessions {
   /** Something has changed: if it waits now, and has no room for that, it ends. */
   changed(session: LiveToolSession): void {
     if (!session.waiting || session.halting) return;
-    const problem = this.#budget.weigh(session);
+    const problem = this.#budget.measure(session);
     if (problem !== undefined) session.endForRoom(problem);
   }
 

@@ -4,7 +4,7 @@
  * go first, but never one that somebody is reading.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
-import { Line } from "../lib/linked-list.ts";
+import { LinkedList } from "../lib/linked-list.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { RegistryOptions } from "./options.ts";
@@ -21,9 +21,9 @@ export class FinishedSessions {
   readonly #limits: FinishedLimits;
   readonly #byId = new Map<string, LiveToolSession>();
   /** Those that nobody was told to come back for. */
-  readonly #free = new Line<LiveToolSession>();
+  readonly #free = new LinkedList<LiveToolSession>();
   /** Those that somebody was, or that are held; they go before their time only if they must. */
-  readonly #promised = new Line<LiveToolSession>();
+  readonly #promised = new LinkedList<LiveToolSession>();
   readonly #owned = new Owned<LiveToolSession>();
   /** How many there are of each caller's, and how many bytes they take. */
   readonly #counts = new Shares(UNLIMITED);
@@ -141,7 +141,7 @@ export class FinishedSessions {
   }
 
   /** The oldest first. Those that must stay are put behind, so that nobody looks at them each time. */
-  #choose(from: Line<LiveToolSession>, going: LiveToolSession[], now: number): void {
+  #choose(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
     const chosen = new Set(going);
     let looks = 0;
     let next = from.first;

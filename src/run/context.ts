@@ -39,13 +39,13 @@ import type {
   McpToolServerContext,
 } from "../tool/types.ts";
 import { type Branch, rootBranch } from "./branch.ts";
-import { isLight, together } from "./run-parallel.ts";
-import type { RunHost } from "./run-port.ts";
+import { isLight, runParallel } from "./run-parallel.ts";
+import type { RunPort } from "./run-port.ts";
 
 /** What `before` and `after` get: a context that cannot ask. */
 export class ServerContext implements McpToolServerContext {
   constructor(
-    protected readonly host: RunHost,
+    protected readonly host: RunPort,
     protected readonly branchState: Branch,
   ) {}
 
@@ -180,7 +180,7 @@ export class ToolContext extends ServerContext
   implements McpToolContextWithElicits<ElicitsMap>, Asker {
   readonly #tool: Definition;
 
-  constructor(host: RunHost, tool: Definition, branch: Branch = rootBranch(tool)) {
+  constructor(host: RunPort, tool: Definition, branch: Branch = rootBranch(tool)) {
     super(host, branch);
     this.#tool = tool;
   }
@@ -282,7 +282,7 @@ export class ToolContext extends ServerContext
     // All are opened before any is run, so that each has its place however they are run:
     // a tool that was a task may be none when it is taken up again.
     const parts = bodies.map((body) => this.#open(body, options, this.#reserve(options)));
-    if (yield* isLight) return yield* together(this.host, parts);
+    if (yield* isLight) return yield* runParallel(this.host, parts);
     return yield* all(parts);
   }
 

@@ -32,7 +32,7 @@ export const isLight: Operation<boolean> = effect((resolve, routine) => {
  * What all parts return, in order. Only for whoever `isLight`, and only for parts
  * that do nothing before their first step, as generators do.
  */
-export function together(
+export function runParallel(
   home: TogetherHome,
   parts: readonly Operation<unknown>[],
 ): Operation<unknown[]> {

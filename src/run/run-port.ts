@@ -47,7 +47,7 @@ export interface Site extends ServerSite {
   open(page: PageOptions, principal: string, name: string): Operation<Page>;
 }
 
-export interface RunHost {
+export interface RunPort {
   readonly id: string;
   /** On whose behalf it runs. */
   readonly principal: string;

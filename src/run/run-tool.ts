@@ -5,14 +5,19 @@
  */
 import type { Operation, Scope } from "effection";
 import { checkJson } from "../lib/json.ts";
-import { McpToolTimeoutError, ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
+import {
+  McpToolTimeoutError,
+  ProtocolError,
+  SessionHaltedError,
+  ToolError,
+} from "../model/errors.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";
 import type { Definition, ToolBody } from "../tool/types.ts";
 import { ServerContext, ToolContext } from "./context.ts";
 import type { Deadline } from "../lib/deadlines.ts";
 import { phaseBranch } from "./branch.ts";
-import type { RunHost, RunOutcome } from "./run-port.ts";
+import type { RunOutcome, RunPort } from "./run-port.ts";
 import { StrandBase, type StrandOutcome } from "../lib/strand.ts";
 
 /** JSON-RPC's code for it; where there is no `isError`, the caller is told so. */
@@ -31,7 +36,7 @@ export interface Run {
  * Makes a run, which is not started yet, so that whoever has it can halt it from
  * the first step on. The outcome may be reported before this or `start` returns.
  */
-export function runTool(tool: Definition, args: unknown, host: RunHost, home: Scope): Run {
+export function runTool(tool: Definition, args: unknown, host: RunPort, home: Scope): Run {
   const params = tool.parameters.parse(args ?? {});
   if (params.ok) return new ToolRun(tool, params.value, host, home);
   // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
@@ -52,13 +57,13 @@ export function runTool(tool: Definition, args: unknown, host: RunHost, home: Sc
 /** A strand of its own kind rather than a handful of functions: each parked call keeps one. */
 class ToolRun extends StrandBase<unknown> implements Run {
   readonly #tool: Definition;
-  readonly #host: RunHost;
+  readonly #host: RunPort;
   #params: unknown;
   #timer: Deadline | undefined;
   #timedOut = false;
   #over = false;
 
-  constructor(tool: Definition, params: unknown, host: RunHost, home: Scope) {
+  constructor(tool: Definition, params: unknown, host: RunPort, home: Scope) {
     super(home);
     this.#tool = tool;
     this.#params = params;
@@ -102,7 +107,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
     // One that asked on after a `yield*` in its `finally` was refused, and that is no fault.
     if (
       outcome.type === "halted" && outcome.error !== undefined &&
-      !(outcome.error instanceof SessionHalted)
+      !(outcome.error instanceof SessionHaltedError)
     ) {
       host.report(faultOf("its finally block threw", tool, host, outcome.error));
     }
@@ -117,7 +122,7 @@ const NOTHING_TO_RUN: Run = { start() {}, halt() {}, light: true };
 function bodyOf(
   body: ToolBody,
   params: unknown,
-  host: RunHost,
+  host: RunPort,
   tool: Definition,
 ): Operation<unknown> {
   return body.type === "execute"
@@ -138,7 +143,7 @@ function operationOf(part: string, value: unknown): Operation<unknown> {
 function* handoff(
   phases: Extract<ToolBody, { type: "handoff" }>["phases"],
   params: unknown,
-  host: RunHost,
+  host: RunPort,
   tool: Definition,
 ): Operation<unknown> {
   const phase = (key: "before" | "after", body: (ctx: ServerContext) => unknown) =>
@@ -156,7 +161,7 @@ function* handoff(
 
 function outcomeOf(
   tool: Definition,
-  host: RunHost,
+  host: RunPort,
   outcome: StrandOutcome<unknown>,
 ): RunOutcome {
   if (outcome.type === "halted") return outcome;
@@ -169,7 +174,7 @@ function outcomeOf(
 }
 
 /** Who hears of an error, and how much of it. */
-function thrown(tool: Definition, host: RunHost, error: unknown): RunOutcome {
+function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
   if (error instanceof ToolError) return refusal(tool, error.message);
   if (error instanceof ProtocolError) {
     const { rpcCode: code, message, data } = error;
@@ -193,6 +198,6 @@ function tooLate(tool: Definition, timeout: number): RunOutcome {
   return refusal(tool, new McpToolTimeoutError(`${tool.kind} "${tool.name}"`, timeout).message);
 }
 
-function faultOf(what: string, tool: Definition, host: RunHost, error: unknown) {
+function faultOf(what: string, tool: Definition, host: RunPort, error: unknown) {
   return { what, toolName: tool.name, sessionId: host.id, error };
 }

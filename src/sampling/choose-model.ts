@@ -20,7 +20,7 @@ const OURS = /^(openai|anthropic|ollama|openai-compatible):(.+)$/;
  * may be parts of names, or other providers' names: only what looks like a full
  * name of a model of this provider counts, with or without `provider:` before it.
  */
-export function modelsFor(
+export function chooseModels(
   kind: ProviderKind,
   configured: string,
   { modelPreferences }: SampleParams,

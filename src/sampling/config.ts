@@ -11,7 +11,7 @@
  * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` come before the others for all of them.
  */
 import { systemClock } from "./retrying-fetch.ts";
-import type { Patience, SamplingClock } from "./retrying-fetch.ts";
+import type { RetryPolicy, SamplingClock } from "./retrying-fetch.ts";
 import type { SamplingProvider } from "./provider.ts";
 import { ModelProvider } from "./model-provider.ts";
 
@@ -63,7 +63,7 @@ export interface ProviderSetup {
   readonly apiKey: string | undefined;
   readonly keyVariable: string | undefined;
   readonly baseUrl: string;
-  readonly patience: Patience;
+  readonly patience: RetryPolicy;
 }
 
 /**

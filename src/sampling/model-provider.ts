@@ -2,8 +2,8 @@
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 import type { ProviderSetup } from "./config.ts";
 import { badAnswer, ModelFailure, unsayable } from "./failure.ts";
-import { modelsFor } from "./choose-model.ts";
-import { patientFetch, type Subject } from "./retrying-fetch.ts";
+import { chooseModels } from "./choose-model.ts";
+import { retryingFetch, type Subject } from "./retrying-fetch.ts";
 import type { SamplingProvider } from "./provider.ts";
 
 /** One request, ready for the library that knows its wire format. */
@@ -35,7 +35,7 @@ export class ModelProvider implements SamplingProvider {
   async sample(params: SampleParams, signal: AbortSignal): Promise<SampleResponse> {
     const { kind, model } = this.#setup;
     const ask = await load(kind);
-    const [first = model, second] = modelsFor(kind, model, params, this.#unknown);
+    const [first = model, second] = chooseModels(kind, model, params, this.#unknown);
     try {
       return await this.#ask(ask, first, params, signal);
     } catch (error) {
@@ -60,7 +60,7 @@ export class ModelProvider implements SamplingProvider {
       keyVariable,
       key: apiKey,
     };
-    const fetch = patientFetch(subject, patience, signal);
+    const fetch = retryingFetch(subject, patience, signal);
     try {
       return await ask({ params, model, apiKey, baseUrl, subject, fetch });
     } catch (error) {

@@ -24,7 +24,7 @@ export const systemClock: SamplingClock = {
   },
 };
 
-export interface Patience {
+export interface RetryPolicy {
   /** Milliseconds for one try, from the request to the last byte of the answer. */
   readonly timeout: number;
   /** How often to try again. */
@@ -54,9 +54,9 @@ const LONGEST_PAUSE = 8_000;
 const LONGEST_WISH = 30_000;
 
 /** A `fetch` for one sample. It ends when `signal` does. */
-export function patientFetch(
+export function retryingFetch(
   subject: Subject,
-  patience: Patience,
+  patience: RetryPolicy,
   signal: AbortSignal,
 ): typeof fetch {
   const send = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
@@ -93,7 +93,7 @@ interface Got {
 
 async function sendOnce(
   subject: Subject,
-  { timeout, clock, fetch }: Patience,
+  { timeout, clock, fetch }: RetryPolicy,
   signal: AbortSignal,
   input: RequestInfo | URL,
   init: RequestInit,

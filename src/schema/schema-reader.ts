@@ -18,12 +18,12 @@ export function readSchemasWith(given: SchemaReader): void {
 }
 
 /** What a model is to answer with. */
-export function givenSchema(input: SchemaInput): Schema<unknown> {
+export function readSchema(input: SchemaInput): Schema<unknown> {
   return present().schema(input);
 }
 
 /** What a person is to fill in. */
-export function givenForm(input: SchemaInput): Schema<unknown> {
+export function readForm(input: SchemaInput): Schema<unknown> {
   return present().form(input);
 }
 

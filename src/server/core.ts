@@ -10,7 +10,7 @@ import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { Catalog } from "./catalog.ts";
-import { Arrival, type Coming, isComing } from "./lazy-catalog.ts";
+import { isLazy, LazyCatalog, type LazyDefinitions } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
 import { Pages, type PagesOptions } from "./pages.ts";
 import { Readiness, writable } from "./readiness.ts";
@@ -103,7 +103,7 @@ function limitsFrom(given: Partial<HandlerLimits> = {}): HandlerLimits {
 export interface CoreOptions
   extends Omit<RegistryOptions, "announce" | "woken" | "sweep" | "site">, PagesOptions {
   /** Tools, prompts and resources, or where they come from once somebody asks for them. */
-  readonly serve?: Iterable<Definition> | Coming;
+  readonly serve?: Iterable<Definition> | LazyDefinitions;
   readonly name?: string;
   readonly version?: string;
   readonly info?: Omit<ServerInfo, "name" | "version">;
@@ -124,7 +124,7 @@ export interface CoreOptions
 export class ServerCore {
   readonly catalog: Catalog;
   /** What is served and not there yet, if there is any. */
-  readonly arrival: Arrival | undefined;
+  readonly arrival: LazyCatalog | undefined;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
   readonly pages: Pages;
@@ -152,7 +152,7 @@ export class ServerCore {
     const { maxStreams, maxStreamsPerPrincipal, maxPages, maxPagesPerPrincipal } = this.limits;
     this.streams = new Shares({ max: maxStreams, maxPerPrincipal: maxStreamsPerPrincipal });
     const pages = new Shares({ max: maxPages, maxPerPrincipal: maxPagesPerPrincipal });
-    this.catalog = new Catalog(isComing(serve) ? [] : serve);
+    this.catalog = new Catalog(isLazy(serve) ? [] : serve);
     this.pages = new Pages(options, pages);
     this.registry = new LiveToolSessionRegistry({
       ...options,
@@ -168,7 +168,7 @@ export class ServerCore {
     const { scope, report } = this.registry;
     this.readiness = new Readiness(scope, this.deadlines, report);
     if (options.store) this.readiness.add(writable(options.store, () => this.deadlines.now()));
-    if (isComing(serve)) this.arrival = new Arrival(serve, this.catalog, this.registry.report);
+    if (isLazy(serve)) this.arrival = new LazyCatalog(serve, this.catalog, this.registry.report);
     this.info = {
       name: options.name ?? "parley",
       version: options.version ?? "0.1.0",

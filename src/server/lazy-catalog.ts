@@ -7,25 +7,27 @@ import type { Fault } from "../run/run-port.ts";
 import type { Catalog } from "./catalog.ts";
 import type { Definition } from "../tool/types.ts";
 
-export interface Coming {
+export interface LazyDefinitions {
   /** What there will be at least one of. */
   readonly kinds: readonly Definition["kind"][];
   /** Called once. */
   load(): Promise<Iterable<Definition>>;
 }
 
-export function isComing(serve: Iterable<Definition> | Coming | undefined): serve is Coming {
+export function isLazy(
+  serve: Iterable<Definition> | LazyDefinitions | undefined,
+): serve is LazyDefinitions {
   return serve !== undefined && "load" in serve;
 }
 
-export class Arrival {
-  readonly #coming: Coming;
+export class LazyCatalog {
+  readonly #coming: LazyDefinitions;
   readonly #catalog: Catalog;
   readonly #report: (fault: Fault) => void;
   #arriving: Promise<void> | undefined;
   #over = false;
 
-  constructor(coming: Coming, catalog: Catalog, report: (fault: Fault) => void) {
+  constructor(coming: LazyDefinitions, catalog: Catalog, report: (fault: Fault) => void) {
     this.#coming = coming;
     this.#catalog = catalog;
     this.#report = report;

@@ -9,7 +9,7 @@ import { randomUUID } from "node:crypto";
 import type { Deadlines } from "../lib/deadlines.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import { settle } from "../lib/start-operation.ts";
+import { startOperation } from "../lib/start-operation.ts";
 
 /** Something that must be in order before the server takes calls. */
 export interface ReadinessCheck {
@@ -59,7 +59,7 @@ export class Readiness {
 
   async #make(check: ReadinessCheck): Promise<[string, "ok" | "failed"]> {
     const { name } = check;
-    const made = settle(this.#scope, () => check.check());
+    const made = startOperation(this.#scope, () => check.check());
     const deadline = this.#deadlines.add(PATIENCE, () => made.halt());
     const outcome = await made.ended();
     deadline.cancel();

@@ -1,5 +1,5 @@
 /** How a run's end is put on record, and what its session is then. */
-import { StoreConflict } from "../model/errors.ts";
+import { StoreConflictError } from "../model/errors.ts";
 import type { EventBody, RpcError, ToolSessionOutcome } from "../model/events.ts";
 import type { RunOutcome } from "../run/run-port.ts";
 import { refusal } from "../tool/result.ts";
@@ -36,7 +36,7 @@ export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Endi
 
 /** Why a call cannot be recorded any longer, in words for whoever made it. */
 export function whyLost(error: unknown): string {
-  if (!(error instanceof StoreConflict)) return "the server could not store this call";
+  if (!(error instanceof StoreConflictError)) return "the server could not store this call";
   return error.missing
     ? "the record of this call is no longer in the store"
     : "another server has taken this call up";

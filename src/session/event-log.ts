@@ -10,7 +10,7 @@
  */
 import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
 import type { Deadlines } from "../lib/deadlines.ts";
-import { EventsGone } from "../model/errors.ts";
+import { EventsGoneError } from "../model/errors.ts";
 import {
   type EventBody,
   isFinal,
@@ -66,7 +66,7 @@ export class EventLog {
   /** Goes on after events that an earlier run has left. */
   restore(events: readonly ToolSessionEvent[]): void {
     this.#events = [...events];
-    this.#bytes = this.#appendedBytes = weigh(events);
+    this.#bytes = this.#appendedBytes = estimateSize(events);
     this.#last = this.#visible = events.at(-1)?.lsn ?? 0;
     this.#closed = events.length > 0 && isFinal(events.at(-1)!);
   }
@@ -79,7 +79,7 @@ export class EventLog {
   /** Roughly how much memory the kept events take. */
   get bytes(): number {
     if (this.#unweighed) {
-      this.#bytes += weigh(this.#unweighed);
+      this.#bytes += estimateSize(this.#unweighed);
       this.#unweighed = undefined;
     }
     return this.#bytes;
@@ -113,7 +113,7 @@ export class EventLog {
     // Most logs hold nothing else, and then nobody ever asks.
     if (final) this.#unweighed = event;
     else {
-      const bytes = weigh(event);
+      const bytes = estimateSize(event);
       this.#bytes += bytes;
       this.#appendedBytes += bytes;
     }
@@ -158,7 +158,7 @@ export class EventLog {
     this.#closed = false;
     for (const { lost } of waiting ?? []) lost?.();
     while (this.#last > this.#visible) {
-      this.#bytes = this.bytes - weigh(this.#events.pop());
+      this.#bytes = this.bytes - estimateSize(this.#events.pop());
       this.#last--;
     }
     this.#pace?.changed();
@@ -168,7 +168,7 @@ export class EventLog {
   after(lsn: number): readonly ToolSessionEvent[] {
     if (lsn >= this.#visible) return NONE;
     const first = this.firstLSN;
-    if (lsn + 1 < first) throw new EventsGone(this.#sessionId, lsn, first);
+    if (lsn + 1 < first) throw new EventsGoneError(this.#sessionId, lsn, first);
     const start = this.#dropped + (lsn + 1 - first);
     return this.#events.slice(start, start + this.#visible - lsn);
   }
@@ -177,7 +177,7 @@ export class EventLog {
   next(lsn: number): ToolSessionEvent | undefined {
     if (lsn >= this.#visible) return undefined;
     const first = this.firstLSN;
-    if (lsn + 1 < first) throw new EventsGone(this.#sessionId, lsn, first);
+    if (lsn + 1 < first) throw new EventsGoneError(this.#sessionId, lsn, first);
     return this.#events[this.#dropped + (lsn + 1 - first)];
   }
 
@@ -305,7 +305,7 @@ export class EventLog {
     let bytes = 0;
     for (let lsn = Math.max(after + 1, first); lsn <= upTo; lsn++) {
       const event = this.#events[this.#dropped + lsn - first]!;
-      if (event !== this.#unweighed) bytes += weigh(event);
+      if (event !== this.#unweighed) bytes += estimateSize(event);
     }
     return bytes;
   }
@@ -337,7 +337,7 @@ export class EventLog {
     while (kept > 1 && (kept > maxEvents || this.bytes > maxBytes)) {
       const event = this.#events[this.#dropped]!;
       if (event.lsn >= this.#visible) break;
-      this.#bytes -= weigh(event);
+      this.#bytes -= estimateSize(event);
       this.#dropped++;
       kept--;
     }
@@ -398,18 +398,19 @@ class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
   }
 }
 
-export function weigh(value: unknown): number {
+export function estimateSize(value: unknown): number {
   switch (typeof value) {
     case "string":
       return 24 + value.length;
     case "object": {
       if (value === null) return 8;
       let bytes = 32;
-      if (Array.isArray(value)) { for (const item of value) bytes += weigh(item); }
+      if (Array.isArray(value)) { for (const item of value) bytes += estimateSize(item); }
       else {
         for (const key in value) {
           const item = (value as Record<string, unknown>)[key];
-          bytes += 16 + key.length + (key === "requestedSchema" ? weighForm(item) : weigh(item));
+          bytes += 16 + key.length +
+            (key === "requestedSchema" ? weighForm(item) : estimateSize(item));
         }
       }
       return bytes;
@@ -423,8 +424,8 @@ const forms = new WeakMap<object, number>();
 
 /** A form is asked again and again, and always weighs the same. */
 function weighForm(schema: unknown): number {
-  if (typeof schema !== "object" || schema === null) return weigh(schema);
+  if (typeof schema !== "object" || schema === null) return estimateSize(schema);
   let bytes = forms.get(schema);
-  if (bytes === undefined) forms.set(schema, bytes = weigh(schema));
+  if (bytes === undefined) forms.set(schema, bytes = estimateSize(schema));
   return bytes;
 }

@@ -12,7 +12,7 @@ import { MASK, mask } from "../ask/mask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { JsonObject } from "../model/content.ts";
-import { SessionHalted } from "../model/errors.ts";
+import { SessionHaltedError } from "../model/errors.ts";
 import type {
   AnswerBody,
   AnswerOutcome,
@@ -106,7 +106,7 @@ export class Questions {
     const home = this.#home;
     const { question } = asking;
     if (home.halting) {
-      asking.reject(new SessionHalted(home.id, `ask "${question.key}"`));
+      asking.reject(new SessionHaltedError(home.id, `ask "${question.key}"`));
       return nothing;
     }
     const before = home.replay?.take(question.place);

@@ -7,7 +7,7 @@ import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
 import { deadline, type Deadlines } from "../lib/deadlines.ts";
 import { nodeCrypto } from "../lib/sealer.ts";
-import { ProtocolError, SessionHalted, ToolError } from "../model/errors.ts";
+import { ProtocolError, SessionHaltedError, ToolError } from "../model/errors.ts";
 import type { BegunEvent, FactEvent, Place } from "../model/events.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Divergence, Replay, Step } from "./replay.ts";
@@ -217,7 +217,7 @@ export class Recorder {
   }
 
   #refuseWhileHalting({ key }: Place): void {
-    if (this.#home.halting) throw new SessionHalted(this.#home.id, `do "${key}"`);
+    if (this.#home.halting) throw new SessionHaltedError(this.#home.id, `do "${key}"`);
   }
 }
 

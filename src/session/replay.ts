@@ -334,15 +334,15 @@ function keyOf({ branch, kind, key, count }: Place): string {
 export function describeDivergence({ recorded, asked, stalled }: Divergence): string {
   if (stalled) {
     return `${
-      recorded ? inWords(recorded) : "something"
+      recorded ? asText(recorded) : "something"
     } was recorded, but the tool does not come to it`;
   }
-  if (!asked) return `${inWords(recorded!)} was recorded, but the tool ended without it`;
-  if (!recorded) return `${inWords(asked)} was never recorded`;
-  return `${inWords(recorded)} was recorded, but ${inWords(asked)} was asked`;
+  if (!asked) return `${asText(recorded!)} was recorded, but the tool ended without it`;
+  if (!recorded) return `${asText(asked)} was never recorded`;
+  return `${asText(recorded)} was recorded, but ${asText(asked)} was asked`;
 }
 
-function inWords({ branch, kind, key, count }: Place): string {
+function asText({ branch, kind, key, count }: Place): string {
   const nth = count > 0 ? ` (number ${count + 1})` : "";
   return `${kind} "${key}"${nth}${branch ? ` in branch ${branch}` : ""}`;
 }

@@ -2,7 +2,7 @@
 import type { ClientInfo, TraceContext } from "../model/events.ts";
 import type { Deadline } from "../lib/deadlines.ts";
 import type { Definition } from "../tool/types.ts";
-import type { InLine, Line } from "../lib/linked-list.ts";
+import type { Linked, LinkedList } from "../lib/linked-list.ts";
 import { EventLog, type LogLimits } from "./event-log.ts";
 import type { Replay } from "./replay.ts";
 import { newSessionId } from "./session-id.ts";
@@ -20,7 +20,7 @@ export interface Trial {
 
 const NO_TRACE: TraceContext = {};
 
-export abstract class SessionState implements InLine<LiveToolSession> {
+export abstract class SessionState implements Linked<LiveToolSession> {
   #id: string | undefined;
   readonly tool: Definition;
   /** As it described itself last; one without sessions does so with every request. */
@@ -78,7 +78,7 @@ export abstract class SessionState implements InLine<LiveToolSession> {
   trial: Trial | undefined;
   // Where it stands among those that have ended, and since when.
   leftAt = 0;
-  line: Line<LiveToolSession> | undefined;
+  line: LinkedList<LiveToolSession> | undefined;
   ahead: LiveToolSession | undefined;
   behind: LiveToolSession | undefined;
 

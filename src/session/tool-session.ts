@@ -12,7 +12,7 @@ import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
 import type { Sealer } from "../lib/sealer.ts";
-import { SessionSealed } from "../model/errors.ts";
+import { SessionSealedError } from "../model/errors.ts";
 import type {
   AnswerOutcome,
   ClientInfo,
@@ -28,7 +28,7 @@ import type {
   ToolSessionRequest,
   ToolSessionStatus,
 } from "../model/events.ts";
-import type { Fault, RunHost, RunOutcome, SamplingSetup, Site } from "../run/run-port.ts";
+import type { Fault, RunOutcome, RunPort, SamplingSetup, Site } from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import {
@@ -50,7 +50,7 @@ import { SessionState } from "./session-state.ts";
 import type { ToolSession } from "./types.ts";
 
 export class LiveToolSession extends SessionState
-  implements ToolSession, RunHost, QuestionsHome, RecorderHome {
+  implements ToolSession, RunPort, QuestionsHome, RecorderHome {
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
   readonly #home: SessionHome;
@@ -417,7 +417,7 @@ export function checkSeals(session: LiveToolSession, events: readonly ToolSessio
   for (const event of events) {
     if (event.type !== "answer" || event.sealed === undefined) continue;
     if (session.sealer?.openBytes(event.sealed, event.requestId) === undefined) {
-      throw new SessionSealed(session.id, session.toolName);
+      throw new SessionSealedError(session.id, session.toolName);
     }
   }
 }

@@ -22,7 +22,7 @@ export interface ToolSession {
   /**
    * The events after an LSN: first those that were, then those that come. The
    * stream closes with how the session ended. Each reader goes at its own pace;
-   * one that asks for events that are no longer kept gets `EventsGone`.
+   * one that asks for events that are no longer kept gets `EventsGoneError`.
    */
   getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome>;
   /** Answers a question. The first answer counts; what comes back says whether this was it. */
@@ -85,7 +85,7 @@ export interface ToolSessionRegistry {
     options?: ToolSessionOptions,
   ): Operation<ToolSession>;
   get(id: string): Operation<ToolSession | null>;
-  /** Gets a session and holds it, so that it does not expire. Throws `SessionGone`. */
+  /** Gets a session and holds it, so that it does not expire. Throws `SessionGoneError`. */
   acquire(id: string): Operation<ToolSession>;
   /** Lets go of a session that was acquired. */
   release(id: string): Operation<void>;

@@ -1,5 +1,5 @@
 /** A store that forgets everything with the process. It never waits. */
-import { StoreConflict } from "../model/errors.ts";
+import { StoreConflictError } from "../model/errors.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 import type {
   AppendChange,
@@ -39,7 +39,10 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     const shelf = this.#shelves.get(id);
     if (!shelf) this.#shelves.set(id, { entry, events: [] });
     else if (entry.epoch < shelf.entry.epoch) {
-      throw new StoreConflict(id, `epoch ${entry.epoch} is over, ${shelf.entry.epoch} has begun`);
+      throw new StoreConflictError(
+        id,
+        `epoch ${entry.epoch} is over, ${shelf.entry.epoch} has begun`,
+      );
     } else shelf.entry = entry;
     this.#expiries.set(id, entry.expiresAt);
   }
@@ -62,17 +65,17 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ) {
     const shelf: Shelf | undefined = this.#shelves.get(id) ?? (entry && { entry, events: [] });
-    if (!shelf) throw new StoreConflict(id, "it is not in the store", true);
+    if (!shelf) throw new StoreConflictError(id, "it is not in the store", true);
     if (shelf.entry.epoch !== epoch) {
-      throw new StoreConflict(id, `epoch ${epoch} is over, ${shelf.entry.epoch} has begun`);
+      throw new StoreConflictError(id, `epoch ${epoch} is over, ${shelf.entry.epoch} has begun`);
     }
     const last = shelf.events.at(-1)?.lsn ?? 0;
     if (last !== afterLSN) {
-      throw new StoreConflict(id, `its last event is ${last}, not ${afterLSN}`);
+      throw new StoreConflictError(id, `its last event is ${last}, not ${afterLSN}`);
     }
     events.forEach((event, index) => {
       if (event.lsn !== afterLSN + 1 + index) {
-        throw new StoreConflict(id, `event ${event.lsn} does not follow ${afterLSN + index}`);
+        throw new StoreConflictError(id, `event ${event.lsn} does not follow ${afterLSN + index}`);
       }
     });
     // Not push(...events): that puts every event on the stack.

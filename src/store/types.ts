@@ -63,7 +63,7 @@ export interface ToolSessionStore {
   get(id: string): Operation<ToolSessionEntry | null>;
   /**
    * Writes an entry; the events of a session that is there already stay. Throws
-   * `StoreConflict` where the entry's epoch is lower than the one in the store.
+   * `StoreConflictError` where the entry's epoch is lower than the one in the store.
    */
   set(id: string, entry: ToolSessionEntry): Operation<void>;
   /**
@@ -75,7 +75,7 @@ export interface ToolSessionStore {
   delete(id: string): Operation<void>;
   /**
    * Appends all of the events, which may be none, and writes what changes with them, or does
-   * neither. Throws `StoreConflict` where the condition
+   * neither. Throws `StoreConflictError` where the condition
    * does not hold. When it returns, the events are kept as safely as this store can.
    */
   append(

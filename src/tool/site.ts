@@ -33,7 +33,7 @@ export interface Page {
 }
 
 /** What a tool can find out about where it runs, and what it can open there: pages for people. */
-export interface ToolSurroundings {
+export interface ToolEnvironment {
   /** On whose behalf the tool runs, as the operator's `principal` says; empty if nobody says. */
   readonly principal: string;
   readonly server: ServerSite;

@@ -53,7 +53,7 @@ import type {
   McpToolTask,
   ToolAnnotations,
 } from "./settings.ts";
-import type { ToolSurroundings } from "./site.ts";
+import type { ToolEnvironment } from "./site.ts";
 import type { UriPattern } from "./uri-pattern.ts";
 
 /** A question that a tool may put to the person. */
@@ -78,7 +78,7 @@ export type ElicitContext<E extends ElicitDefinition> = E extends
   : Record<never, never>;
 
 /** What the phases `before` and `after` can do: everything but ask. */
-export interface McpToolServerContext extends ToolSurroundings {
+export interface McpToolServerContext extends ToolEnvironment {
   readonly sessionId: string;
   readonly client: ClientInfo;
   /**

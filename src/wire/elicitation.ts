@@ -3,7 +3,7 @@ import type { ElicitFormParams } from "../model/events.ts";
 
 const texts = new WeakMap<object, string>();
 
-export function steadyJson(value: object): string {
+export function cachedJson(value: object): string {
   let text = texts.get(value);
   if (text === undefined) texts.set(value, text = JSON.stringify(value));
   return text;
@@ -16,7 +16,7 @@ export function formParamsText(
 ): string {
   const { _meta } = sensitiveMeta(sensitive);
   return `{"mode":"form","message":${JSON.stringify(message)},"requestedSchema":${
-    steadyJson(requestedSchema)
+    cachedJson(requestedSchema)
   }${_meta ? `,"_meta":${JSON.stringify(_meta)}` : ""}}`;
 }
 

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { type InLine, Line } from "../../src/lib/linked-list.ts";
+import { type Linked, LinkedList } from "../../src/lib/linked-list.ts";
 import { describe, it } from "../suite.ts";
 
-class One implements InLine<One> {
-  line: Line<One> | undefined;
+class One implements Linked<One> {
+  line: LinkedList<One> | undefined;
   ahead: One | undefined;
   behind: One | undefined;
   constructor(readonly number: number) {}
 }
 
-function numbersIn(line: Line<One>): number[] {
+function numbersIn(line: LinkedList<One>): number[] {
   const numbers: number[] = [];
   for (let one = line.first; one; one = one.behind) numbers.push(one.number);
   return numbers;
@@ -21,7 +21,7 @@ describe("Line", () => {
     const change = fc.record({ number: fc.nat(9), leaves: fc.boolean() });
     fc.assert(fc.property(fc.array(change), (changes) => {
       const all = Array.from({ length: 10 }, (_, number) => new One(number));
-      const line = new Line<One>();
+      const line = new LinkedList<One>();
       let expected: number[] = [];
       for (const { number, leaves } of changes) {
         const stands = expected.includes(number);
@@ -39,7 +39,7 @@ describe("Line", () => {
   });
 
   it("has nothing to do with one that stands in another line, and lets go of those that leave", () => {
-    const [here, there] = [new Line<One>(), new Line<One>()];
+    const [here, there] = [new LinkedList<One>(), new LinkedList<One>()];
     const [first, second] = [new One(1), new One(2)];
     here.add(first);
     here.add(second);

@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
 import { createScope, sleep, spawn, suspend } from "effection";
-import { settle } from "../../src/lib/start-operation.ts";
+import { startOperation } from "../../src/lib/start-operation.ts";
 import { Gate } from "../support/modern/tools.ts";
 import { describe, it } from "../suite.ts";
 
 describe("settle()", () => {
   it("tells at once what did not have to wait", async () => {
     const [scope, destroy] = createScope();
-    const returned = settle(scope, function* () {
+    const returned = startOperation(scope, function* () {
       return 1;
     });
     assert.deepEqual(returned.outcome, { type: "returned", value: 1 });
     assert.deepEqual(await returned.ended(), returned.outcome);
     const error = new Error("no");
-    const threw = settle(scope, function* () {
+    const threw = startOperation(scope, function* () {
       throw error;
     });
     assert.deepEqual(threw.outcome, { type: "threw", error });
@@ -23,7 +23,7 @@ describe("settle()", () => {
   it("tells later what had to", async () => {
     const [scope, destroy] = createScope();
     const gate = new Gate();
-    const settling = settle(scope, function* () {
+    const settling = startOperation(scope, function* () {
       yield* gate.pass();
       return 2;
     });
@@ -39,7 +39,7 @@ describe("settle()", () => {
     const [scope, destroy] = createScope();
     const done: string[] = [];
     for (const body of [suspend, () => spawnAndWait()]) {
-      const settling = settle(scope, function* () {
+      const settling = startOperation(scope, function* () {
         try {
           yield* body();
         } finally {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { RegistryClosed, SessionLimitError } from "../../src/model/errors.ts";
+import { RegistryClosedError, SessionLimitError } from "../../src/model/errors.ts";
 import type { ElicitRequest, ToolSessionEvent } from "../../src/model/events.ts";
-import type { CarriedCall } from "../../src/registry/portable-record.ts";
+import type { PortableCall } from "../../src/registry/portable-record.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
@@ -33,7 +33,7 @@ describe("a registry that is closed while it takes a session up", () => {
     store.takes[0]!();
     await until(() => closed);
     await over;
-    assert.ok(await looking instanceof RegistryClosed, "whoever looked is told to come back");
+    assert.ok(await looking instanceof RegistryClosedError, "whoever looked is told to come back");
     assert.equal(starts, 0, "nothing starts any more");
     assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
     assert.equal(clock.timers, 0);
@@ -49,7 +49,7 @@ describe("a registry that is closed while it takes a session up", () => {
 });
 
 describe("a session whose record its client carries", () => {
-  const callOf = ({ id, client }: LiveToolSession, definition: Definition): CarriedCall => ({
+  const callOf = ({ id, client }: LiveToolSession, definition: Definition): PortableCall => ({
     sessionId: id,
     definition,
     params: {},
@@ -160,6 +160,6 @@ describe("a session whose record its client carries", () => {
     answer(session, "a", 5);
     assert.equal(await textOf(session), "5");
     await registry.close();
-    await assert.rejects(registry.adopt(record, call), RegistryClosed);
+    await assert.rejects(registry.adopt(record, call), RegistryClosedError);
   });
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { run, suspend } from "effection";
-import { SessionSetAside } from "../../src/model/errors.ts";
+import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
@@ -47,10 +47,10 @@ describe("a durable session that its server did not survive", () => {
     }
     await crash(store, id, 3);
     const { registry, faults } = serverOf(working, { store });
-    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAside);
+    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
     assert.match(faults[0]!.what, /set aside: the server did not survive 3 attempts/);
     assert.equal(faults[0]!.toolName, "t");
-    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAside);
+    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
     assert.equal(faults.length, 1, "that is said once");
     const [call, ...more] = await registry.setAside.list();
     assert.deepEqual(more, []);
@@ -63,7 +63,7 @@ describe("a durable session that its server did not survive", () => {
     const { store, id } = await withCall();
     await crash(store, id, 3);
     const { registry } = serverOf(askA, { store });
-    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAside);
+    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
     assert.equal(await registry.setAside.revive(id), true);
     assert.deepEqual(await registry.setAside.list(), []);
     assert.equal(await registry.setAside.revive(id), false);
@@ -152,7 +152,7 @@ describe("a durable session that survives being taken up", () => {
     await first.registry.close();
     await crash(store, id, 3);
     const { registry } = serverOf(working, { store });
-    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAside);
+    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
     await registry.close();
   });
 });

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { action, createScope, run } from "effection";
-import { RegistryClosed, SessionGone, SessionLimitError } from "../../src/model/errors.ts";
+import {
+  RegistryClosedError,
+  SessionGoneError,
+  SessionLimitError,
+} from "../../src/model/errors.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { describe, it } from "../suite.ts";
@@ -53,7 +57,7 @@ describe("ToolSessionRegistry.create(), .get(), .acquire() and .release()", () =
           return error;
         }
       });
-      assert.ok(acquired instanceof SessionGone);
+      assert.ok(acquired instanceof SessionGoneError);
       assert.equal(acquired.sessionId, "nobody");
     }),
   );
@@ -355,8 +359,8 @@ describe("ToolSessionRegistry.close()", () => {
       {},
     );
     await registry.close();
-    assert.ok(refused instanceof RegistryClosed);
-    assert.throws(() => registry.open(askTool, {}), RegistryClosed);
+    assert.ok(refused instanceof RegistryClosedError);
+    assert.throws(() => registry.open(askTool, {}), RegistryClosedError);
   });
 
   it("may be called twice, also at the same time", async () => {

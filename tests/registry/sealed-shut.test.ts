@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { z } from "zod";
 import { createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
-import { SessionSealed, StoreError } from "../../src/model/errors.ts";
+import { SessionSealedError, StoreError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -37,7 +37,7 @@ describe("a call with an answer that is sealed with another key", () => {
       const { registry } = serverOf(tool, { store, sealer: OTHER });
       await assert.rejects(
         Promise.resolve(registry.lookup(id)),
-        (error: unknown) => error instanceof SessionSealed && error.sessionId === id,
+        (error: unknown) => error instanceof SessionSealedError && error.sessionId === id,
       );
       await registry.close();
     }

@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
-import { modelsFor } from "../../src/sampling/choose-model.ts";
+import { chooseModels } from "../../src/sampling/choose-model.ts";
 import { describe, it } from "../suite.ts";
 import { withModel } from "./fake-model.ts";
 import { ask, openaiAnswer, plain, said } from "./samples.ts";
 
-type Kind = Parameters<typeof modelsFor>[0];
+type Kind = Parameters<typeof chooseModels>[0];
 
 function models(kind: Kind, configured: string, ...names: unknown[]): string[] {
   const hints = names.map((name) => ({ name })) as { name: string }[];
-  return modelsFor(kind, configured, { ...plain, modelPreferences: { hints } }, new Set());
+  return chooseModels(kind, configured, { ...plain, modelPreferences: { hints } }, new Set());
 }
 
-describe("modelsFor()", () => {
+describe("chooseModels()", () => {
   it("takes the first hint that is a full name of a model of this provider", () => {
     assert.deepEqual(models("openai", "gpt-5", "claude-sonnet-5", "gpt-4o-mini", "gpt-4o"), [
       "gpt-4o-mini",
@@ -50,13 +50,16 @@ describe("modelsFor()", () => {
       assert.deepEqual(models(kind, "configured", hint), ["configured"], `${kind} ${hint}`);
     }
     assert.deepEqual(models("openai", "gpt-5", "gpt-5"), ["gpt-5"]);
-    assert.deepEqual(modelsFor("openai", "gpt-5", plain, new Set()), ["gpt-5"]);
+    assert.deepEqual(chooseModels("openai", "gpt-5", plain, new Set()), ["gpt-5"]);
   });
 
   it("does not ask twice for what is not there", () => {
     const modelPreferences = { hints: [{ name: "gpt-9" }, { name: "gpt-4o" }] };
     const params = { ...plain, modelPreferences };
-    assert.deepEqual(modelsFor("openai", "gpt-5", params, new Set(["gpt-9"])), ["gpt-4o", "gpt-5"]);
+    assert.deepEqual(chooseModels("openai", "gpt-5", params, new Set(["gpt-9"])), [
+      "gpt-4o",
+      "gpt-5",
+    ]);
   });
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { EventsGone } from "../../src/model/errors.ts";
+import { EventsGoneError } from "../../src/model/errors.ts";
 import type { EventBody, ToolSessionEvent } from "../../src/model/events.ts";
-import { EventLog, type LogLimits, weigh } from "../../src/session/event-log.ts";
+import { estimateSize, EventLog, type LogLimits } from "../../src/session/event-log.ts";
 import type { Journal } from "../../src/session/journal.ts";
 import { describe, it } from "../suite.ts";
 
@@ -25,11 +25,11 @@ function journalled(limits: Partial<LogLimits> = {}) {
   return { log, written };
 }
 
-function gone(read: () => unknown): EventsGone {
+function gone(read: () => unknown): EventsGoneError {
   try {
     read();
   } catch (error) {
-    assert.ok(error instanceof EventsGone, String(error));
+    assert.ok(error instanceof EventsGoneError, String(error));
     return error;
   }
   return assert.fail("it was read although it is gone");
@@ -159,7 +159,7 @@ describe("EventLog, within its limits", () => {
     for (let n = 0; n < 200; n++) log.append({ type: "log", level: "info", data });
     const kept = log.after(log.firstLSN - 1);
     assert.ok(kept.length >= 3 && kept.length <= 5, `${kept.length}`);
-    assert.equal(log.bytes, kept.reduce((sum, event) => sum + weigh(event), 0));
+    assert.equal(log.bytes, kept.reduce((sum, event) => sum + estimateSize(event), 0));
     assert.ok(log.bytes <= 5_000);
   });
 

@@ -263,7 +263,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "does so too when another owner has taken over (StoreConflict)",
+    "does so too when another owner has taken over (StoreConflictError)",
     withHandStore(async ({ open, faults }, store) => {
       const session = open(askTool);
       store.commitAll();

@@ -14,7 +14,7 @@ import {
   type Task,
   until,
 } from "effection";
-import { EventsGone } from "../../src/model/errors.ts";
+import { EventsGoneError } from "../../src/model/errors.ts";
 import { type AnswerOutcome, isFinal, type ToolSessionEvent } from "../../src/model/events.ts";
 import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
@@ -298,7 +298,7 @@ export class World {
   #checkReader({ watched: { seen, session }, events, from, cursor, ...reader }: PacedReader): void {
     assert.deepEqual(events, seen.slice(from, from + events.length), "what everybody saw");
     if (reader.error !== undefined) {
-      assert.ok(reader.error instanceof EventsGone, String(reader.error));
+      assert.ok(reader.error instanceof EventsGoneError, String(reader.error));
       assert.ok(reader.error.firstLSN > cursor + 1, "it was told so only if they are gone");
     } else if (reader.outcome !== undefined) {
       assert.equal(cursor, seen.length, "it was told all of it");

@@ -6,7 +6,7 @@
  */
 import assert from "node:assert/strict";
 import { all, type Operation } from "effection";
-import { StoreConflict } from "../../src/model/errors.ts";
+import { StoreConflictError } from "../../src/model/errors.ts";
 import type { ToolSessionEvent } from "../../src/model/events.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../../src/store/types.ts";
 import { describe, it } from "../suite.ts";
@@ -407,7 +407,7 @@ function* attempt(body: () => Operation<void>): Operation<boolean> {
     yield* body();
     return true;
   } catch (error) {
-    assert.ok(error instanceof StoreConflict, String(error));
+    assert.ok(error instanceof StoreConflictError, String(error));
     return false;
   }
 }

@@ -21,7 +21,7 @@ import { type Operation, race, resource, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Machine, machineOf, nameOf, runsOn, thisMachine } from "../../platform/machine.ts";
 import { isExecutable, selfCommand } from "../../platform/self.ts";
-import type { Announced, Surroundings } from "../environment.ts";
+import type { Announced, Environment } from "../environment.ts";
 import { Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { bundleModules } from "./bundle-modules.ts";
@@ -41,12 +41,12 @@ const INSIDE = "${__dirname}";
 export function* bundle(
   modules: readonly string[],
   options: BundleOptions,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<number> {
   // Held for a while, so that what was made on the way is removed.
   const signals = yield* useSignals();
   return yield* race([
-    make(modules, options, surroundings),
+    make(modules, options, environment),
     (function* () {
       return exitCodeOf((yield* signals.next()).value);
     })(),
@@ -56,7 +56,7 @@ export function* bundle(
 function* make(
   modules: readonly string[],
   { name, out, executable }: BundleOptions,
-  { terminal, version, own, shipped }: Surroundings,
+  { terminal, version, own, shipped }: Environment,
 ): Operation<number> {
   const program = executableFor(executable);
   const machine = programMachine(program);

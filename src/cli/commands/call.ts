@@ -11,7 +11,7 @@ import type { ToolResult } from "../../model/events.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import { isObject } from "../../wire/json-rpc.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { AtTerminal } from "../terminal/at-terminal.ts";
@@ -38,17 +38,17 @@ export interface CallOptions {
 export function* call(
   target: CallTarget,
   options: CallOptions,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<number> {
   const { args, modules } = readTarget(target);
-  const { terminal } = surroundings;
+  const { terminal } = environment;
   const person = new AtTerminal(terminal, options.model === "me" ? undefined : ownModel());
   yield* ensure(() => person.done());
   const signals = yield* useSignals();
   const ended = yield* race([
     options.url === undefined
-      ? callOwn(target.tool, args, modules, person, surroundings)
-      : callRemote(options.url, target.tool, args, options, person, surroundings),
+      ? callOwn(target.tool, args, modules, person, environment)
+      : callRemote(options.url, target.tool, args, options, person, environment),
     interrupted(signals),
   ]);
   person.done();
@@ -100,13 +100,13 @@ function* callOwn(
   args: JsonObject | undefined,
   modules: readonly string[],
   person: Person,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<ToolResult> {
-  const definitions = yield* until(loadDefinitions(modules, surroundings));
+  const definitions = yield* until(loadDefinitions(modules, environment));
   const tools = definitions.filter(isTool);
   const tool = tools.find((one) => one.name === name);
   if (!tool) throw unknownTool(name, tools);
-  const given = args ?? (yield* askArguments(name, tool.parameters.json, person, surroundings));
+  const given = args ?? (yield* askArguments(name, tool.parameters.json, person, environment));
   startIsOver();
   return yield* callHere(tool, given, person);
 }
@@ -123,14 +123,14 @@ function callRemote(
   args: JsonObject | undefined,
   { header = [] }: CallOptions,
   person: Person,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<ToolResult> {
   return scoped(function* () {
-    const server = yield* useServer(addressOf(url), headersIn(header), surroundings);
+    const server = yield* useServer(addressOf(url), headersIn(header), environment);
     const tools = yield* server.tools();
     const tool = tools.find((one) => one.name === name);
     if (!tool) throw unknownTool(name, tools);
-    const given = args ?? (yield* askArguments(name, tool.inputSchema, person, surroundings));
+    const given = args ?? (yield* askArguments(name, tool.inputSchema, person, environment));
     try {
       return yield* server.call(tool, given, person);
     } catch (error) {
@@ -145,7 +145,7 @@ function callRemote(
 function* useServer(
   url: string,
   headers: HeaderLines,
-  { version }: Surroundings,
+  { version }: Environment,
 ): Operation<RemoteServer> {
   const server = yield* connect({ url, headers }, { name: "parley", version });
   yield* ensure(() => server.close());
@@ -180,7 +180,7 @@ function* askArguments(
   tool: string,
   schema: JsonObject,
   person: Person,
-  { terminal }: Surroundings,
+  { terminal }: Environment,
 ): Operation<JsonObject> {
   const needed = fieldsOf(schema).some(({ required }) => required);
   // With nobody to ask, the tool itself says best what is missing.

@@ -1,17 +1,20 @@
 /** What `parley serve` and `parley stdio` start with. */
-import type { Coming } from "../../server/lazy-catalog.ts";
+import type { LazyDefinitions } from "../../server/lazy-catalog.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
 import type { Definition } from "../../tool/types.ts";
-import type { Announced, Surroundings } from "../environment.ts";
+import type { Announced, Environment } from "../environment.ts";
 
-export interface Offer {
+export interface DefinitionsToServe {
   readonly announced: readonly Announced[];
-  readonly serve: readonly Definition[] | Coming;
+  readonly serve: readonly Definition[] | LazyDefinitions;
 }
 
 /** As `loadDefinitions`; what ships with an executable is loaded when a client asks for it. */
-export async function offer(paths: readonly string[], surroundings: Surroundings): Promise<Offer> {
-  const { announced, shipped } = surroundings;
+export async function loadDefinitions(
+  paths: readonly string[],
+  environment: Environment,
+): Promise<DefinitionsToServe> {
+  const { announced, shipped } = environment;
   if (paths.length === 0 && announced) {
     const kinds = [...new Set(announced.map(({ kind }) => kind))];
     // To load them is still a part of the start.
@@ -19,7 +22,7 @@ export async function offer(paths: readonly string[], surroundings: Surroundings
     return { announced, serve: { kinds, load } };
   }
   const { loadDefinitions } = await import("./load.ts");
-  const definitions = await loadDefinitions(paths, surroundings);
+  const definitions = await loadDefinitions(paths, environment);
   startIsOver();
   return { announced: definitions, serve: definitions };
 }

@@ -2,12 +2,12 @@
 import { resolve } from "node:path";
 import { messageOf } from "../../lib/message-of.ts";
 import { selfCommand } from "../../platform/self.ts";
-import type { Surroundings } from "../environment.ts";
-import type { HostName } from "../mcp-app-names.ts";
+import type { Environment } from "../environment.ts";
+import type { McpAppName } from "../mcp-app-names.ts";
 import { Problem, USAGE } from "../problem.ts";
 import { readIfThere, replaceFile, withValue } from "./config-file.ts";
 import { loadDefinitions } from "./load.ts";
-import { type Host, HOSTS, type Machine, type ServerEntry, thisMachine } from "./mcp-apps.ts";
+import { type Machine, MCP_APPS, type McpApp, type ServerEntry, thisMachine } from "./mcp-apps.ts";
 
 export interface InstallOptions {
   readonly name: string;
@@ -17,16 +17,16 @@ export interface InstallOptions {
 }
 
 export async function install(
-  app: HostName,
+  app: McpAppName,
   modules: readonly string[],
   options: InstallOptions,
-  surroundings: Surroundings,
+  environment: Environment,
   machine: Machine = thisMachine(),
 ): Promise<number> {
-  const { terminal } = surroundings;
-  const host = HOSTS[app];
+  const { terminal } = environment;
+  const host = MCP_APPS[app];
   // What cannot be loaded now could not be loaded by the app either.
-  if (options.url === undefined) await loadDefinitions(modules, surroundings);
+  if (options.url === undefined) await loadDefinitions(modules, environment);
   const entry = entryFor(host, modules, options);
   if (options.print) {
     terminal.note(`In ${fileFor(host, options, machine)}:`);
@@ -60,7 +60,7 @@ function write(file: string, text: string): string | undefined {
   }
 }
 
-function fileFor(host: Host, { project = false }: InstallOptions, machine: Machine): string {
+function fileFor(host: McpApp, { project = false }: InstallOptions, machine: Machine): string {
   if (!project) return host.userFile(machine);
   if (host.projectFile !== undefined) return resolve(host.projectFile);
   throw new Problem(
@@ -70,7 +70,7 @@ function fileFor(host: Host, { project = false }: InstallOptions, machine: Machi
 }
 
 function entryFor(
-  host: Host,
+  host: McpApp,
   modules: readonly string[],
   { url }: InstallOptions,
 ): object {

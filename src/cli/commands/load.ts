@@ -6,7 +6,7 @@ import { messageOf } from "../../lib/message-of.ts";
 import { registerOwnModules } from "../../platform/own-modules.ts";
 import type { Definition } from "../../tool/types.ts";
 import { isDefinition } from "../definitions.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { Problem } from "../problem.ts";
 
 const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx)$/;
@@ -16,7 +16,7 @@ const ASIDE = /(?:\.d\.[cm]?ts|[._](?:test|spec|bench)\.[cm]?[jt]sx?)$/;
 /** What is to be served: that of the named modules, or what ships with the program. */
 export async function loadDefinitions(
   paths: readonly string[],
-  { shipped, own }: Pick<Surroundings, "shipped" | "own">,
+  { shipped, own }: Pick<Environment, "shipped" | "own">,
 ): Promise<Definition[]> {
   if (paths.length === 0) return [...await shipped()];
   registerOwnModules(own);

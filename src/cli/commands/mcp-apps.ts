@@ -2,14 +2,14 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import type { HostName } from "../mcp-app-names.ts";
+import type { McpAppName } from "../mcp-app-names.ts";
 
 /** A server, as the app starts it or finds it. */
 export type ServerEntry =
   | { readonly command: string; readonly args: readonly string[] }
   | { readonly url: string };
 
-export interface Host {
+export interface McpApp {
   readonly title: string;
   /** The file for everything that the person does. */
   readonly userFile: (machine: Machine) => string;
@@ -34,7 +34,7 @@ export function thisMachine(): Machine {
   return { platform: process.platform, home: homedir(), env: process.env };
 }
 
-export const HOSTS: { readonly [name in HostName]: Host } = {
+export const MCP_APPS: { readonly [name in McpAppName]: McpApp } = {
   "claude-desktop": {
     title: "Claude Desktop",
     userFile: (machine) => join(appData(machine), "Claude", "claude_desktop_config.json"),

@@ -5,7 +5,7 @@ import process from "node:process";
 import type { OwnPackages } from "../../platform/own-packages.ts";
 import { Problem, USAGE } from "../problem.ts";
 import { projectFiles } from "./project-files.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 
 const NAME = /^[a-z0-9][a-z0-9._-]*$/;
 /** Ours is kept in the project's own folder until it can be had from a registry. */
@@ -14,7 +14,7 @@ const VENDOR = "vendor";
 
 export async function createProject(
   name: string,
-  { terminal, version, packages }: Surroundings,
+  { terminal, version, packages }: Environment,
 ): Promise<number> {
   if (!NAME.test(name)) {
     throw new Problem(

@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/message-of.ts";
 import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening } from "../../platform/types.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
@@ -13,7 +13,7 @@ import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";
 import { writeError } from "../terminal/terminal.ts";
 import { dataCheck } from "./data-check.ts";
-import { offer } from "./definitions-to-serve.ts";
+import { loadDefinitions } from "./definitions-to-serve.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { keysIn, sealerFrom } from "./key.ts";
 import { samplingSetup } from "./model.ts";
@@ -52,7 +52,7 @@ const LINGERING = 1_000;
 export function* serve(
   modules: readonly string[],
   options: ServeOptions,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<number> {
   const early = new EarlyLines();
   const log = new OperatorLog({
@@ -63,7 +63,7 @@ export function* serve(
   yield* ensure(() => early.end());
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const { announced, serve } = yield* until(offer(modules, surroundings));
+  const { announced, serve } = yield* until(loadDefinitions(modules, environment));
   const sampling = samplingSetup();
   // A key of its own would seal what no other server can open.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
@@ -77,7 +77,7 @@ export function* serve(
   const checkData = dataCheck(log);
   const parley = yield* useParley({
     serve,
-    version: surroundings.version,
+    version: environment.version,
     allowHosts: options.allowHost ?? [],
     allowOrigins: options.allowOrigin ?? [],
     trustProxy: options.trustProxy ?? [],
@@ -98,10 +98,10 @@ export function* serve(
     },
   });
   server = yield* until(
-    listening(surroundings.listen ?? listen, logged(parley, log), options, log),
+    listening(environment.listen ?? listen, logged(parley, log), options, log),
   );
   const address = addressOf(server);
-  const { terminal, version } = surroundings;
+  const { terminal, version } = environment;
   const { provider } = sampling;
   if (options.logFormat === "json") {
     log.say("info", "serving", { address, version, model: provider?.name });

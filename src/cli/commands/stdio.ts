@@ -5,10 +5,10 @@ import { claimStdout } from "../../platform/process-stdio.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
 import { samplingSetup } from "./model.ts";
-import { offer } from "./definitions-to-serve.ts";
+import { loadDefinitions } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { useParley } from "../../parley.ts";
 
 export interface StdioOptions extends FormPasswordFlags {
@@ -19,17 +19,17 @@ export interface StdioOptions extends FormPasswordFlags {
 export function* stdio(
   modules: readonly string[],
   options: StdioOptions,
-  surroundings: Surroundings,
+  environment: Environment,
 ): Operation<number> {
   // Before the first module is loaded: it may print on its way in.
   claimStdout();
   const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const { serve } = yield* until(offer(modules, surroundings));
+  const { serve } = yield* until(loadDefinitions(modules, environment));
   const parley = yield* useParley({
     serve,
-    version: surroundings.version,
+    version: environment.version,
     sampling: samplingSetup(),
     formPasswords: formPasswords(options, log),
     report: (fault) => log.fault(fault),

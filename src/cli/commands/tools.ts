@@ -11,16 +11,16 @@ import type {
 import { fieldsOf, typeOf } from "../terminal/fields.ts";
 import { loadDefinitions } from "./load.ts";
 import type { Style } from "../terminal/style.ts";
-import type { Surroundings } from "../environment.ts";
+import type { Environment } from "../environment.ts";
 import { wrapped } from "../terminal/terminal.ts";
 
 export async function tools(
   modules: readonly string[],
   { json = false }: { json?: boolean },
-  surroundings: Surroundings,
+  environment: Environment,
 ): Promise<number> {
-  const { terminal } = surroundings;
-  const definitions = await loadDefinitions(modules, surroundings);
+  const { terminal } = environment;
+  const definitions = await loadDefinitions(modules, environment);
   if (json) terminal.print(JSON.stringify(definitions.map(asJson), null, 2));
   else {
     const columns = Math.min(100, terminal.columns("stdout"));

@@ -138,10 +138,10 @@ function shortened(text: string): string {
 }
 
 export function describeQuestion(question: Question): string {
-  return visible(inWords(question));
+  return visible(asText(question));
 }
 
-function inWords(question: Question): string {
+function asText(question: Question): string {
   switch (question.type) {
     case "form": {
       const { message, requestedSchema } = question.params;

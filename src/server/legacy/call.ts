@@ -1,6 +1,6 @@
 /** One call of a legacy client: its request's id, and the session that serves it. */
 import type { JsonObject } from "../../model/content.ts";
-import { EventsGone } from "../../model/errors.ts";
+import { EventsGoneError } from "../../model/errors.ts";
 import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
@@ -201,7 +201,7 @@ export class Call implements LegacyCall, SessionOwner {
     try {
       return log.after(lsn);
     } catch (error) {
-      if (!(error instanceof EventsGone)) throw error;
+      if (!(error instanceof EventsGoneError)) throw error;
       const kept = log.after(error.firstLSN - 1);
       const lost = error.firstLSN - 1 - lsn;
       const notice = encodeNotice(lostNotice(lost), this);

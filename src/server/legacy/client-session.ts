@@ -9,13 +9,13 @@ import { cut, LONGEST_NAME } from "../../wire/lengths.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
 import type { LegacyVersion } from "../../wire/versions.ts";
 import type { Deadline } from "../../lib/deadlines.ts";
-import { weigh } from "../../session/event-log.ts";
+import { estimateSize } from "../../session/event-log.ts";
 import type { ServerCore } from "../core.ts";
 import { sizeOfUri } from "../run-target.ts";
 import type { Call } from "./call.ts";
 import type { CallStream } from "./stream.ts";
 import type { KeptClient } from "./client-record.ts";
-import { StandingStream } from "./notification-stream.ts";
+import { NotificationStream } from "./notification-stream.ts";
 
 /** Something under way that can be stopped. */
 interface Stoppable {
@@ -46,7 +46,7 @@ export class ClientSession {
   readonly queries = new Map<RpcId, Stoppable>();
   /** Streams that can be resumed, by number. */
   readonly streams = new Map<number, CallStream>();
-  readonly standing = new StandingStream();
+  readonly standing = new NotificationStream();
   readonly subscriptions: ReadonlySet<string> = new Set<string>();
   /** What the server told of itself; it never speaks of anything else. */
   offered: JsonObject = {};
@@ -82,7 +82,7 @@ export class ClientSession {
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities, version),
     };
-    this.#hold(weigh(info) - weigh(this.info), "start a session");
+    this.#hold(estimateSize(info) - estimateSize(this.info), "start a session");
     this.version = version;
     this.initialized = true;
     this.offered = offered;
@@ -114,7 +114,7 @@ export class ClientSession {
     this.info = info;
     this.offered = offered;
     this.logLevel = logLevel;
-    this.#hold(weigh(info));
+    this.#hold(estimateSize(info));
     for (const uri of subscriptions) {
       (this.subscriptions as Set<string>).add(uri);
       this.#hold(sizeOfUri(uri));

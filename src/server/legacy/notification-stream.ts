@@ -10,7 +10,7 @@ export const STANDING = 0;
 
 const MOST_KEPT = 256;
 
-export class StandingStream implements Feed {
+export class NotificationStream implements Feed {
   connection: FeedConnection | undefined;
   readonly done = false;
   #kept: { readonly number: number; readonly message: string }[] = [];

@@ -4,14 +4,14 @@
  * transport's business.
  */
 import type { Operation } from "effection";
-import { settle } from "../../lib/start-operation.ts";
+import { startOperation } from "../../lib/start-operation.ts";
 import type { StrandOutcome } from "../../lib/strand.ts";
 import type { JsonObject } from "../../model/content.ts";
 import {
   ProtocolError,
-  RegistryClosed,
+  RegistryClosedError,
   SessionLimitError,
-  SessionNotContinued,
+  SessionNotContinuedError,
 } from "../../model/errors.ts";
 import type { Response } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -288,7 +288,7 @@ function answered(
   id: RpcId,
   query: () => Operation<JsonObject>,
 ): Received {
-  const settling = settle(client.core.registry.scope, query);
+  const settling = startOperation(client.core.registry.scope, query);
   if (settling.outcome) return reply(textOf(client, id, settling.outcome));
   client.queries.set(id, settling);
   const text = settling.ended().then((outcome) => {
@@ -340,7 +340,7 @@ function answer(client: ClientSession, message: RpcAnswer): Received {
 
 /** Why a call that has left memory cannot be answered now. */
 function notTakenUp(error: unknown): Settled {
-  if (error instanceof SessionNotContinued) {
+  if (error instanceof SessionNotContinuedError) {
     return { type: "refused", id: undefined, problem: error.message };
   }
   if (!(error instanceof SessionLimitError)) throw error;
@@ -374,7 +374,7 @@ function responseIn(client: ClientSession, session: LiveToolSession, message: Rp
 }
 
 function failed(client: ClientSession, id: RpcId, error: unknown): Received {
-  if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
+  if (error instanceof SessionLimitError || error instanceof RegistryClosedError) {
     return { type: "busy", id, problem: error.message, lasting: true };
   }
   return reply(errorOf(client, id, error));

@@ -4,7 +4,7 @@
  * transport's business.
  */
 import type { JsonObject } from "../../model/content.ts";
-import { ProtocolError, RegistryClosed, SessionLimitError } from "../../model/errors.ts";
+import { ProtocolError, RegistryClosedError, SessionLimitError } from "../../model/errors.ts";
 import type { ClientInfo, RpcError } from "../../model/events.ts";
 import {
   errorText,
@@ -30,13 +30,13 @@ import { serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../run-target.ts";
-import { settle, type Settling } from "../../lib/start-operation.ts";
+import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import { headersDiffer, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
 import { type StateBinding, States } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./resume.ts";
-import { type Answer, RunFeed, type Standing } from "./stream.ts";
+import { type Answer, RunFeed, type RunState } from "./stream.ts";
 import { subscribe, type Subscription } from "./notification-stream.ts";
 import { beginTask, detailedTask, findTask, taskFields, updateTask } from "./tasks.ts";
 
@@ -60,7 +60,7 @@ export class ModernReceiver {
   readonly #core: ServerCore;
   readonly #listCaching: Caching;
   readonly #states: States;
-  readonly #queries = new Set<Settling<JsonObject>>();
+  readonly #queries = new Set<StartedOperation<JsonObject>>();
 
   constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
     this.#core = core;
@@ -77,7 +77,7 @@ export class ModernReceiver {
   }
 
   #failed(id: RpcId, error: unknown): ModernReceived {
-    if (error instanceof SessionLimitError || error instanceof RegistryClosed) {
+    if (error instanceof SessionLimitError || error instanceof RegistryClosedError) {
       return { type: "busy", problem: error.message };
     }
     const rpc = this.#errorOf(error);
@@ -109,7 +109,11 @@ export class ModernReceiver {
     if (target) return this.#run(request, target, asking);
     const query = QUERIES[method];
     if (query) {
-      return this.#query(id, method, settle(core.registry.scope, () => query(core, params)));
+      return this.#query(
+        id,
+        method,
+        startOperation(core.registry.scope, () => query(core, params)),
+      );
     }
     switch (method) {
       case "server/discover":
@@ -237,7 +241,7 @@ export class ModernReceiver {
   #answerTo(
     id: RpcId,
     session: LiveToolSession,
-    standing: Standing,
+    standing: RunState,
     binding: StateBinding,
     client: ClientInfo,
   ): Answer {
@@ -321,11 +325,11 @@ export class ModernReceiver {
     }
   }
 
-  #query(id: RpcId, method: string, query: Settling<JsonObject>): ModernReceived {
+  #query(id: RpcId, method: string, query: StartedOperation<JsonObject>): ModernReceived {
     const caching = method === "completion/complete" ? undefined : this.#listCaching;
-    const text = (outcome: Settling<JsonObject>["outcome"]) => {
+    const text = (outcome: StartedOperation<JsonObject>["outcome"]) => {
       if (outcome?.type !== "returned") {
-        throw outcome?.type === "threw" ? outcome.error : new RegistryClosed();
+        throw outcome?.type === "threw" ? outcome.error : new RegistryClosedError();
       }
       return completeText(this.#core, id, outcome.value, caching);
     };
@@ -342,7 +346,9 @@ export class ModernReceiver {
       const { rpcCode: code, message, data } = error;
       return { code, message, ...(data !== undefined && { data }) };
     }
-    if (error instanceof RegistryClosed) return { code: INTERNAL_ERROR, message: error.message };
+    if (error instanceof RegistryClosedError) {
+      return { code: INTERNAL_ERROR, message: error.message };
+    }
     this.#core.registry.report({
       what: "a request failed",
       toolName: "-",

@@ -9,7 +9,7 @@
  * the same key can go on.
  */
 import type { JsonObject } from "../../model/content.ts";
-import type { CarriedRecord } from "../../registry/portable-record.ts";
+import type { PortableRecord } from "../../registry/portable-record.ts";
 import { packRecord, unpackRecord } from "../../registry/portable-record.ts";
 import type { Sealer } from "../../lib/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -21,7 +21,7 @@ export interface RequestState {
   /** Milliseconds since the epoch. */
   readonly expires: number;
   /** The record of the session, where it travels with the client. */
-  readonly record?: CarriedRecord;
+  readonly record?: PortableRecord;
 }
 
 /** What a state is bound to. */
@@ -85,7 +85,7 @@ export function openState(
   const plain = sealer.openBytes(sealed, context);
   if (plain === undefined) return undefined;
   const parts = plain[0] === PACKED ? unpackRecord(plain) : JSON.parse(plain.toString("utf8"));
-  const [sessionId, lsn, expires, record] = parts as [string, number, number, CarriedRecord?];
+  const [sessionId, lsn, expires, record] = parts as [string, number, number, PortableRecord?];
   return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
 }
 

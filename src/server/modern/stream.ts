@@ -28,7 +28,7 @@ import type { Feed } from "../feed.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
-export type Standing = "ended" | "asking" | "task" | "left";
+export type RunState = "ended" | "asking" | "task" | "left";
 
 /** A response, and the error in it, if it is one of the protocol's own. */
 export interface Answer {
@@ -46,12 +46,12 @@ export class RunFeed implements Feed, ModernCall {
   progress = -Infinity;
   readonly session: LiveToolSession;
   readonly #core: ServerCore;
-  readonly #answer: (standing: Standing) => Answer;
+  readonly #answer: (standing: RunState) => Answer;
   readonly #asTask: boolean;
   #watchers: Set<() => void> | undefined;
   #cursor: number;
   #reader: LogReader | undefined;
-  #standing: Standing | undefined;
+  #standing: RunState | undefined;
   #window: Deadline | undefined;
   #quiet = false;
   /** Whether the task that it has become is on record. */
@@ -67,7 +67,7 @@ export class RunFeed implements Feed, ModernCall {
     meta: RequestMeta,
     after: number,
     asTask: boolean,
-    answer: (standing: Standing) => Answer,
+    answer: (standing: RunState) => Answer,
   ) {
     this.#core = core;
     this.session = session;
@@ -86,7 +86,7 @@ export class RunFeed implements Feed, ModernCall {
   }
 
   /** How the run stands, once that is worth answering. */
-  get standing(): Standing | undefined {
+  get standing(): RunState | undefined {
     return this.#standing;
   }
 
@@ -177,7 +177,7 @@ export class RunFeed implements Feed, ModernCall {
     if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
   }
 
-  #stand(): Standing | undefined {
+  #stand(): RunState | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
     // With somebody waiting, only where the server goes, or another one has gone on with it.

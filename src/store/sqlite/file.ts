@@ -12,7 +12,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearImmediate, setImmediate } from "node:timers";
 import { action, type Operation } from "effection";
-import { StoreConflict, StoreError } from "../../model/errors.ts";
+import { StoreConflictError, StoreError } from "../../model/errors.ts";
 import { storeError } from "./errors.ts";
 import { type Durability, openDatabase } from "./open.ts";
 import { pragma, rollBack } from "./schema.ts";
@@ -160,7 +160,7 @@ function perform({ run }: Job): Outcome {
   try {
     return { value: run() };
   } catch (error) {
-    if (error instanceof StoreConflict) return { error };
+    if (error instanceof StoreConflictError) return { error };
     throw error;
   }
 }

@@ -1,7 +1,7 @@
 /** Stores that outlast the process, in one SQLite file. */
 import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
-import { StoreConflict, StoreError } from "../../model/errors.ts";
+import { StoreConflictError, StoreError } from "../../model/errors.ts";
 import type { ToolSessionEvent } from "../../model/events.ts";
 import { damaged } from "./errors.ts";
 import { type Durability, SqliteFile } from "./file.ts";
@@ -51,7 +51,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         WHERE excluded.epoch >= sessions.epoch
       `).run(id, entry.epoch, entry.expiresAt ?? null, entry.principal ?? "", text.length);
       if (Number(changes) === 0) {
-        throw new StoreConflict(id, `epoch ${entry.epoch} is over, a later one has begun`);
+        throw new StoreConflictError(id, `epoch ${entry.epoch} is over, a later one has begun`);
       }
       this.#setEntry(id, text);
     });
@@ -80,7 +80,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   ): Operation<void> {
     const texts = events.map((event, i) => {
       if (event.lsn !== afterLSN + 1 + i) {
-        throw new StoreConflict(id, `event ${event.lsn} does not follow ${afterLSN + i}`);
+        throw new StoreConflictError(id, `event ${event.lsn} does not follow ${afterLSN + i}`);
       }
       return JSON.stringify(event);
     });
@@ -270,12 +270,12 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return remains.length === SWEEP;
   }
 
-  #conflict(id: string, afterLSN: number, epoch: number): StoreConflict {
+  #conflict(id: string, afterLSN: number, epoch: number): StoreConflictError {
     const row = this.#file.prepare("SELECT epoch, last_lsn FROM sessions WHERE id = ?").get(id);
-    if (!row) return new StoreConflict(id, "it is not in the store", true);
+    if (!row) return new StoreConflictError(id, "it is not in the store", true);
     return Number(row.epoch) !== epoch
-      ? new StoreConflict(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
-      : new StoreConflict(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);
+      ? new StoreConflictError(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
+      : new StoreConflictError(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);
   }
 }
 

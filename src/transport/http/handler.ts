@@ -3,7 +3,7 @@
  * and no stack trace with it.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
-import { SessionNotContinued } from "../../model/errors.ts";
+import { SessionNotContinuedError } from "../../model/errors.ts";
 import { type CoreOptions, type HandlerLimits, ServerCore } from "../../server/core.ts";
 import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
@@ -132,7 +132,7 @@ export class Handler implements McpHandler {
   }
 
   readonly #failed = (error: unknown): Response => {
-    if (error instanceof SessionNotContinued) return refuse(409, error.message);
+    if (error instanceof SessionNotContinuedError) return refuse(409, error.message);
     this.core.registry.report({
       what: "a request failed",
       toolName: "-",

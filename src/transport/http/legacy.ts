@@ -25,7 +25,7 @@ import type { ClientSession } from "../../server/legacy/client-session.ts";
 import { ClientSessions, type Found } from "../../server/legacy/client-sessions.ts";
 import { receive, type Received } from "../../server/legacy/receive.ts";
 import { ASSUMED_VERSION, SessionlessClient } from "../../server/legacy/sessionless.ts";
-import { STANDING, type StandingStream } from "../../server/legacy/notification-stream.ts";
+import { type NotificationStream, STANDING } from "../../server/legacy/notification-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
 const CHANGE_NOT_STORED = "Cannot keep what was asked for: it could not be stored; try again later";
@@ -294,7 +294,7 @@ export class LegacyHttp {
 
   #openOrRefuse(
     client: ClientSession,
-    feed: CallStream | StandingStream,
+    feed: CallStream | NotificationStream,
     from?: { cursors: readonly number[] },
   ): Response {
     const response = this.#open(client, feed, from);
@@ -307,7 +307,7 @@ export class LegacyHttp {
    */
   #open(
     client: ClientSession,
-    feed: CallStream | StandingStream,
+    feed: CallStream | NotificationStream,
     { cursors, first = "" }: { cursors?: readonly number[]; first?: string } = {},
   ): Response | string {
     const core = this.#core;

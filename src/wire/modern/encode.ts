@@ -10,7 +10,7 @@ import type {
   ToolSessionEvent,
   ToolSessionRequest,
 } from "../../model/events.ts";
-import { formParamsText, sensitiveMeta, steadyJson } from "../elicitation.ts";
+import { cachedJson, formParamsText, sensitiveMeta } from "../elicitation.ts";
 import { notificationText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { noticeEvent } from "../notice.ts";
@@ -167,5 +167,5 @@ export function completeResultText(
 }
 
 export function serverMetaText(serverInfo: object): string {
-  return `{"${SERVER_INFO}":${steadyJson(serverInfo)}}`;
+  return `{"${SERVER_INFO}":${cachedJson(serverInfo)}}`;
 }

@@ -11,8 +11,8 @@ import {
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { withValue } from "../../../src/cli/commands/config-file.ts";
-import { HOST_NAMES } from "../../../src/cli/mcp-app-names.ts";
-import { HOSTS, type Machine } from "../../../src/cli/commands/mcp-apps.ts";
+import { MCP_APP_NAMES } from "../../../src/cli/mcp-app-names.ts";
+import { type Machine, MCP_APPS } from "../../../src/cli/commands/mcp-apps.ts";
 import { Problem } from "../../../src/cli/problem.ts";
 import { root } from "../../harness/files.ts";
 import { describe, it } from "../../suite.ts";
@@ -43,15 +43,15 @@ describe("the files of the apps", () => {
     home,
     env,
   });
-  const userFile = (app: keyof typeof HOSTS, on: Machine) =>
-    HOSTS[app].userFile(on).replaceAll("\\", "/");
+  const userFile = (app: keyof typeof MCP_APPS, on: Machine) =>
+    MCP_APPS[app].userFile(on).replaceAll("\\", "/");
 
   it("are where each system has them", () => {
     const mac = machine("darwin", "/Users/ann");
     const linux = machine("linux", "/home/ann");
     const windows = machine("win32", "C:/Users/ann", { APPDATA: "C:/Users/ann/AppData/Roaming" });
     assert.deepEqual(
-      HOST_NAMES.map((app) => [mac, linux, windows].map((on) => userFile(app, on))),
+      MCP_APP_NAMES.map((app) => [mac, linux, windows].map((on) => userFile(app, on))),
       [
         [
           "/Users/ann/Library/Application Support/Claude/claude_desktop_config.json",
@@ -144,7 +144,7 @@ describe("parley install", () => {
 
   it("keeps what is there, with a backup, and a second time changes nothing", function* () {
     const home = yield* useFolder();
-    const file = HOSTS.vscode.userFile({ platform: process.platform, home, env: at(home).env! });
+    const file = MCP_APPS.vscode.userFile({ platform: process.platform, home, env: at(home).env! });
     mkdirSync(dirname(file), { recursive: true });
     const before = '{\n  // mine\n  "servers": { "other": { "command": "x" } }\n}\n';
     writeFileSync(file, before, { mode: 0o600 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { all, type Operation, spawn } from "effection";
-import { StoreConflict, StoreError } from "../../../src/model/errors.ts";
+import { StoreConflictError, StoreError } from "../../../src/model/errors.ts";
 import { storeError } from "../../../src/store/sqlite/errors.ts";
 import { SqliteFile } from "../../../src/store/sqlite/file.ts";
 import { openSqlite, SqliteToolSessionStore } from "../../../src/store/sqlite/stores.ts";
@@ -60,7 +60,7 @@ describe("a disk that fails", () => {
       assert.deepEqual(outcomes.map((error) => error?.constructor), [
         undefined,
         StoreError,
-        StoreConflict,
+        StoreConflictError,
         undefined,
       ]);
       for (const id of ["a", "b"]) assert.deepEqual(yield* sessions.read(id), [event(1)]);

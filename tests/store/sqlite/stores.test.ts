@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { all, type Operation, until } from "effection";
-import { StoreConflict, StoreError } from "../../../src/model/errors.ts";
+import { StoreConflictError, StoreError } from "../../../src/model/errors.ts";
 import { openStore } from "../../../src/store/open.ts";
 import { openSqlite } from "../../../src/store/sqlite/stores.ts";
 import { useFolder } from "../../support/folder.ts";
@@ -42,7 +42,7 @@ describe("SqliteToolSessionStore", () => {
         yield* sessions.append(id, [event(1)], { afterLSN: 0, epoch: id === "b" ? 7 : 1 });
         return "kept";
       } catch (error) {
-        return error instanceof StoreConflict ? "refused" : String(error);
+        return error instanceof StoreConflictError ? "refused" : String(error);
       }
     }));
     assert.deepEqual(outcomes, ["kept", "refused", "kept"]);
