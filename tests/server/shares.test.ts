@@ -262,7 +262,7 @@ describe("pages", () => {
 
   it("of callers without a name share one limit", () =>
     servingModern(
-      { ...limited({ maxPages: 2, maxPagesPerPrincipal: 1 }), serve, publicUrl: ORIGIN },
+      { limits: { maxPages: 2, maxPagesPerPrincipal: 1 }, serve, publicUrl: ORIGIN },
       async ({ fetch }) => {
         const anybody = new ModernClient(fetch);
         for (let i = 0; i < 2; i++) assert.match(await page(anybody), /^http/);
