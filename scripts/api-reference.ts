@@ -79,15 +79,15 @@ function membersOf({ def }: Declaration): Member[] {
 
 /** What belongs together, by where it lives. */
 const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
-  ["Writing tools, prompts and resources", /^src\/tool\//],
-  ["Asking the person and the model", /^src\/backchannel\//],
-  ["Serving", /^src\/(?:parley\.ts|host\/|handler\/)/],
+  ["Writing tools, prompts and resources", /^src\/tool\/(?!elicit-types|sample-types)/],
+  ["Asking the person and the model", /^src\/(?:ask\/|tool\/(?:elicit|sample)-types\.ts)/],
+  ["Serving", /^src\/(?:parley\.ts|platform\/|server\/|transport\/)/],
   ["Testing", /^src\/testing\//],
-  ["Errors", /^src\/errors\.ts/],
+  ["Errors", /^src\/model\/errors\.ts/],
   ["Models of the server's own", /^src\/sampling\//],
-  ["Sessions", /^src\/(?:session|runtime)\//],
+  ["Sessions", /^src\/(?:session|registry|run|lib)\//],
   ["Stores", /^src\/store\//],
-  ["Schemas, contents and events", /^src\/(?:schema\/|content\.ts|events\.ts)/],
+  ["Schemas, contents and events", /^src\/(?:schema\/|model\/(?:content|events)\.ts)/],
 ];
 
 /** The whole page, as Markdown that is still to be formatted. */
