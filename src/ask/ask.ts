@@ -4,12 +4,12 @@
  */
 import type { Operation } from "effection";
 import type {
+  ClientAnswer,
   ClientInfo,
   ElicitFormParams,
   ElicitUrlParams,
   Place,
   RequestFailure,
-  Response,
   SampleParams,
 } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
@@ -29,7 +29,7 @@ export type Question =
 
 /** What became of a question. */
 export type Reply =
-  | { readonly type: "answered"; readonly requestId: string; readonly response: Response }
+  | { readonly type: "answered"; readonly requestId: string; readonly response: ClientAnswer }
   | { readonly type: "timeout" };
 
 export interface Asker {
@@ -60,7 +60,7 @@ export interface Asker {
 }
 
 /** Whether the client could not answer at all. What came back may be anything. */
-export function isFailure(response: Response): response is RequestFailure {
+export function isFailure(response: ClientAnswer): response is RequestFailure {
   return typeof response === "object" && response !== null && "error" in response;
 }
 

@@ -9,7 +9,7 @@ import { action, type Operation } from "effection";
 import { checkJson } from "../lib/json.ts";
 import { type McpMessage, normalizeMessage, text, textOf } from "../model/content.ts";
 import { CapabilityError, SampleError } from "../model/errors.ts";
-import type { Response, SampleParams, SampleResponse } from "../model/events.ts";
+import type { ClientAnswer, SampleParams, SampleResponse } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SampleConfigBase, SampleInput, SamplingToolChoice } from "../tool/sample-types.ts";
 import { type Asker, checkLimit, isFailure } from "./ask.ts";
@@ -226,7 +226,7 @@ function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): st
 }
 
 /** The answer, if it is one. */
-export function answerOf(response: Response, who: string): SampleResponse {
+export function answerOf(response: ClientAnswer, who: string): SampleResponse {
   if (isFailure(response)) {
     throw new SampleError(
       `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or do without`,

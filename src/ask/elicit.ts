@@ -2,7 +2,7 @@
 import type { Operation } from "effection";
 import { type JsonObject, text } from "../model/content.ts";
 import { CapabilityError, ElicitationError } from "../model/errors.ts";
-import type { ClientInfo, Response } from "../model/events.ts";
+import type { ClientAnswer, ClientInfo } from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import { readForm } from "../schema/schema-reader.ts";
@@ -177,7 +177,10 @@ export function* elicitUrl(
   return { action, elicitationId };
 }
 
-function actionOf(key: string, response: Response): "accept" | "decline" | "cancel" | undefined {
+function actionOf(
+  key: string,
+  response: ClientAnswer,
+): "accept" | "decline" | "cancel" | undefined {
   if (isFailure(response)) {
     throw new ElicitationError(
       key,

@@ -4,7 +4,7 @@
  */
 import { ensure, type Operation, scoped, sleep, spawn, type Task } from "effection";
 import type { JsonObject } from "../model/content.ts";
-import type { Response, ToolResult } from "../model/events.ts";
+import type { ClientAnswer, ToolResult } from "../model/events.ts";
 import type { RpcId, RpcRequest } from "../wire/json-rpc.ts";
 import { LEGACY_VERSIONS } from "../wire/versions.ts";
 import { ClientError } from "./client-error.ts";
@@ -148,7 +148,7 @@ export class LegacyServer implements RemoteServer {
 
   *#answer({ id, method, params }: RpcRequest, person: Person | undefined): Operation<void> {
     const question = questionIn(method, params);
-    let response: Response | JsonObject;
+    let response: ClientAnswer | JsonObject;
     if (method === "ping") response = {};
     else if (question && person) response = yield* person.answer(question);
     else response = impossible(`Cannot ${method}: it is unknown here; do without`);

@@ -3,7 +3,7 @@ import { Buffer } from "node:buffer";
 import { all, type Operation, scoped } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
-import type { Response, ToolResult } from "../model/events.ts";
+import type { ClientAnswer, ToolResult } from "../model/events.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
 import { isObject } from "../wire/json-rpc.ts";
 import {
@@ -130,7 +130,7 @@ function* answered(
   name: string,
   request: unknown,
   person: Person,
-): Operation<readonly [string, Response]> {
+): Operation<readonly [string, ClientAnswer]> {
   const { method, params } = isObject(request) ? request : {} as JsonObject;
   const question = questionIn(method, params);
   return [

@@ -1,10 +1,10 @@
 /** Whoever is asked: a person at a terminal, or nobody. */
 import type { Operation } from "effection";
 import type {
+  ClientAnswer,
   ElicitFormParams,
   ElicitUrlParams,
   LogLevel,
-  Response,
   SampleParams,
 } from "../model/events.ts";
 
@@ -29,7 +29,7 @@ export interface Progress {
 
 export interface Person {
   /** Answers; when it is halted, the question is taken away. */
-  answer(question: Question): Operation<Response>;
+  answer(question: Question): Operation<ClientAnswer>;
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown): void;
   /** Nothing more will come. */

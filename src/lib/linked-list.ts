@@ -9,8 +9,8 @@
 /** Something that can stand in one line at a time. The line alone writes these. */
 export interface Linked<T extends Linked<T>> {
   line: LinkedList<T> | undefined;
-  ahead: T | undefined;
-  behind: T | undefined;
+  prev: T | undefined;
+  next: T | undefined;
 }
 
 export class LinkedList<T extends Linked<T>> {
@@ -25,8 +25,8 @@ export class LinkedList<T extends Linked<T>> {
   add(one: T): void {
     const last = this.#last;
     one.line = this;
-    one.ahead = last;
-    if (last) last.behind = one;
+    one.prev = last;
+    if (last) last.next = one;
     else this.#first = one;
     this.#last = one;
   }
@@ -34,12 +34,12 @@ export class LinkedList<T extends Linked<T>> {
   /** Whether it stood in this line. */
   remove(one: T): boolean {
     if (one.line !== this) return false;
-    const { ahead, behind } = one;
-    if (ahead) ahead.behind = behind;
+    const { prev: ahead, next: behind } = one;
+    if (ahead) ahead.next = behind;
     else this.#first = behind;
-    if (behind) behind.ahead = ahead;
+    if (behind) behind.prev = ahead;
     else this.#last = ahead;
-    one.line = one.ahead = one.behind = undefined;
+    one.line = one.prev = one.next = undefined;
     return true;
   }
 }

@@ -212,7 +212,7 @@ export interface RequestFailure {
 }
 
 /** Anything that may come back for a request. */
-export type Response = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
+export type ClientAnswer = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
 
 /** What is told to everyone who listens, and concerns no call. */
 export type ServerChange =
@@ -286,7 +286,7 @@ export interface FactEvent {
 export interface AnswerBody {
   readonly type: "answer";
   readonly requestId: string;
-  readonly response: Response;
+  readonly response: ClientAnswer;
   readonly sealed?: string;
 }
 

@@ -104,7 +104,7 @@ export class Budget {
   }
 
   #chargeStore(session: LiveToolSession): boolean {
-    if (!this.countsStore || !session.durable || session.carried) return false;
+    if (!this.countsStore || !session.durable || session.portable) return false;
     const bytes = session.baggage + session.log.totalBytes;
     const more = bytes - session.stored;
     this.store.take(session.principal, more);

@@ -164,12 +164,12 @@ export class Durability {
 
   /** Takes back that a session is kept here: its record is not ours to write any more. */
   drop(session: LiveToolSession): void {
-    const { id, log, attended, taskSince } = session;
+    const { id, log, needsCaller, taskSince } = session;
     this.recovery.over(session);
     const journal = this.#journals.get(id);
     this.#release(id);
     // Whoever comes back for such a one goes on with it; any other was told that it is over.
-    if (!journal || attended || taskSince !== undefined) return;
+    if (!journal || needsCaller || taskSince !== undefined) return;
     const event = log.findLast(isFinal);
     if (event) this.#finalEvents.record({ id, epoch: journal.epoch, event });
   }
@@ -203,7 +203,7 @@ export class Durability {
 
   #rest(session: LiveToolSession, expiresAt: number): void {
     const resting = this.#resting;
-    if (!resting || session.carried) return;
+    if (!resting || session.portable) return;
     const going = resting.add(session, expiresAt);
     this.#sweeper.start();
     if (going !== undefined) this.#delete(going, session.toolName);
@@ -302,7 +302,7 @@ export class Durability {
     const { definition, params, client, principal } = call;
     const entry = { id: sessionId, toolName: definition.name, params, createdAt, epoch: 1 };
     const session = this.#home.make(entry, definition, client, principal);
-    session.attended = session.carried = true;
+    session.needsCaller = session.portable = true;
     session.seed = record.seed;
     session.restore(events);
     this.#home.enter(session, params, mismatch(definition, version));
@@ -348,7 +348,7 @@ export class Durability {
     const session = this.#home.make(entry, definition, client, principal);
     session.keepUntil = keepUntil;
     session.taskSince = taskSince;
-    session.attended = attended;
+    session.needsCaller = attended;
     session.settled = settled ?? entry.epoch;
     session.restore(events);
     this.#home.budget.restored(session, entry.params);
@@ -442,7 +442,7 @@ export function entryOf(
 }
 
 export function entryMetaOf(session: LiveToolSession, settled = session.settled): EntryMeta {
-  const { tool: { kind }, principal, client, keepUntil, taskSince, attended } = session;
+  const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller } = session;
   return {
     kind,
     principal,
@@ -450,7 +450,7 @@ export function entryMetaOf(session: LiveToolSession, settled = session.settled)
     keepUntil,
     settled,
     ...(taskSince !== undefined && { taskSince }),
-    ...(attended && { attended }),
+    ...(needsCaller && { attended: true }),
   };
 }
 

@@ -169,14 +169,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (this.#closed || this.#draining) throw new RegistryClosedError();
     this.#listStarting();
     const { client = IN_PROCESS, principal = "", answers, trace } = options;
-    const { attended = false, carried = false, awaited = false, taskSince } = options;
-    this.#live.checkRoom(principal, tool.durable !== undefined && !carried);
+    const { needsCaller = false, portable = false, awaited = false, taskSince } = options;
+    this.#live.checkRoom(principal, tool.durable !== undefined && !portable);
     const session = new LiveToolSession(this, undefined, tool, client, principal);
     if (answers) session.questions.presets = new Map(answers);
     if (trace) session.trace = trace;
-    session.attended = attended;
-    session.carried = carried;
-    if (carried) session.seed = newSessionId();
+    session.needsCaller = needsCaller;
+    session.portable = portable;
+    if (portable) session.seed = newSessionId();
     session.taskSince = taskSince;
     session.owner = owner;
     if (awaited) session.log.awaitReader(0);
@@ -184,7 +184,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#given = params;
     if (session.durable) {
       this.#listStarting();
-      if (!carried) this.#durability.keep(session, params);
+      if (!portable) this.#durability.keep(session, params);
     }
     session.start(params);
     if (this.#starting === session) this.#starting = undefined;
@@ -195,15 +195,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Keeps a call that has ended at once for those who come back to it. */
   keep(session: LiveToolSession): void {
-    if (!session.outcome || session.listed) return;
-    session.listed = true;
+    if (!session.outcome || session.registered) return;
+    session.registered = true;
     this.#expiry.finish(session);
     this.#expiry.reschedule(session);
   }
 
   #list(session: LiveToolSession, params: unknown): void {
-    if (session.listed) return;
-    session.listed = true;
+    if (session.registered) return;
+    session.registered = true;
     this.#live.add(session, params);
   }
 
@@ -221,7 +221,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
    */
   lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
     const here = this.find(id);
-    const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.carried;
+    const outdated = here && here.log.lastLSN < lsn && !here.outcome && !here.portable;
     if (here && !outdated) return here;
     if (here?.replayable) this.suspend(here);
     return this.#closed ? undefined : this.#durability.revive(id, asked);
@@ -328,7 +328,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Forgets a session that has ended and that nobody will come back to. */
   forget(session: LiveToolSession): void {
-    session.told = true;
+    session.outcomeDelivered = true;
     if (session.outcome && session.holders === 0) this.#expiry.remove(session);
   }
 
@@ -340,7 +340,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
       return;
     }
-    if (session.listed) this.#live.changed(session);
+    if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
       // What could not be recorded has not happened: whoever comes back finds the record.
       if (session.lost !== undefined) {

@@ -147,7 +147,7 @@ export class FinishedSessions {
     let next = from.first;
     while (next && this.#isOver) {
       const session = next;
-      next = session.behind;
+      next = session.next;
       if (chosen.has(session)) continue;
       const promisedSince = from === this.#free && session.keepUntil > now;
       if (session.holders > 0 || promisedSince) {
@@ -229,10 +229,10 @@ export class Expiry {
       this.#grace?.cancel();
       this.#grace = undefined;
     }
-    const stored = session.durable && !session.carried;
+    const stored = session.durable && !session.portable;
     // One whose end is still of interest to somebody stays on record until that expires.
     const wanted = options.store !== undefined &&
-      (!session.told || session.keepUntil > deadlines.now());
+      (!session.outcomeDelivered || session.keepUntil > deadlines.now());
     if (stored && wanted) return session.owner?.left?.(session);
     session.owner?.gone?.(session);
     if (stored) forget(session);

@@ -16,8 +16,8 @@ import { SessionHaltedError } from "../model/errors.ts";
 import type {
   AnswerBody,
   AnswerOutcome,
+  ClientAnswer,
   ElicitResponse,
-  Response,
   ToolSessionRequest,
   WithdrawalReason,
 } from "../model/events.ts";
@@ -25,9 +25,9 @@ import type { EventLog } from "./event-log.ts";
 import type { Divergence, Recorded, Replay, Step } from "./replay.ts";
 
 /** An answer, and the question that it is for. */
-export interface Answer {
+export interface QuestionAnswer {
   readonly requestId: string;
-  readonly response: Response;
+  readonly response: ClientAnswer;
 }
 
 /** What the questions need from their session. */
@@ -53,7 +53,7 @@ export class Questions {
   readonly #home: QuestionsHome;
   #pending: Pending | undefined;
   /** Answers that came with the call; each serves the first question with its name. */
-  presets: Map<string, Response> | undefined;
+  presets: Map<string, ClientAnswer> | undefined;
 
   constructor(home: QuestionsHome) {
     this.#home = home;
@@ -98,11 +98,11 @@ export class Questions {
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    return new Asking(this, question, timeout) as unknown as Operation<Reply>;
+    return new AskEffect(this, question, timeout) as unknown as Operation<Reply>;
   }
 
   /** For `Asking`: puts the question, or finds what became of it. */
-  enter(asking: Asking): () => void {
+  enter(asking: AskEffect): () => void {
     const home = this.#home;
     const { question } = asking;
     if (home.halting) {
@@ -132,7 +132,7 @@ export class Questions {
    * Records several answers, and hands none of them to the tool before all are
    * recorded. If one contradicts an answer on record, none is taken.
    */
-  respond(answers: readonly Answer[], ended: boolean): AnswerOutcome[] {
+  respond(answers: readonly QuestionAnswer[], ended: boolean): AnswerOutcome[] {
     const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
     if (outcomes.includes("conflicting")) return outcomes;
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
@@ -164,7 +164,7 @@ export class Questions {
   }
 
   /** Puts a question, or takes up one that was put before. */
-  #put(asking: Asking, before: Step | undefined): () => void {
+  #put(asking: AskEffect, before: Step | undefined): () => void {
     const { id, log, deadlines, replay } = this.#home;
     const { question, timeout } = asking;
     const pending = this.#pending ??= new Pending(replay?.lastSeq, replay?.names);
@@ -197,7 +197,7 @@ export class Questions {
     return () => this.#withdraw(request.id, "halted");
   }
 
-  #deliver(answers: readonly Answer[]): void {
+  #deliver(answers: readonly QuestionAnswer[]): void {
     for (const { requestId, response } of answers) {
       // What the tool did with the one before may have made this one pointless.
       const open = this.#pending?.open.get(requestId);
@@ -211,7 +211,7 @@ export class Questions {
     }
   }
 
-  #outcomeOf({ requestId, response }: Answer, ended: boolean): AnswerOutcome {
+  #outcomeOf({ requestId, response }: QuestionAnswer, ended: boolean): AnswerOutcome {
     const open = this.#pending?.open.get(requestId);
     if (open && !open.answered) return "accepted";
     const { id, log, replay } = this.#home;
@@ -228,7 +228,7 @@ export class Questions {
     return ended ? "ended" : "unknown";
   }
 
-  #answerBody(request: ToolSessionRequest, response: Response): AnswerBody {
+  #answerBody(request: ToolSessionRequest, response: ClientAnswer): AnswerBody {
     const base = { type: "answer", requestId: request.id } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
     if (!sensitive || !isAccepted(response)) return { ...base, response };
@@ -284,7 +284,7 @@ type Settle = (result: { ok: true; value: Reply } | { ok: false; error: unknown 
  * what stands among the open questions, all in one object. Every parked call keeps
  * one, and an `action` would be a dozen.
  */
-class Asking implements OpenRequest {
+class AskEffect implements OpenRequest {
   request!: ToolSessionRequest;
   deadline?: Deadline;
   put = false;
@@ -302,15 +302,15 @@ class Asking implements OpenRequest {
     return `ask "${this.question.key}"`;
   }
 
-  [Symbol.iterator](): Asking {
+  [Symbol.iterator](): AskEffect {
     if (this.#stage !== "fresh") {
-      return new Asking(this.questions, this.question, this.timeout)[Symbol.iterator]();
+      return new AskEffect(this.questions, this.question, this.timeout)[Symbol.iterator]();
     }
     this.#stage = "begun";
     return this;
   }
 
-  next(reply?: Reply): IteratorResult<Asking, Reply> {
+  next(reply?: Reply): IteratorResult<AskEffect, Reply> {
     if (this.#stage === "entered") return { done: true, value: reply! };
     this.#stage = "entered";
     return { done: false, value: this };
@@ -345,7 +345,7 @@ class Asking implements OpenRequest {
 
 const nothing = () => {};
 
-function isAccepted(response: Response): response is ElicitResponse & { content: JsonObject } {
+function isAccepted(response: ClientAnswer): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&
     "action" in response && response.content !== undefined;
 }
@@ -354,7 +354,7 @@ function isAccepted(response: Response): response is ElicitResponse & { content:
  * Compares an answer with the one on record. Where a field is masked on record
  * there is nothing to compare with, and it counts as the same.
  */
-export function sameAnswer(recorded: AnswerBody, response: Response): boolean {
+export function sameAnswer(recorded: AnswerBody, response: ClientAnswer): boolean {
   return same(recorded.response, response);
 }
 

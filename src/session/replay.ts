@@ -15,9 +15,9 @@
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
+  ClientAnswer,
   FactEvent,
   Place,
-  Response,
   ToolSessionEvent,
   ToolSessionRequest,
 } from "../model/events.ts";
@@ -26,7 +26,7 @@ import type { HaltReason } from "./ending.ts";
 
 /** How something that the tool waited for came out. */
 export type Recorded =
-  | { readonly type: "answered"; readonly response: Response; readonly sealed?: string }
+  | { readonly type: "answered"; readonly response: ClientAnswer; readonly sealed?: string }
   | { readonly type: "timeout" }
   | { readonly type: "fact"; readonly fact: FactEvent };
 
@@ -169,7 +169,7 @@ export class Replay {
   }
 
   /** The answer is recorded. From here on it is part of the record. */
-  answered(requestId: string, response: Response): void {
+  answered(requestId: string, response: ClientAnswer): void {
     const step = this.#unasked.get(requestId);
     if (!step) return;
     this.#unasked.delete(requestId);

@@ -50,25 +50,25 @@ export abstract class SessionState implements Linked<LiveToolSession> {
   expiry: Deadline | undefined;
   owner: SessionOwner | undefined;
   /** The registry knows it; not so one that has ended within its first step. */
-  listed = false;
+  registered = false;
   halting = false;
   suspending = false;
   /** Why its record is not ours to write any more, once that is so. */
   lost: string | undefined;
   /** It runs only while somebody waits for it, as requests of the modern era do. */
-  attended = false;
+  needsCaller = false;
   /** Its record travels with its client, and is kept nowhere else. */
-  carried = false;
+  portable = false;
   /** What random values in it follow from, where its record travels. */
   seed: string | undefined;
   /**
    * Only this server can go on with it: its record has grown too large to travel, or
    * nobody could come back to it.
    */
-  pinned = false;
+  notPortable = false;
   parallel = 0;
   /** How it ended has been told to whoever waited for that. */
-  told = false;
+  outcomeDelivered = false;
   /** True if it can be run again from its log. */
   readonly durable: boolean;
   replay: Replay | undefined;
@@ -79,8 +79,8 @@ export abstract class SessionState implements Linked<LiveToolSession> {
   // Where it stands among those that have ended, and since when.
   leftAt = 0;
   line: LinkedList<LiveToolSession> | undefined;
-  ahead: LiveToolSession | undefined;
-  behind: LiveToolSession | undefined;
+  prev: LiveToolSession | undefined;
+  next: LiveToolSession | undefined;
 
   constructor(
     limits: LogLimits,
@@ -110,6 +110,6 @@ export abstract class SessionState implements Linked<LiveToolSession> {
 
   /** True if it may leave memory, because it can be run again from its record. */
   get replayable(): boolean {
-    return this.durable && !this.pinned;
+    return this.durable && !this.notPortable;
   }
 }

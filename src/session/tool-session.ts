@@ -15,12 +15,12 @@ import type { Sealer } from "../lib/sealer.ts";
 import { SessionSealedError } from "../model/errors.ts";
 import type {
   AnswerOutcome,
+  ClientAnswer,
   ClientInfo,
   ElicitResponse,
   EventBody,
   Place,
   RequestFailure,
-  Response,
   SampleResponse,
   ServerChange,
   ToolSessionEvent,
@@ -41,7 +41,7 @@ import {
   outcomeIn,
   whyLost,
 } from "./ending.ts";
-import { type Answer, Questions, type QuestionsHome } from "./questions.ts";
+import { type QuestionAnswer, Questions, type QuestionsHome } from "./questions.ts";
 import { readEvents } from "./event-log.ts";
 import { Recorder, type RecorderHome } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
@@ -90,7 +90,7 @@ export class LiveToolSession extends SessionState
   }
 
   /** Answers that came with the call, and wait for their questions. */
-  get presets(): ReadonlyMap<string, Response> | undefined {
+  get presets(): ReadonlyMap<string, ClientAnswer> | undefined {
     return this.#questions?.presets;
   }
 
@@ -128,7 +128,7 @@ export class LiveToolSession extends SessionState
 
   /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
   get wakeAt(): number | null {
-    if (this.attended || this.log.closed) return null;
+    if (this.needsCaller || this.log.closed) return null;
     const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
     if (working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
@@ -200,7 +200,7 @@ export class LiveToolSession extends SessionState
   }
 
   getEvents(afterLSN = 0): Stream<ToolSessionEvent, ToolSessionOutcome> {
-    return readEvents(() => here(this, this.#home), afterLSN);
+    return readEvents(() => locate(this, this.#home), afterLSN);
   }
 
   // ------------------------------------------------------------------ answers
@@ -209,23 +209,23 @@ export class LiveToolSession extends SessionState
     id: string,
     response: ElicitResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return (yield* asking(id, this, this.#home)).respond(id, response);
+    return (yield* locateAsking(id, this, this.#home)).respond(id, response);
   }
 
   *respondToSample(
     id: string,
     response: SampleResponse | RequestFailure,
   ): Operation<AnswerOutcome> {
-    return (yield* asking(id, this, this.#home)).respond(id, response);
+    return (yield* locateAsking(id, this, this.#home)).respond(id, response);
   }
 
   /** Records an answer and, once it is recorded, hands it to the tool. */
-  respond(requestId: string, response: Response): AnswerOutcome {
+  respond(requestId: string, response: ClientAnswer): AnswerOutcome {
     return this.respondAll([{ requestId, response }])[0]!;
   }
 
   /** All of the answers, or none if one contradicts an answer on record. */
-  respondAll(answers: readonly Answer[]): AnswerOutcome[] {
+  respondAll(answers: readonly QuestionAnswer[]): AnswerOutcome[] {
     return this.questions.respond(answers, this.#outcome !== undefined);
   }
 
@@ -385,21 +385,19 @@ export class LiveToolSession extends SessionState
 /** Who stands behind a session that has ended: nobody whom anything could be asked. */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
-export type { Answer } from "./questions.ts";
-
 /** The session as it is in memory, taken up again if it has left. */
-export function* here(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
+export function* locate(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
   if (!session.suspending || session.outcome) return session;
   return (yield* home.takenUp(session.id)) ?? session;
 }
 
 /** The same, once a question of it that waits on record waits here too. */
-export function* asking(
+export function* locateAsking(
   requestId: string,
   session: LiveToolSession,
   home: SessionHome,
 ): Operation<LiveToolSession> {
-  const found = yield* here(session, home);
+  const found = yield* locate(session, home);
   if (found === session) return session;
   const named = ({ id }: { readonly id: string }) => id === requestId;
   while (

@@ -2,10 +2,10 @@
 import type { Operation, Stream } from "effection";
 import type {
   AnswerOutcome,
+  ClientAnswer,
   ClientInfo,
   ElicitResponse,
   RequestFailure,
-  Response,
   SampleResponse,
   ToolSessionEvent,
   ToolSessionOutcome,
@@ -45,21 +45,21 @@ export interface ToolSessionOptions {
   /** On whose behalf. The session belongs to that name and to nobody else. */
   readonly principal?: string;
   /** Answers that are known beforehand; each serves the first question with its key. */
-  readonly answers?: ReadonlyMap<string, Response>;
+  readonly answers?: ReadonlyMap<string, ClientAnswer>;
   /** Where the caller stands in a trace of its own. */
   readonly trace?: TraceContext;
   /**
    * It runs only while somebody waits for it. Any other durable session goes on by
    * itself after a restart.
    */
-  readonly attended?: boolean;
+  readonly needsCaller?: boolean;
   /**
    * Somebody is about to read its events, so that it waits for them rather than run ahead.
    * Default: true.
    */
   readonly awaited?: boolean;
   /** Its record travels with its client, and is kept nowhere else. */
-  readonly carried?: boolean;
+  readonly portable?: boolean;
   /** Since when it is a task, if it is one from the start. Milliseconds since the epoch. */
   readonly taskSince?: number;
 }

@@ -1,10 +1,10 @@
 /** Who answers a tool's questions in a test, and with what. */
 import { type JsonObject, textOf } from "../model/content.ts";
 import type {
+  ClientAnswer,
   ClientInfo,
   ElicitRequest,
   RequestFailure,
-  Response,
   Root,
   SampleRequest,
   SampleResponse,
@@ -61,7 +61,7 @@ export interface ScriptedTurn {
   readonly key: string;
   /** What the person or the model was asked, as text. */
   readonly asked: string;
-  readonly answered: Response | "timeout";
+  readonly answered: ClientAnswer | "timeout";
 }
 
 export function isRequest(event: ToolSessionEvent): event is ToolSessionRequest & ToolSessionEvent {
@@ -114,7 +114,7 @@ async function scriptedAnswer(
   return Array.isArray(scripted) ? scripted[nth] : scripted;
 }
 
-function toResponse(kind: ScriptedTurn["kind"], answer: unknown): Response | "timeout" {
+function toResponse(kind: ScriptedTurn["kind"], answer: unknown): ClientAnswer | "timeout" {
   switch (kind) {
     case "roots":
       return { roots: answer as Root[] };
@@ -123,10 +123,10 @@ function toResponse(kind: ScriptedTurn["kind"], answer: unknown): Response | "ti
         const content = { type: "text", text: answer } as const;
         return { role: "assistant", content, model: "scripted", stopReason: "endTurn" };
       }
-      return (answer as { timeout?: true }).timeout ? "timeout" : answer as Response;
+      return (answer as { timeout?: true }).timeout ? "timeout" : answer as ClientAnswer;
     default:
       if (answer === "timeout") return answer;
-      return (typeof answer === "string" ? { action: answer } : answer) as Response;
+      return (typeof answer === "string" ? { action: answer } : answer) as ClientAnswer;
   }
 }
 

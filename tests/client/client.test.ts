@@ -13,7 +13,7 @@ import type { RemoteServer } from "../../src/client/server.ts";
 import { EventReader } from "../../src/client/sse.ts";
 import type { Person, Progress, Question } from "../../src/client/person.ts";
 import { ClientError } from "../../src/client/client-error.ts";
-import type { Response } from "../../src/model/events.ts";
+import type { ClientAnswer } from "../../src/model/events.ts";
 import { describe, it } from "../suite.ts";
 import { cuttingProxy } from "../support/cutting-proxy.ts";
 import { useHttp } from "../support/http-server.ts";
@@ -28,7 +28,7 @@ class Scripted implements Person {
   readonly steps: Progress[] = [];
   readonly logs: unknown[] = [];
 
-  *answer(question: Question): Operation<Response> {
+  *answer(question: Question): Operation<ClientAnswer> {
     this.questions.push(question);
     switch (question.type) {
       case "form":

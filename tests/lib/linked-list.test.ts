@@ -5,14 +5,14 @@ import { describe, it } from "../suite.ts";
 
 class One implements Linked<One> {
   line: LinkedList<One> | undefined;
-  ahead: One | undefined;
-  behind: One | undefined;
+  prev: One | undefined;
+  next: One | undefined;
   constructor(readonly number: number) {}
 }
 
 function numbersIn(line: LinkedList<One>): number[] {
   const numbers: number[] = [];
-  for (let one = line.first; one; one = one.behind) numbers.push(one.number);
+  for (let one = line.first; one; one = one.next) numbers.push(one.number);
   return numbers;
 }
 
@@ -45,7 +45,7 @@ describe("Line", () => {
     here.add(second);
     assert.equal(there.remove(first), false);
     assert.equal(here.remove(first), true);
-    assert.deepEqual([first.line, first.ahead, first.behind], [undefined, undefined, undefined]);
-    assert.equal(second.ahead, undefined);
+    assert.deepEqual([first.line, first.prev, first.next], [undefined, undefined, undefined]);
+    assert.equal(second.prev, undefined);
   });
 });

@@ -55,7 +55,7 @@ describe("a durable session that is alive for longer than its record is kept", (
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const { registry, faults } = serverOf(askA, { store });
-    const session = registry.open(askA, {}, { attended: true });
+    const session = registry.open(askA, {}, { needsCaller: true });
     await idle();
     await run(() => store.delete(session.id));
     answer(session, "a", 5);
@@ -85,7 +85,7 @@ describe("a durable session that somebody was told to come back to", () => {
     const store = new InMemoryToolSessionStore();
     const server = serverOf(tool, { store, durableTimeToLive: DAY });
     const { registry, clock } = server;
-    const session = registry.open(tool, {}, { attended: true });
+    const session = registry.open(tool, {}, { needsCaller: true });
     await idle();
     const expiry = async () => (await run(() => store.get(session.id)))!.expiresAt!;
     const before = await expiry();

@@ -72,7 +72,7 @@ describe("a session whose record its client carries", () => {
   it("goes on from it where it has ended here in another way", async () => {
     await Promise.resolve();
     const here = serverOf(forked);
-    const session = here.registry.open(forked, {}, { carried: true, attended: true });
+    const session = here.registry.open(forked, {}, { portable: true, needsCaller: true });
     const call = callOf(session, forked);
     const early = recordOf(session);
     answer(session, "a", 1);
@@ -96,7 +96,7 @@ describe("a session whose record its client carries", () => {
 
   it("asks again after an accept of {} where its record does, as earlier versions did", async () => {
     const first = serverOf(askA);
-    const session = first.registry.open(askA, {}, { carried: true, attended: true });
+    const session = first.registry.open(askA, {}, { portable: true, needsCaller: true });
     const call = callOf(session, askA);
     const [asked] = session.log.after(0) as [ElicitRequest & { lsn: number }];
     await first.registry.close();
@@ -134,11 +134,11 @@ describe("a session whose record its client carries", () => {
       return a + (yield* ctx.elicit("b", { message: "?" })).content.n;
     });
     const { registry } = serverOf(tool, { maxEvents: 4 });
-    const session = registry.open(tool, {}, { carried: true, attended: true });
+    const session = registry.open(tool, {}, { portable: true, needsCaller: true });
     const older = recordOf(session);
     answer(session, "a", 1);
     await until(() => session.openRequests()[0]?.place.key === "b");
-    session.pinned = true;
+    session.notPortable = true;
     assert.ok(session.log.firstLSN > 1);
     assert.equal(await registry.adopt(older, callOf(session, tool)), session);
     answer(session, "b", 2);
@@ -149,7 +149,7 @@ describe("a session whose record its client carries", () => {
   it("is answered although there is no room for another one", async () => {
     await Promise.resolve();
     const { registry } = serverOf(askA, { maxSessions: 1 });
-    const session = registry.open(askA, {}, { carried: true, attended: true });
+    const session = registry.open(askA, {}, { portable: true, needsCaller: true });
     const call = callOf(session, askA);
     const record = recordOf(session);
     assert.equal(await registry.adopt(record, call), session);

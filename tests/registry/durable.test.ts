@@ -488,7 +488,7 @@ describe("a durable tool that sleeps", () => {
       const log: string[] = [];
       const tool = sleeper(log);
       const first = servers.start(tool);
-      const { id } = first.open(tool, {}, { attended: true });
+      const { id } = first.open(tool, {}, { needsCaller: true });
       await idle();
       await first.close();
       servers.clock.advance(9_000_000);

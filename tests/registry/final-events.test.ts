@@ -149,7 +149,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
   it("goes on if its caller is to send the same request again", async () => {
     await Promise.resolve();
     const store = new FullStore();
-    const { registry, tool, done, session } = await failed(store, { attended: true });
+    const { registry, tool, done, session } = await failed(store, { needsCaller: true });
     await registry.close();
     assert.deepEqual((await stored(store, session.id)).map(({ type }) => type), ["begun"]);
     store.refuses = () => false;

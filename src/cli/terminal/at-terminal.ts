@@ -5,7 +5,7 @@ import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } 
 import type { Person, Progress, Question } from "../../client/person.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { textOf } from "../../model/content.ts";
-import type { LogLevel, Response, SampleParams } from "../../model/events.ts";
+import type { ClientAnswer, LogLevel, SampleParams } from "../../model/events.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
 import { isAtLeast } from "../../wire/log-level.ts";
 import { Problem } from "../problem.ts";
@@ -29,7 +29,7 @@ export class AtTerminal implements Person {
     this.#bar = new ProgressBar(terminal);
   }
 
-  *answer(question: Question): Operation<Response> {
+  *answer(question: Question): Operation<ClientAnswer> {
     if (question.type === "roots") return { roots: [here()] };
     if (question.type === "sample" && this.#provider) {
       return yield* this.#askModel(this.#provider, question.params);
@@ -60,7 +60,7 @@ export class AtTerminal implements Person {
     this.#bar.restore();
   }
 
-  *#askModel(provider: SamplingProvider, params: SampleParams): Operation<Response> {
+  *#askModel(provider: SamplingProvider, params: SampleParams): Operation<ClientAnswer> {
     const { dim } = this.#terminal.err;
     const asked = params.messages.at(-1);
     const signal = yield* useAbortSignal();
@@ -103,7 +103,7 @@ export class AtTerminal implements Person {
   }
 }
 
-function* ask(question: Question): Operation<Response> {
+function* ask(question: Question): Operation<ClientAnswer> {
   switch (question.type) {
     case "form": {
       const { askForm } = yield* until(import("./prompts/form.ts"));

@@ -177,7 +177,7 @@ export class Call implements LegacyCall, SessionOwner {
 
   /** Its caller has heard everything up to its end. */
   #told(): void {
-    if (this.#session) this.#session.told = true;
+    if (this.#session) this.#session.outcomeDelivered = true;
   }
 
   #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {

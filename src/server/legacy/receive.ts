@@ -13,7 +13,7 @@ import {
   SessionLimitError,
   SessionNotContinuedError,
 } from "../../model/errors.ts";
-import type { Response } from "../../model/events.ts";
+import type { ClientAnswer } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { refusal } from "../../tool/result.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
@@ -251,10 +251,10 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const call = new Call(id, client, meta);
   const { info, principal } = client;
   // Without a session nobody could come back to the call after a restart.
-  const attended = client.sessionless;
-  const options = { client: info, principal, trace: traceIn(meta), attended, awaited: true };
+  const needsCaller = client.sessionless;
+  const options = { client: info, principal, trace: traceIn(meta), needsCaller, awaited: true };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
-  if (client.sessionless) session.pinned = true;
+  if (client.sessionless) session.notPortable = true;
   // Whoever answers it keeps one that has ended at once, should it be needed again.
   if (!session.outcome) {
     client.calls.set(id, call);
@@ -364,9 +364,13 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
   };
 }
 
-function responseIn(client: ClientSession, session: LiveToolSession, message: RpcAnswer): Response {
+function responseIn(
+  client: ClientSession,
+  session: LiveToolSession,
+  message: RpcAnswer,
+): ClientAnswer {
   if ("error" in message) return { error: message.error };
-  const response = withoutError(message.result) as unknown as Response;
+  const response = withoutError(message.result) as unknown as ClientAnswer;
   if (since(client.version, "2025-11-25")) return response;
   const request = session.openRequests().find(({ id }) => id === message.id);
   if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;

@@ -1,13 +1,13 @@
 /** What comes back for the questions of a run, and whom they can be put to. */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
-import type { ClientInfo, Response, ToolSessionRequest } from "../../model/events.ts";
+import type { ClientAnswer, ClientInfo, ToolSessionRequest } from "../../model/events.ts";
 import { INVALID_PARAMS, isObject, withoutError } from "../../wire/json-rpc.ts";
 import type { Definition } from "../../tool/types.ts";
 import { missingCapabilities } from "../run-target.ts";
 
 /** Answers, by the names of their questions. */
-export type Answers = readonly (readonly [name: string, response: Response])[];
+export type Answers = readonly (readonly [name: string, response: ClientAnswer])[];
 
 export function readAnswers(inputResponses: unknown): Answers {
   if (!isObject(inputResponses)) {
@@ -20,8 +20,8 @@ export function readAnswers(inputResponses: unknown): Answers {
 }
 
 /** This era has no way to tell of a failure. */
-function responseIn(answer: unknown): Response {
-  return (isObject(answer) ? withoutError(answer) : {}) as unknown as Response;
+function responseIn(answer: unknown): ClientAnswer {
+  return (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer;
 }
 
 /** What the client of a request must declare to be asked these questions, and does not. */

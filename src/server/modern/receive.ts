@@ -186,9 +186,9 @@ export class ModernReceiver {
       client: meta.client,
       trace: meta.trace,
       principal,
-      attended: !isTask,
+      needsCaller: !isTask,
       awaited: !isTask,
-      carried: !isTask && this.#core.carriesRecords && target.definition.durable?.sealed === true,
+      portable: !isTask && this.#core.carriesRecords && target.definition.durable?.sealed === true,
       ...(isTask && { taskSince: this.#core.deadlines.now() }),
       ...(answers.length > 0 && { answers: new Map(answers) }),
     });

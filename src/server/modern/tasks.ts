@@ -28,9 +28,9 @@ export function isTask({ taskSince, log }: LiveToolSession): boolean {
 export function beginTask(core: ServerCore, session: LiveToolSession): void {
   session.taskSince ??= core.deadlines.now();
   const expires = session.taskSince + termsOf(session).ttl;
-  if (session.attended || session.keepUntil < expires) {
+  if (session.needsCaller || session.keepUntil < expires) {
     // It goes on whether anybody looks at it or not.
-    session.attended = false;
+    session.needsCaller = false;
     core.registry.promise(session, expires);
     core.registry.noteChange(session);
   }

@@ -12,7 +12,7 @@
  * what was written as text is a list again before anybody reads it.
  */
 import type { JsonObject } from "../../model/content.ts";
-import type { Response } from "../../model/events.ts";
+import type { ClientAnswer } from "../../model/events.ts";
 import { isObject } from "../json-rpc.ts";
 
 interface Choice {
@@ -32,7 +32,10 @@ export function olderForm({ properties, required }: JsonObject): JsonObject {
 }
 
 /** The answer to such a form, as if the form had been shown as it was meant. */
-export function newerAnswer({ properties, required }: JsonObject, response: Response): Response {
+export function newerAnswer(
+  { properties, required }: JsonObject,
+  response: ClientAnswer,
+): ClientAnswer {
   if (!("action" in response) || !isObject(response.content)) return response;
   const content: JsonObject = { ...response.content };
   for (const [name, field] of Object.entries(properties as { [name: string]: JsonObject })) {

@@ -111,7 +111,7 @@ describe("sealState()", () => {
 });
 
 describe("States", () => {
-  const session = { carried: false } as LiveToolSession;
+  const session = { portable: false } as LiveToolSession;
   const handOut = (states: States, lsn = state.lsn, to = binding) =>
     states.seal(session, { ...state, lsn }, to).requestState;
   // Nothing is looked at twice in these: each time it is another request.
