@@ -12,7 +12,7 @@ import {
 } from "../../src/mod.ts";
 import { checkMessages } from "../../src/ask/messages.ts";
 import { newSessionId } from "../../src/session/session-id.ts";
-import { until } from "../session/kit.ts";
+import { until } from "../support/registry.ts";
 import { withModel } from "../sampling/fake-model.ts";
 import { ask, openaiAnswer } from "../sampling/samples.ts";
 import { describe, it } from "../suite.ts";

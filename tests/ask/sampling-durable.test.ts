@@ -8,7 +8,7 @@ import {
   SampleError,
   type SamplingProvider,
 } from "../../src/mod.ts";
-import { textOf, until } from "../session/kit.ts";
+import { textOf, until } from "../support/registry.ts";
 import { describe, it } from "../suite.ts";
 import { data, scriptedProvider } from "./sampling-kit.ts";
 

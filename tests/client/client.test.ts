@@ -17,7 +17,7 @@ import type { ClientAnswer } from "../../src/model/events.ts";
 import { describe, it } from "../suite.ts";
 import { cuttingProxy } from "../support/cutting-proxy.ts";
 import { useHttp } from "../support/http-server.ts";
-import { onAnySocket } from "../support/modern/socket.ts";
+import { onSocket } from "../support/socket.ts";
 import { answerForm, planTrip, POEM } from "../support/multi-round-tool.ts";
 import { until as turnsUntil } from "../support/turn.ts";
 
@@ -72,7 +72,7 @@ function endpoint(url: string) {
 
 describe("the client in the terminal", () => {
   it("speaks the newest revision where it can", async () => {
-    await onAnySocket({ serve: [planTrip] }, async (url) => {
+    await onSocket({ serve: [planTrip] }, async (url) => {
       const person = await run(function* () {
         const server = yield* connect(endpoint(url), ME);
         assert.equal(server.version, "2026-07-28");
@@ -95,7 +95,7 @@ describe("the client in the terminal", () => {
   });
 
   it("speaks the older ones just as well", async () => {
-    await onAnySocket({ serve: [planTrip] }, async (url, parley) => {
+    await onSocket({ serve: [planTrip] }, async (url, parley) => {
       const person = await run(function* () {
         const server = new LegacyServer(endpoint(url));
         yield* server.initialize(ME);
@@ -109,7 +109,7 @@ describe("the client in the terminal", () => {
   });
 
   it("takes up a stream that broke, where it stopped", async () => {
-    await onAnySocket({ serve: [planTrip], limits: { retry: 1 } }, async (url) => {
+    await onSocket({ serve: [planTrip], limits: { retry: 1 } }, async (url) => {
       const seen = new Set<string>();
       const proxy = await cuttingProxy(url, ({ boundary, event }) => {
         if (boundary !== "event" || !event || seen.has(event)) return false;
@@ -166,7 +166,7 @@ describe("the client in the terminal", () => {
       .execute(function* (params) {
         return JSON.stringify(params);
       });
-    await onAnySocket({ serve: [tool] }, async (url) => {
+    await onSocket({ serve: [tool] }, async (url) => {
       await run(function* () {
         const server = new ModernServer(endpoint(url), ME);
         const [remote] = yield* server.tools();
@@ -182,7 +182,7 @@ describe("the client in the terminal", () => {
   for (const era of ["modern", "legacy"] as const) {
     it(`tells a server that it has left, ${era} era`, async () => {
       const stuck = createMcpTool("stuck").description("Waits.").execute(() => suspend());
-      await onAnySocket({ serve: [stuck] }, async (url, parley) => {
+      await onSocket({ serve: [stuck] }, async (url, parley) => {
         const task = run(function* () {
           const server = era === "modern"
             ? new ModernServer(endpoint(url), ME)
@@ -218,7 +218,7 @@ describe("the client in the terminal", () => {
   });
 
   it("gives a tool's own refusal as it is", async () => {
-    await onAnySocket({ serve: [planTrip] }, async (url) => {
+    await onSocket({ serve: [planTrip] }, async (url) => {
       await run(function* () {
         const server = yield* connect(endpoint(url), ME);
         try {

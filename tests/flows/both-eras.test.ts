@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { onAnySocket } from "../support/modern/socket.ts";
+import { onSocket } from "../support/socket.ts";
 import { planTrip } from "../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../support/official-clients.ts";
 import { describe, it } from "../suite.ts";
 
-function onSocket(body: (url: string) => Promise<void>): Promise<void> {
-  return onAnySocket({ serve: [planTrip] }, body);
+function served(body: (url: string) => Promise<void>): Promise<void> {
+  return onSocket({ serve: [planTrip] }, body);
 }
 
 async function trip(connecting: Promise<Official>): Promise<Official> {
@@ -19,7 +19,7 @@ const MODERN = { pin: "2026-07-28" };
 
 describe("the official clients", () => {
   it("have the same conversation with the same tool, whatever the era", async () => {
-    await onSocket(async (url) => {
+    await served(async (url) => {
       const legacy = await trip(connectV1(url));
       const modern = await trip(connectV2(url, MODERN));
       assert.equal(legacy.version, "2025-11-25");
@@ -43,7 +43,7 @@ describe("the official clients", () => {
   });
 
   it("find the newest era by themselves, and the older one if they want that", async () => {
-    await onSocket(async (url) => {
+    await served(async (url) => {
       const auto = await trip(connectV2(url, "auto"));
       const older = await trip(connectV2(url, "legacy"));
       const legacy = await trip(connectV1(url));
@@ -55,7 +55,7 @@ describe("the official clients", () => {
   });
 
   it("of both eras share one endpoint, many at once", async () => {
-    await onSocket(async (url) => {
+    await served(async (url) => {
       const connects = [
         () => connectV1(url),
         () => connectV2(url, MODERN),

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
-import { ABLE, type Exchange, TestClient, textOf } from "../support/legacy/client.ts";
+import type { Exchange } from "../support/exchange.ts";
+import { ABLE, TestClient, textOf } from "../support/legacy/client.ts";
 import { serving, type TestServer } from "../support/legacy/server.ts";
 import { until } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";

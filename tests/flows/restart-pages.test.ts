@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
-import { ABLE, ORIGIN, TestClient, textOf } from "../support/legacy/client.ts";
+import { ORIGIN } from "../support/exchange.ts";
+import { ABLE, TestClient, textOf } from "../support/legacy/client.ts";
 import { type Life, living } from "../support/life.ts";
 import { describe, it } from "../suite.ts";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createScope, sleep, spawn, suspend } from "effection";
 import { startOperation } from "../../src/lib/start-operation.ts";
-import { Gate } from "../support/modern/tools.ts";
+import { Gate } from "../support/gate.ts";
 import { describe, it } from "../suite.ts";
 
 describe("settle()", () => {

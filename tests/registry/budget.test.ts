@@ -7,7 +7,7 @@ import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
-import { accept, asDurable, ended, idle, tool, withRegistry } from "../session/kit.ts";
+import { accept, asDurable, ended, idle, tool, withRegistry } from "../support/registry.ts";
 
 const KB = 1_024;
 const blob = (kilobytes: number) => ({ blob: "x".repeat(kilobytes * KB) });

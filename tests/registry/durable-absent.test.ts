@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { run } from "effection";
 import { describe, it } from "../suite.ts";
 import { answer, durableTool, MINUTE, serverOf } from "./durable-kit.ts";
-import { follow, idle, until } from "../session/kit.ts";
+import { follow, idle, until } from "../support/registry.ts";
 
 describe("a ToolSession that has left memory", () => {
   const tool = durableTool(function* (ctx) {

@@ -5,7 +5,7 @@ import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
-import { accept, textOf, until } from "../session/kit.ts";
+import { accept, textOf, until } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 

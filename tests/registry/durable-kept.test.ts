@@ -3,7 +3,7 @@ import { run } from "effection";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { answer, askA, DAY, durableTool, MINUTE, type Server, serverOf } from "./durable-kit.ts";
-import { ended, idle, textOf, until } from "../session/kit.ts";
+import { ended, idle, textOf, until } from "../support/registry.ts";
 
 /** Lets time pass, and whatever is done every now and then happen. */
 async function pass({ clock }: Server, ms: number): Promise<void> {

@@ -3,7 +3,7 @@ import { all, type Operation, until as wait } from "effection";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { answer, DAY, durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
-import { idle, textOf, until } from "../session/kit.ts";
+import { idle, textOf, until } from "../support/registry.ts";
 
 describe("a durable session that does a step while it waits", () => {
   it("stays in memory until the step is done, and does it once", async () => {

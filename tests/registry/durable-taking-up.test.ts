@@ -6,7 +6,8 @@ import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
 import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
-import { ended, HandStore, idle, textOf, until } from "../session/kit.ts";
+import { HandStore } from "../support/hand-store.ts";
+import { ended, idle, textOf, until } from "../support/registry.ts";
 
 describe("a registry that is closed while it takes a session up", () => {
   it("closes, starts nothing, and loses nothing", async () => {

@@ -9,7 +9,7 @@ import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
-import { ended, idle, textOf, until } from "../session/kit.ts";
+import { ended, idle, textOf, until } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 

@@ -9,7 +9,7 @@ import {
 import type { ToolSession } from "../../src/session/types.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
-import { asDurable, askTool, tool } from "../session/kit.ts";
+import { asDurable, askTool, tool } from "../support/registry.ts";
 import { describe, it } from "../suite.ts";
 
 function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome> {

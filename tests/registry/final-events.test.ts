@@ -4,7 +4,8 @@ import type { ToolSessionOptions } from "../../src/session/types.ts";
 import type { AppendChange, AppendCondition } from "../../src/store/types.ts";
 import { describe, it } from "../suite.ts";
 import { durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
-import { ended, HandStore, idle, until } from "../session/kit.ts";
+import { HandStore } from "../support/hand-store.ts";
+import { ended, idle, until } from "../support/registry.ts";
 
 /** A store that takes no more than this, as one on a full disk. */
 class FullStore extends HandStore {

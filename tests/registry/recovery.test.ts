@@ -4,7 +4,7 @@ import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
-import { ended, idle, textOf, until } from "../session/kit.ts";
+import { ended, idle, textOf, until } from "../support/registry.ts";
 
 /** Asks, then works without end. */
 const working = durableTool(function* (ctx) {

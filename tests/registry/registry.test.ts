@@ -18,7 +18,7 @@ import {
   types,
   until,
   withRegistry,
-} from "../session/kit.ts";
+} from "../support/registry.ts";
 
 const HOUR = 3_600_000;
 const done = tool(function* () {

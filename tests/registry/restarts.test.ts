@@ -10,7 +10,7 @@ import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
-import { idle } from "../session/kit.ts";
+import { idle } from "../support/registry.ts";
 
 // A durable tool that is put out of memory and taken up again, at whatever point,
 // must do, ask and say exactly what it does when it is left alone.

@@ -9,7 +9,7 @@ import { useFolder } from "../support/folder.ts";
 import { ModernClient } from "../support/modern/client.ts";
 import { until } from "effection";
 import { serverOf, stored } from "./durable-kit.ts";
-import { idle, textOf, until as come } from "../session/kit.ts";
+import { idle, textOf, until as come } from "../support/registry.ts";
 
 const text = { response: z.object({ text: z.string() }) };
 const tool = createMcpTool("t").description("d").durable({ version: "1", sealed: true })

@@ -5,7 +5,7 @@ import type { ToolResult } from "../../src/model/events.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
-import { until, withRegistry } from "../session/kit.ts";
+import { until, withRegistry } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 

@@ -4,7 +4,7 @@ import { Waker } from "../../src/registry/waker.ts";
 import type { Wake } from "../../src/store/types.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
-import { idle } from "../session/kit.ts";
+import { idle } from "../support/registry.ts";
 
 /** A waker over a list of wakes, which does what the test says when one is woken. */
 function wakerOf(wakes: Wake[], wake: (id: string) => Promise<void>) {

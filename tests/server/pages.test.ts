@@ -5,7 +5,8 @@ import { type AddressInfo, createServer } from "node:net";
 import { createMcpTool, type PageOptions } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../suite.ts";
-import { ABLE, ORIGIN, TestClient } from "../support/legacy/client.ts";
+import { ORIGIN } from "../support/exchange.ts";
+import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { serving, type TestServer } from "../support/legacy/server.ts";
 import { useStdio } from "../transport/stdio/channel.ts";
 

@@ -8,7 +8,8 @@ import {
   type ParleyOptions,
 } from "parley-mcp";
 import { describe, it } from "../suite.ts";
-import { ABLE, initialize, ORIGIN, TestClient } from "../support/legacy/client.ts";
+import { ORIGIN } from "../support/exchange.ts";
+import { ABLE, initialize, TestClient } from "../support/legacy/client.ts";
 import { ModernClient } from "../support/modern/client.ts";
 import { servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";

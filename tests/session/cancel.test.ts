@@ -12,7 +12,7 @@ import {
   types,
   until,
   withRegistry,
-} from "./kit.ts";
+} from "../support/registry.ts";
 
 /** Something to wait for until the test says so. */
 function gate(): { open(): void; pass(): Operation<void> } {

@@ -5,7 +5,16 @@ import { ProtocolError, ToolError } from "../../src/model/errors.ts";
 import type { ToolResult } from "../../src/model/events.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
-import { accept, ended, type Kit, textOf, tool, types, until, withRegistry } from "./kit.ts";
+import {
+  accept,
+  ended,
+  type Kit,
+  textOf,
+  tool,
+  types,
+  until,
+  withRegistry,
+} from "../support/registry.ts";
 
 /** The result of a session, which must have one. */
 async function resultOf(session: ReturnType<Kit["open"]>): Promise<ToolResult> {

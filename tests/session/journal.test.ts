@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { run } from "effection";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
+import { HandStore } from "../support/hand-store.ts";
 import {
   accept,
   askTool,
   ended,
   follow,
-  HandStore,
   idle,
   questionOf,
   textOf,
@@ -15,7 +15,7 @@ import {
   types,
   until,
   withRegistry,
-} from "./kit.ts";
+} from "../support/registry.ts";
 
 const chatty = tool(function* (ctx) {
   yield* ctx.notify("one");

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import type { ToolSessionStore } from "../../src/store/types.ts";
 import { describe, it } from "../suite.ts";
-import { HandStore } from "./kit.ts";
+import { HandStore } from "../support/hand-store.ts";
 import { type Reaction, World } from "./world.ts";
 
 /** The same every time, unless told: `PARLEY_SEED=7 deno task test properties`. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "../suite.ts";
-import { HandStore, idle, textOf, tool, until, withRegistry } from "./kit.ts";
+import { HandStore } from "../support/hand-store.ts";
+import { idle, textOf, tool, until, withRegistry } from "../support/registry.ts";
 
 describe("ctx.step()", () => {
   const store = new HandStore();

@@ -6,7 +6,7 @@ import { Sealer } from "../../src/lib/sealer.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import { describe, it } from "../suite.ts";
-import { accept, ended, questionOf, textOf, withRegistry } from "./kit.ts";
+import { accept, ended, questionOf, textOf, withRegistry } from "../support/registry.ts";
 
 const SECRET = "hunter2-correct-horse";
 

@@ -18,7 +18,7 @@ import {
   types,
   until,
   withRegistry,
-} from "./kit.ts";
+} from "../support/registry.ts";
 
 const SAID = { role: "assistant", model: "m", content: { type: "text", text: "said" } } as const;
 

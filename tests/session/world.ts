@@ -20,7 +20,8 @@ import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import type { ToolSessionStore } from "../../src/store/types.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
-import { asDurable, HandStore, idle, tool, until as turnsUntil } from "./kit.ts";
+import { HandStore } from "../support/hand-store.ts";
+import { asDurable, idle, tool, until as turnsUntil } from "../support/registry.ts";
 
 /** Milliseconds that a finished session is kept. */
 const GRACE = 400;

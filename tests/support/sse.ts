@@ -67,3 +67,9 @@ export function parseFrame(text: string): Frame {
   }
   return frame;
 }
+
+/** A connection that was cut is a TypeError on Deno, and an Error with a code on Bun. */
+export function isCut(error: unknown): boolean {
+  return error instanceof TypeError || (error as { code?: unknown }).code !== undefined ||
+    (error as Error).message.startsWith("The stream ended within a frame");
+}

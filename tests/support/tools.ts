@@ -20,6 +20,30 @@ export const ask = createMcpTool("ask")
     return answer.action === "accept" ? `It is ${answer.content.number}` : answer.action;
   });
 
+const name = { name: { response: z.object({ name: z.string().min(2) }) } };
+
+/** Asks for a name. */
+export const greet = createMcpTool("greet").description("Greets")
+  .parameters(z.object({ greeting: z.string().optional(), more: z.unknown().optional() }))
+  .elicits(name)
+  .execute(function* ({ greeting = "Hello" }, ctx) {
+    const answer = yield* ctx.elicit("name", { message: "Who?" });
+    return answer.action === "accept" ? `${greeting}, ${answer.content.name}!` : answer.action;
+  });
+
+/** Asks for a number of names, one after the other. */
+export const greetAll = createMcpTool("greet_all").description("Greets several")
+  .parameters(z.object({ count: z.int() }))
+  .elicits(name)
+  .execute(function* ({ count }, ctx) {
+    const names: string[] = [];
+    while (names.length < count) {
+      const answer = yield* ctx.elicit("name", { message: `Who is number ${names.length + 1}?` });
+      names.push(answer.action === "accept" ? answer.content.name : answer.action);
+    }
+    return `Hello, ${names.join(" and ")}!`;
+  });
+
 const questions = { number: { response: z.object({ number: z.number() }) } };
 type Context = McpToolContextWithElicits<typeof questions>;
 type Step = (ctx: Context) => Operation<unknown>;

@@ -4,7 +4,7 @@ import type { JsonObject, SampleParams } from "parley-mcp";
 import { bookFlight } from "../../../tools/book_flight.ts";
 import { scriptedProvider } from "../../ask/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
-import { onAnySocket } from "../../support/modern/socket.ts";
+import { onSocket } from "../../support/socket.ts";
 import { type Played, playV1, playV2, type Table } from "./players.ts";
 
 const CALL = { name: "book_flight", arguments: { from: "BER", to: "OSL", passengers: 3 } };
@@ -53,7 +53,7 @@ function checkBooked({ result }: Played): void {
   assert.deepEqual(result.structuredContent, { ...BOOKED, summary: block.text });
 }
 
-const served = (body: (url: string) => Promise<void>) => onAnySocket({ serve: [bookFlight] }, body);
+const served = (body: (url: string) => Promise<void>) => onSocket({ serve: [bookFlight] }, body);
 
 describe("a flight", () => {
   it("is booked in the legacy era, with a model that knows tools, one that does not, and none", () =>
@@ -88,7 +88,7 @@ describe("a flight", () => {
       content: [{ type: "tool_use", id: "a", name: "__schema__", input: ADVICE }],
       model: "p",
     });
-    await onAnySocket({ serve: [bookFlight], sampling: { provider } }, async (url) => {
+    await onSocket({ serve: [bookFlight], sampling: { provider } }, async (url) => {
       for (const play of [playV1, playV2]) {
         const heard: string[] = [];
         checkBooked(await play(url, table("none", heard), CALL));

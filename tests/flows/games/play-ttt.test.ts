@@ -19,7 +19,7 @@ import { scriptedProvider } from "../../ask/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
 import { type Life, living } from "../../support/life.ts";
 import { ModernClient } from "../../support/modern/client.ts";
-import { onAnySocket } from "../../support/modern/socket.ts";
+import { onSocket } from "../../support/socket.ts";
 import {
   DRAW_O,
   DRAW_X,
@@ -83,7 +83,7 @@ const modelMoves = ({ result }: Played) => {
 describe("a game of tic-tac-toe", () => {
   it("goes through the v1 client with sampling", async () => {
     for (const game of GAMES) {
-      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+      await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         const played = await playV1(url, table(game, "words"), CALL);
         checkGame(played, game);
         assert.equal(played.version, "2025-11-25");
@@ -95,7 +95,7 @@ describe("a game of tic-tac-toe", () => {
 
   it("goes through the v1 client with tools in sampling", async () => {
     for (const game of GAMES) {
-      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+      await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         const played = await playV1(url, table(game, "tools"), CALL);
         checkGame(played, game);
         assert.deepEqual(
@@ -109,7 +109,7 @@ describe("a game of tic-tac-toe", () => {
   it("goes through the modern v2 client, whose rounds it needs many of", async () => {
     for (const game of GAMES) {
       for (const sampling of ["tools", "words"] as const) {
-        await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+        await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
           const played = await playV2(url, table(game, sampling), CALL, 20);
           checkGame(played, game);
           assert.equal(played.version, "2026-07-28");
@@ -122,7 +122,7 @@ describe("a game of tic-tac-toe", () => {
 
   it("is too long for a client of ten rounds that has to play the model as well", async () => {
     const game = GAMES[2]!;
-    await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url, parley) => {
+    await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url, parley) => {
       await assert.rejects(playV2(url, table(game, "tools"), CALL), /round/);
       assert.equal(parley.counts.live, 1, "it waits, until its time to live is over");
     });
@@ -132,7 +132,7 @@ describe("a game of tic-tac-toe", () => {
     for (const game of GAMES) {
       await withModel(game, OPENAI, async ({ provider, model }) => {
         const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
-        await onAnySocket(options, async (url) => {
+        await onSocket(options, async (url) => {
           // The client could sample, and grants ten rounds by itself.
           const played = await playV2(url, table(game, "tools"), CALL);
           checkGame(played, game);
@@ -148,7 +148,7 @@ describe("a game of tic-tac-toe", () => {
       for (const game of GAMES) {
         await withModel(game, dialect, async ({ provider, model }) => {
           const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
-          await onAnySocket(options, async (url) => {
+          await onSocket(options, async (url) => {
             const legacy = await playV1(url, table(game, "none"), CALL);
             checkGame(legacy, game);
             assert.equal(model.received.length, modelMoves(legacy) * 2);
@@ -163,7 +163,7 @@ describe("a game of tic-tac-toe", () => {
 
   it("is played by the built-in player where there is no model, in both eras", async () => {
     for (const game of GAMES) {
-      await onAnySocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
+      await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         for (const play of [playV1, playV2]) {
           const played = await play(url, table(game, "none"), CALL);
           assert.notEqual(played.result.isError, true);
@@ -178,7 +178,7 @@ describe("a game of tic-tac-toe", () => {
 
   it("ends when the person has had enough, in both eras", async () => {
     for (const [action, ending] of [["decline", "declined"], ["cancel", "cancelled"]] as const) {
-      await onAnySocket({ serve: [createPlayTtt(() => 0)] }, async (url) => {
+      await onSocket({ serve: [createPlayTtt(() => 0)] }, async (url) => {
         for (const play of [playV1, playV2]) {
           const { result } = await play(url, { person: () => action }, CALL);
           assert.equal((result.structuredContent as unknown as GameOver).ending, ending);

@@ -11,9 +11,9 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { type Crossing, cuttingProxy } from "../../support/cutting-proxy.ts";
-import { onSocket } from "../../support/legacy/socket.ts";
+import { onLegacySocket } from "../../support/socket.ts";
 import { PatientClient } from "../../support/legacy/patient-client.ts";
-import type { Message } from "../../support/legacy/schemas.ts";
+import type { Message } from "../../support/exchange.ts";
 
 /** A tool that does something once, after it has asked. */
 function transferTool() {
@@ -71,23 +71,26 @@ async function converse(url: string, at: number): Promise<{ text: string; cut?: 
 describe("a cut line", () => {
   it("changes nothing, at whichever boundary it is cut: right results, done exactly once", async () => {
     const { tool, done } = transferTool();
-    await onSocket({ serve: [tool], limits: { idleTime: 60_000 } }, async ({ url, parley }) => {
-      const boundaries = new Set<string>();
-      for (let at = 0;; at++) {
-        const { text, cut } = await converse(url, at);
-        assert.equal(text, "5 to Ada. Thanks!", `cut at ${JSON.stringify(cut)}`);
-        assert.deepEqual(done.splice(0), [5], `cut at ${JSON.stringify(cut)}`);
-        assert.deepEqual([parley.counts.live, parley.counts.streams], [0, 0]);
-        if (!cut) break;
-        boundaries.add(cut.boundary);
-      }
-      assert.deepEqual([...boundaries].sort(), ["end", "event", "head", "request"]);
-    });
+    await onLegacySocket(
+      { serve: [tool], limits: { idleTime: 60_000 } },
+      async ({ url, parley }) => {
+        const boundaries = new Set<string>();
+        for (let at = 0;; at++) {
+          const { text, cut } = await converse(url, at);
+          assert.equal(text, "5 to Ada. Thanks!", `cut at ${JSON.stringify(cut)}`);
+          assert.deepEqual(done.splice(0), [5], `cut at ${JSON.stringify(cut)}`);
+          assert.deepEqual([parley.counts.live, parley.counts.streams], [0, 0]);
+          if (!cut) break;
+          boundaries.add(cut.boundary);
+        }
+        assert.deepEqual([...boundaries].sort(), ["end", "event", "head", "request"]);
+      },
+    );
   });
 
   it("changes nothing even if it is cut at every boundary, once for each message", async () => {
     const { tool, done } = transferTool();
-    await onSocket({ serve: [tool] }, async ({ url }) => {
+    await onLegacySocket({ serve: [tool] }, async ({ url }) => {
       const seen = new Set<string>();
       const proxy = await cuttingProxy(url, ({ boundary, method, posted, event }) => {
         // Ids differ between attempts; what is said does not.

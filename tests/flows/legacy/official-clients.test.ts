@@ -6,7 +6,7 @@ import { describe, it } from "../../suite.ts";
 import { type Crossing, cuttingProxy } from "../../support/cutting-proxy.ts";
 import { planTrip } from "../../support/multi-round-tool.ts";
 import { connectV1, connectV2, type Official } from "../../support/official-clients.ts";
-import { onSocket } from "../../support/legacy/socket.ts";
+import { onLegacySocket } from "../../support/socket.ts";
 import { noticed } from "../../support/turn.ts";
 
 const clients: [string, (url: string) => Promise<Official>][] = [
@@ -20,7 +20,7 @@ const limits = { retry: 5 };
 for (const [name, connect] of clients) {
   describe(`the official client ${name}`, () => {
     it("goes through three questions, one of them declined, a sample, progress and logs", () =>
-      onSocket({ serve: [planTrip] }, async ({ url, parley, watch }) => {
+      onLegacySocket({ serve: [planTrip] }, async ({ url, parley, watch }) => {
         const client = await connect(url);
         await client.call("plan_trip", { to: "Graz" });
         assert.equal(client.version, "2025-11-25");
@@ -50,7 +50,7 @@ for (const [name, connect] of clients) {
       }));
 
     it("goes on after its stream is cut, behind whichever event", () =>
-      onSocket({ serve: [planTrip], limits }, async ({ url, parley }) => {
+      onLegacySocket({ serve: [planTrip], limits }, async ({ url, parley }) => {
         let whole: unknown;
         for (let at = 0;; at++) {
           let count = 0;
@@ -79,7 +79,7 @@ for (const [name, connect] of clients) {
       }));
 
     it("is told to come back later, and gets what happened meanwhile", () =>
-      onSocket({ serve: [patient], limits }, async ({ url }) => {
+      onLegacySocket({ serve: [patient], limits }, async ({ url }) => {
         const client = await connect(url);
         await client.call("patient", {});
         const { content } = client.conversation.result as { content: { text: string }[] };
@@ -89,7 +89,7 @@ for (const [name, connect] of clients) {
 
     it("cancels a call, whose tool stops and cleans up, and calls another", async () => {
       const { tool, state } = endlessTool();
-      await onSocket({ serve: [tool, planTrip] }, async ({ url, parley }) => {
+      await onLegacySocket({ serve: [tool, planTrip] }, async ({ url, parley }) => {
         const client = await connect(url);
         const cancelling = new AbortController();
         const calling = client.call("endless", {}, cancelling.signal);
@@ -105,7 +105,7 @@ for (const [name, connect] of clients) {
     });
 
     it("has several calls under way at once", () =>
-      onSocket({ serve: [planTrip] }, async ({ url }) => {
+      onLegacySocket({ serve: [planTrip] }, async ({ url }) => {
         const client = await connect(url);
         await Promise.all(["Graz", "Linz", "Wels"].map((to) => client.call("plan_trip", { to })));
         assert.equal(client.conversation.questions.length, 12);

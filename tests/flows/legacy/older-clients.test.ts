@@ -7,7 +7,7 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { answerForm, planTrip, POEM } from "../../support/multi-round-tool.ts";
-import { onSocket } from "../../support/legacy/socket.ts";
+import { onLegacySocket } from "../../support/socket.ts";
 import { noticed } from "../../support/turn.ts";
 
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
@@ -93,7 +93,7 @@ const serve = [planTrip, rich, pizza];
 
 describe("an official client of earlier days", () => {
   it("of 2024-11-05 is served over HTTP+SSE", () =>
-    onSocket({ serve, legacySse: true }, async ({ origin, parley, watch }) => {
+    onLegacySocket({ serve, legacySse: true }, async ({ origin, parley, watch }) => {
       const { client, asked } = await connect("mcp-sdk-2024-11-05", `${origin}/sse`, "sse");
       assert.equal((await client.listTools()).tools.length, 3);
       const progress: unknown[] = [];
@@ -109,7 +109,7 @@ describe("an official client of earlier days", () => {
     }));
 
   it("of 2025-03-26 is served over Streamable HTTP", () =>
-    onSocket({ serve }, async ({ url }) => {
+    onLegacySocket({ serve }, async ({ url }) => {
       const { client, asked } = await connect("mcp-sdk-2025-03-26", url, "streamableHttp");
       const { content } = await client.callTool({ name: "rich" });
       assert.deepEqual(content.map(({ type }) => type), ["text", "audio", "text"]);
@@ -121,7 +121,7 @@ describe("an official client of earlier days", () => {
     }));
 
   it("of 2025-06-18 is asked with forms that it knows", () =>
-    onSocket({ serve }, async ({ url }) => {
+    onLegacySocket({ serve }, async ({ url }) => {
       const { client, asked } = await connect("mcp-sdk-2025-06-18", url, "streamableHttp");
       const { content } = await client.callTool({ name: "rich" });
       assert.deepEqual(content.map(({ type }) => type), ["text", "audio", "resource_link"]);
@@ -143,7 +143,7 @@ describe("an official client of earlier days", () => {
 
 describe("the official client of today", () => {
   it("is served over HTTP+SSE too, with questions", () =>
-    onSocket({ serve, legacySse: true }, async ({ origin, parley }) => {
+    onLegacySocket({ serve, legacySse: true }, async ({ origin, parley }) => {
       const sdk = "@modelcontextprotocol/sdk";
       const { client, asked } = await connect(sdk, `${origin}/sse`, "sse");
       const trip = await client.callTool({ name: "plan_trip", arguments: { to: "Graz" } });

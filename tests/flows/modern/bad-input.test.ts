@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createMcpPrompt, createMcpResource, createMcpTool, type ParleyOptions } from "parley-mcp";
 import { z } from "zod";
-import { ORIGIN } from "../../support/legacy/client.ts";
+import { type Message, ORIGIN } from "../../support/exchange.ts";
 import {
   ABLE_WITH_TASKS,
   accept,
@@ -11,8 +11,7 @@ import {
   VERSION,
 } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import type { Message } from "../../support/legacy/schemas.ts";
-import { echo, greet, greetAll } from "../../support/modern/tools.ts";
+import { echo, greet, greetAll } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const form = { a: { response: z.object({ n: z.number() }) } };

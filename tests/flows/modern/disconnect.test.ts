@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { accept, ModernClient, textOf } from "../../support/modern/client.ts";
-import { onAnySocket } from "../../support/modern/socket.ts";
-import { Gate } from "../../support/modern/tools.ts";
+import { onSocket } from "../../support/socket.ts";
+import { Gate } from "../../support/gate.ts";
 import { describe, it } from "../../suite.ts";
 
 /** A tool that says when it begins to work, and when it has cleaned up. */
@@ -33,7 +33,7 @@ function workTool() {
 describe("a client that vanishes", () => {
   it("before there is a response cancels its call", async () => {
     const { tool, began, ended } = workTool();
-    await onAnySocket({ serve: [tool] }, async (url) => {
+    await onSocket({ serve: [tool] }, async (url) => {
       const client = new ModernClient(fetch, { url });
       const leaving = new AbortController();
       const call = client.start("tools/call", { name: "work" }, { signal: leaving.signal });
@@ -46,7 +46,7 @@ describe("a client that vanishes", () => {
 
   it("in the middle of a stream cancels its call", async () => {
     const { tool, ended } = workTool();
-    await onAnySocket({ serve: [tool] }, async (url) => {
+    await onSocket({ serve: [tool] }, async (url) => {
       const client = new ModernClient(fetch, { url, meta: { progressToken: 1 } });
       const leaving = new AbortController();
       const { signal } = leaving;
@@ -59,7 +59,7 @@ describe("a client that vanishes", () => {
 
   it("leaves its twin with the result", async () => {
     const { tool, gate, ended } = workTool();
-    await onAnySocket({ serve: [tool] }, async (url) => {
+    await onSocket({ serve: [tool] }, async (url) => {
       const client = new ModernClient(fetch, { url, meta: { progressToken: 1 } });
       const { requestState } = await client.call("work", { ask: true });
       const inputResponses = { go: accept({ go: true }) };

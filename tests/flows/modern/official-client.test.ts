@@ -9,8 +9,9 @@ import {
 } from "parley-mcp";
 import { all } from "effection";
 import { z } from "zod";
-import { onAnySocket } from "../../support/modern/socket.ts";
-import { Gate, greetAll } from "../../support/modern/tools.ts";
+import { onSocket } from "../../support/socket.ts";
+import { Gate } from "../../support/gate.ts";
+import { greetAll } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const town = { town: { response: z.object({ town: z.string() }) } };
@@ -63,7 +64,7 @@ function connected(
   body: (kit: Kit) => Promise<void>,
 ): () => Promise<void> {
   return () =>
-    onAnySocket({ serve }, async (url, parley) => {
+    onSocket({ serve }, async (url, parley) => {
       const client = new Client({ name: "official", version: "1.0.0" }, {
         capabilities: { elicitation: { form: {} } },
         versionNegotiation: { mode: "auto" },

@@ -4,7 +4,7 @@ import { createMcpTool, createParley } from "parley-mcp";
 import { z } from "zod";
 import { accept, ModernClient } from "../../support/modern/client.ts";
 import { ModernWatch } from "../../support/modern/watch.ts";
-import type { Message } from "../../support/legacy/schemas.ts";
+import type { Message } from "../../support/exchange.ts";
 import { turn } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource } from "parley-mcp";
 import { LEGACY_VERSIONS } from "../../../src/wire/versions.ts";
 import { describe, it } from "../../suite.ts";
-import { initialize, ORIGIN, TestClient, textOf } from "../../support/legacy/client.ts";
+import { ORIGIN } from "../../support/exchange.ts";
+import { initialize, TestClient, textOf } from "../../support/legacy/client.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { ask, echo } from "../../support/tools.ts";
 

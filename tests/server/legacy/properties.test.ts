@@ -5,8 +5,9 @@ import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { LEGACY_VERSIONS } from "../../../src/wire/versions.ts";
 import { describe, it } from "../../suite.ts";
-import { ABLE, Exchange, initialize, TestClient } from "../../support/legacy/client.ts";
-import { complaintsAbout, type Message } from "../../support/legacy/schemas.ts";
+import { Exchange, type Message } from "../../support/exchange.ts";
+import { ABLE, initialize, TestClient } from "../../support/legacy/client.ts";
+import { complaintsAbout } from "../../support/legacy/schemas.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { ask, echo } from "../../support/tools.ts";
 

@@ -3,7 +3,7 @@ import { createMcpTool, ProtocolError } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { ABLE, TestClient } from "../../support/legacy/client.ts";
-import type { Message } from "../../support/legacy/schemas.ts";
+import type { Message } from "../../support/exchange.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { ask, handTool } from "../../support/tools.ts";
 import { until } from "../../support/turn.ts";

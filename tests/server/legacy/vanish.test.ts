@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../../suite.ts";
-import { ABLE, Exchange, initialize, ORIGIN, TestClient } from "../../support/legacy/client.ts";
+import { Exchange, ORIGIN } from "../../support/exchange.ts";
+import { ABLE, initialize, TestClient } from "../../support/legacy/client.ts";
 import { serving, type TestServer } from "../../support/legacy/server.ts";
 import { turn } from "../../support/turn.ts";
 

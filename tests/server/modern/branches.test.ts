@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { all, type Operation, race } from "effection";
 import { createMcpTool, type FinalizedMcpTool, type McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
-import type { Exchange } from "../../support/legacy/client.ts";
+import type { Exchange } from "../../support/exchange.ts";
 import { accept, asked, ModernClient, said, textOf } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { Gate } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

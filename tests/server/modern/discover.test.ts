@@ -3,7 +3,8 @@ import { createMcpPrompt, createMcpResource, createMcpTool, type ParleyOptions }
 import { z } from "zod";
 import { ModernClient, TASKS } from "../../support/modern/client.ts";
 import { servingModern } from "../../support/modern/server.ts";
-import { echo, Gate } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
+import { echo } from "../../support/tools.ts";
 import { until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

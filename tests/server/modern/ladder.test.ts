@@ -4,7 +4,7 @@ import { createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { ModernClient, type PostOptions, TASKS, VERSION } from "../../support/modern/client.ts";
 import { servingModern } from "../../support/modern/server.ts";
-import { echo, greet } from "../../support/modern/tools.ts";
+import { echo, greet } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const P = "io.modelcontextprotocol/";

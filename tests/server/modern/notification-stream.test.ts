@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import type { Exchange } from "../../support/legacy/client.ts";
+import type { Exchange } from "../../support/exchange.ts";
 import { ABLE_WITH_TASKS, accept, ModernClient } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { echo, Gate } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
+import { echo } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

@@ -8,7 +8,8 @@ import {
 import { z } from "zod";
 import { accept, asked, ModernClient, said, textOf } from "../../support/modern/client.ts";
 import { servingModern } from "../../support/modern/server.ts";
-import { Gate, greet, greetAll } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
+import { greet, greetAll } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

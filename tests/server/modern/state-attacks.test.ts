@@ -4,7 +4,7 @@ import { createMcpPrompt, createMcpTool, Sealer } from "parley-mcp";
 import { z } from "zod";
 import { accept, asked, ModernClient, textOf } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { greet, greetAll } from "../../support/modern/tools.ts";
+import { greet, greetAll } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 const HOUR = 3_600_000;

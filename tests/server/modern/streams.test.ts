@@ -4,7 +4,8 @@ import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { accept, answerOf, asked, ModernClient, textOf } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { echo, Gate } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
+import { echo } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

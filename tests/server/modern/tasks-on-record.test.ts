@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createMcpTool, type Fault } from "parley-mcp";
 import { z } from "zod";
-import { HandStore } from "../../session/kit.ts";
+import { HandStore } from "../../support/hand-store.ts";
 import {
   ABLE_WITH_TASKS,
   accept,

@@ -11,7 +11,7 @@ import {
   textOf,
 } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { Gate } from "../../support/modern/tools.ts";
+import { Gate } from "../../support/gate.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 

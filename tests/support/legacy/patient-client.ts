@@ -8,8 +8,8 @@
  *
  * The official clients do the second only.
  */
-import type { Message } from "./schemas.ts";
-import { FrameReader } from "../sse.ts";
+import type { Message } from "../exchange.ts";
+import { FrameReader, isCut } from "../sse.ts";
 
 const ACCEPT = "application/json, text/event-stream";
 
@@ -147,10 +147,4 @@ export class PatientClient {
       ...(body !== undefined && { body }),
     });
   }
-}
-
-/** A connection that was cut is a TypeError on Deno, and an Error with a code on Bun. */
-export function isCut(error: unknown): boolean {
-  return error instanceof TypeError || (error as { code?: unknown }).code !== undefined ||
-    (error as Error).message.startsWith("The stream ended within a frame");
 }

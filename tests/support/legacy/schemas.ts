@@ -9,19 +9,7 @@
  * declare it under an older one.
  */
 import type { LegacyVersion } from "../../../src/wire/versions.ts";
-
-/** A JSON-RPC message, whatever kind. */
-export interface Message {
-  readonly jsonrpc?: string;
-  readonly id?: string | number;
-  readonly method?: string;
-  // deno-lint-ignore no-explicit-any
-  readonly params?: any;
-  // deno-lint-ignore no-explicit-any
-  readonly result?: any;
-  // deno-lint-ignore no-explicit-any
-  readonly error?: any;
-}
+import type { Message } from "../exchange.ts";
 
 interface Schema {
   safeParse(value: unknown): { success: boolean; error?: unknown };

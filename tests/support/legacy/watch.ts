@@ -6,10 +6,9 @@
  * for, so that nothing behaves differently under watch.
  */
 import { isLegacyVersion, type LegacyVersion } from "../../../src/wire/versions.ts";
-import { complaintsAbout, type Message } from "./schemas.ts";
+import type { Fetch, Message } from "../exchange.ts";
+import { complaintsAbout } from "./schemas.ts";
 import { parseFrame } from "../sse.ts";
-
-export type Fetch = (request: Request) => Promise<Response>;
 
 interface Watched {
   version: LegacyVersion;

@@ -1,8 +1,6 @@
 /** A client of the modern era that does what a test tells it, and nothing by itself. */
 import assert from "node:assert/strict";
-import type { Fetch } from "../legacy/watch.ts";
-import { Exchange, ORIGIN } from "../legacy/client.ts";
-import type { Message } from "../legacy/schemas.ts";
+import { Exchange, type Fetch, type Message, ORIGIN } from "../exchange.ts";
 
 export const VERSION = "2026-07-28";
 export const TASKS = "io.modelcontextprotocol/tasks";

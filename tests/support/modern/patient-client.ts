@@ -4,9 +4,8 @@
  * answered. Before it has a state, that is a call of its own.
  */
 import { ABLE, VERSION } from "./client.ts";
-import type { Message } from "../legacy/schemas.ts";
-import { isCut } from "../legacy/patient-client.ts";
-import { FrameReader } from "../sse.ts";
+import type { Message } from "../exchange.ts";
+import { FrameReader, isCut } from "../sse.ts";
 
 export interface PatientModernOptions {
   readonly name?: string;

@@ -6,7 +6,7 @@
 import * as core from "@modelcontextprotocol/core";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
-import type { Message } from "../legacy/schemas.ts";
+import type { Message } from "../exchange.ts";
 
 const complete = { resultType: z.literal("complete") };
 const cacheable = {

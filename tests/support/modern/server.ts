@@ -1,39 +1,16 @@
-/** A server for one test of the modern era: time stands still, and all that it sends is checked. */
-import assert from "node:assert/strict";
-import { createManualClock, createParley, type Fault, type Parley } from "parley-mcp";
-import type { ManualClock, ParleyOptions } from "parley-mcp";
-import type { Fetch } from "../legacy/watch.ts";
+/** A server for one test: its clock stands still, and all that it sends to modern clients is checked. */
+import type { ParleyOptions } from "parley-mcp";
+import { serveWatched, type WatchedServer } from "../server.ts";
 import { ModernWatch } from "./watch.ts";
 
-export interface ModernServer {
-  readonly parley: Parley;
-  readonly clock: ManualClock;
-  /** As a host would call it, under watch. */
-  readonly fetch: Fetch;
-  /** What the operator was told. A test that leaves some behind fails. */
-  readonly faults: Fault[];
-  readonly watch: ModernWatch;
-}
+export type ModernServer = WatchedServer<ModernWatch>;
 
-/** Runs `body` with a server of its own, closes it, and looks whether it left anything behind. */
 export async function servingModern(
   options: ParleyOptions,
   body: (server: ModernServer) => Promise<void>,
 ): Promise<void> {
-  // Out of the step of Effection's that the test was called in: hosts call from outside.
+  // Leave the Effection step that the test runs in: platforms call a server from outside of one.
   await Promise.resolve();
-  const clock = createManualClock();
-  const faults: Fault[] = [];
-  const report = (fault: Fault) => void faults.push(fault);
-  const parley = createParley({ clock, report, ...options });
   const watch = new ModernWatch();
-  try {
-    await body({ parley, clock, fetch: watch.over(parley.fetch), faults, watch });
-  } finally {
-    await parley.close();
-  }
-  assert.deepEqual(watch.complaints, []);
-  assert.deepEqual(faults, []);
-  assert.deepEqual(parley.counts, { live: 0, finished: 0, streams: 0, clientSessions: 0 });
-  if (!options.clock) assert.equal(clock.timers, 0, "a timer is still set");
+  await serveWatched(options, watch, body, () => Promise.resolve(watch.complaints));
 }

@@ -2,9 +2,8 @@
  * A fetch handler under watch: every message that it sends to a modern client is
  * held against the schema of 2026-07-28, and every status against its message.
  */
-import type { Fetch } from "../legacy/watch.ts";
+import type { Fetch, Message } from "../exchange.ts";
 import { modernComplaints } from "./schemas.ts";
-import type { Message } from "../legacy/schemas.ts";
 import { parseFrame } from "../sse.ts";
 
 export class ModernWatch {

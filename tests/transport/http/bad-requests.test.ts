@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "../../suite.ts";
-import { initialize, ORIGIN, TestClient } from "../../support/legacy/client.ts";
+import { ORIGIN } from "../../support/exchange.ts";
+import { initialize, TestClient } from "../../support/legacy/client.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { echo } from "../../support/tools.ts";
 

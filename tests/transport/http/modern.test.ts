@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { ORIGIN } from "../../support/legacy/client.ts";
+import { ORIGIN } from "../../support/exchange.ts";
 import { ModernClient, VERSION } from "../../support/modern/client.ts";
 import { type ModernServer, servingModern } from "../../support/modern/server.ts";
-import { echo } from "../../support/modern/tools.ts";
+import { echo } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 function testing(

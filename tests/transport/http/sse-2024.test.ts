@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { describe, it } from "../../suite.ts";
-import {
-  ABLE,
-  type Exchange,
-  initialize,
-  ORIGIN,
-  TestClient,
-} from "../../support/legacy/client.ts";
-import type { Fetch } from "../../support/legacy/watch.ts";
+import { type Exchange, type Fetch, ORIGIN } from "../../support/exchange.ts";
+import { ABLE, initialize, TestClient } from "../../support/legacy/client.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { ask, echo, handTool } from "../../support/tools.ts";
-import { HandStore } from "../../session/kit.ts";
+import { HandStore } from "../../support/hand-store.ts";
 import { idle, turn, until } from "../../support/turn.ts";
 
 const version = "2024-11-05";

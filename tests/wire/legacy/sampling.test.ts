@@ -3,7 +3,8 @@ import type { McpMessage } from "parley-mcp";
 import { sampleParams } from "../../../src/wire/legacy/sampling.ts";
 import { LEGACY_VERSIONS, type LegacyVersion } from "../../../src/wire/versions.ts";
 import { describe, it } from "../../suite.ts";
-import { complaintsAbout, type Message } from "../../support/legacy/schemas.ts";
+import type { Message } from "../../support/exchange.ts";
+import { complaintsAbout } from "../../support/legacy/schemas.ts";
 
 const image = { type: "image", data: "aaaa", mimeType: "image/png" } as const;
 const audio = { type: "audio", data: "aaaa", mimeType: "audio/wav" } as const;
