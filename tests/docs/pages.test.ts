@@ -18,6 +18,9 @@ function anchorsOf(page: string): Set<string> {
   );
 }
 
+/** A decision record is listed in the index of docs/decisions, and not in the README. */
+const isRecord = (page: string) => /^docs\/decisions\/\d/.test(page);
+
 describe("the pages", () => {
   it("link to what is there", () => {
     for (const page of [...pages, "llms.txt"]) {
@@ -32,10 +35,20 @@ describe("the pages", () => {
   });
 
   it("are all in llms.txt, and can all be reached from the README", () => {
+    const listed = pages.filter((page) => !isRecord(page));
     const list = readText("llms.txt");
-    assert.deepEqual(pages.filter((page) => !list.includes(`](${page})`)), []);
+    assert.deepEqual(listed.filter((page) => !list.includes(`](${page})`)), []);
     const readme = readText("README.md");
-    assert.deepEqual(pages.filter((page) => page !== "README.md" && !readme.includes(page)), []);
+    assert.deepEqual(listed.filter((page) => page !== "README.md" && !readme.includes(page)), []);
+  });
+
+  it("have an index of the decision records, which are numbered without gaps", () => {
+    const index = readText("docs/decisions/README.md");
+    const linked = Array.from(index.matchAll(/\]\((\d{4}-[a-z0-9-]+\.md)\)/g), ([, name]) => name);
+    const records = pages.filter(isRecord).map((page) => posix.basename(page));
+    assert.deepEqual(linked, records);
+    const numbers = records.map((name) => Number(name.slice(0, 4)));
+    assert.deepEqual(numbers, records.map((_, index) => index + 1));
   });
 
   it("are as the source makes them, where it does", () => {

@@ -15,7 +15,13 @@ const ORDER = ["README.md", "docs/writing-tools.md", "docs/testing-tools.md", "d
 
 /** All pages, by their paths. */
 export function listPages(): string[] {
-  const all = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", ...listFiles("docs", ".md")];
+  const all = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    ...listFiles("docs", ".md"),
+  ];
   return [...ORDER, ...all.filter((page) => !ORDER.includes(page))];
 }
 
