@@ -31,7 +31,7 @@ import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
 import type { Announced } from "../src/cli/environment.ts";
 import { PACKED } from "../src/platform/own-packages.ts";
-import { PATIENCE } from "../src/platform/warm-up.ts";
+import { JIT_POLICY } from "../src/platform/warm-up.ts";
 import { root } from "../tests/harness/files.ts";
 import { currentRuntime, installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
 import { installAddonsFor } from "./addons.ts";
@@ -81,7 +81,7 @@ async function compileWithBun(): Promise<void> {
     // What lies in the folder where it is started must not change what it does.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
-    `--compile-jit-policy=${PATIENCE}`,
+    `--compile-jit-policy=${JIT_POLICY}`,
     "--loader=.bin:file",
     `--define=PARLEY_ANNOUNCED=${JSON.stringify(await announced())}`,
     ...target,

@@ -13,6 +13,7 @@ import type {
   SampleParams,
 } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
 
 /** A question before it has an id and a place. */
@@ -38,6 +39,8 @@ export interface Asker {
   readonly provider: SamplingProvider | undefined;
   /** Who answers samples, where neither the client nor the call says otherwise. */
   readonly answerer: SampleAnswerer;
+  /** Reads the schemas that the tool passes to `ctx`. */
+  readonly schemas: SchemaReader;
   /** Whether this form may ask for a password. */
   mayAskPassword(key: string): boolean;
   /** Tells the operator, and nobody else. */

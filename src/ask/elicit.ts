@@ -5,7 +5,7 @@ import { CapabilityError, ElicitationError } from "../model/errors.ts";
 import type { ClientAnswer, ClientInfo } from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { readForm } from "../schema/schema-reader.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput, SchemaIssue } from "../schema/types.ts";
 import type {
   ElicitExchange,
@@ -67,7 +67,7 @@ export function* elicit(
       "use a page, or start the server with --allow-form-passwords",
     );
   }
-  const response = narrower === undefined ? form.response : narrowed(form, narrower);
+  const response = narrower === undefined ? form.response : narrowed(asker.schemas, form, narrower);
   const requestedSchema = response.json;
   const end = timeout === undefined ? undefined : asker.time() + timeout;
   let asked = message;
@@ -195,13 +195,17 @@ function actionOf(
 const known = new WeakMap<object, Schema<unknown>>();
 
 /** The form for one question, made once however often it is asked with. */
-function narrowed({ key, response }: ElicitForm, input: SchemaInput): Schema<unknown> {
+function narrowed(
+  schemas: SchemaReader,
+  { key, response }: ElicitForm,
+  input: SchemaInput,
+): Schema<unknown> {
   const refuse = (problem: string, wayOut: string) =>
     new TypeError(`Cannot elicit "${key}": its narrower form ${problem}; ${wayOut}`);
   let form = known.get(input);
   if (!form) {
     try {
-      form = readForm(input);
+      form = schemas.form(input);
     } catch (error) {
       if (!(error instanceof SchemaProblem)) throw error;
       throw refuse(`cannot be asked: "${error.field}" ${error.problem}`, error.wayOut);

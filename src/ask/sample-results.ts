@@ -1,8 +1,7 @@
 /** What a tool gets back for a sample. */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage, ToolUseContent } from "../model/content.ts";
 import { describeIssues } from "../schema/issues.ts";
-import type { Attempt, Prepared } from "./attempt.ts";
-import { toolResults, toolUses } from "./messages.ts";
 import type {
   SampleResultBase,
   SampleResultWithParsed,
@@ -10,6 +9,8 @@ import type {
   SampleSchemaResult,
   SamplingToolCall,
 } from "../tool/sample-types.ts";
+import type { Attempt, Prepared } from "./attempt.ts";
+import { toolResults, toolUses } from "./messages.ts";
 import { type FoundCall, type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
 
 export function base({ said, answer }: Attempt): SampleResultBase {
@@ -118,8 +119,4 @@ export function checkedCalls(
     checked.push({ id, name, arguments: parsed.value as JsonObject });
   }
   return { calls: checked };
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

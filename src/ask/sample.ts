@@ -16,7 +16,6 @@ import type {
 import { type Asker, checkLimit } from "./ask.ts";
 import { type Attempt, attempt, type Conversation, prepare, type Prepared } from "./attempt.ts";
 import { toolResults, toolUses } from "./messages.ts";
-import { offeredTools, schemaTool } from "./schema-tool.ts";
 import {
   base,
   callsResult,
@@ -27,6 +26,7 @@ import {
   rawCall,
   unparsedResult,
 } from "./sample-results.ts";
+import { offeredTools, schemaTool } from "./schema-tool.ts";
 
 export type { Conversation } from "./attempt.ts";
 
@@ -40,7 +40,7 @@ export function* sample(
 ): Operation<SampleResult | SampleResultWithParsed<unknown> | SampleResultWithToolCalls> {
   refuseBoth(config);
   if (config?.schema !== undefined) {
-    const schema = schemaTool(config.schema);
+    const schema = schemaTool(asker, config.schema);
     const prepared = prepare(conversation, config, [schema], "required");
     const made = yield* attempt(asker, conversation, prepared);
     const data = dataOf(made, schema);
@@ -52,7 +52,7 @@ export function* sample(
     const prepared = prepare(
       conversation,
       config,
-      offeredTools(config.tools),
+      offeredTools(asker, config.tools),
       config.toolChoice ?? "auto",
     );
     const made = yield* attempt(asker, conversation, prepared);
@@ -73,7 +73,7 @@ export function* sampleSchema(
   config: SampleSchemaConfig,
 ): Operation<SampleSchemaResult<unknown>> {
   refuseBoth(config);
-  const schema = schemaTool(config?.schema);
+  const schema = schemaTool(asker, config?.schema);
   const prepared = prepare(conversation, config, [schema], "required");
   return yield* guaranteed(
     "sampleSchema",
@@ -95,7 +95,7 @@ export function* sampleTools(
   config: SampleToolsConfig,
 ): Operation<SampleToolsResult> {
   refuseBoth(config);
-  const tools = offeredTools(config?.tools);
+  const tools = offeredTools(asker, config?.tools);
   const { toolChoice = "required" } = config;
   if (toolChoice === "none") {
     throw new TypeError(

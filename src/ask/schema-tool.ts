@@ -6,13 +6,15 @@
  * tool. A client or provider that knows better intercepts it; one that knows no
  * tools at all is asked for JSON in words.
  */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
 import type { SampleParams } from "../model/events.ts";
 import { SCHEMA_TOOL } from "../sampling/provider.ts";
 import { SchemaProblem } from "../schema/problem.ts";
-import { readSchema } from "../schema/schema-reader.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import type { SampleToolsConfig, SamplingToolChoice } from "../tool/sample-types.ts";
+import type { Asker } from "./ask.ts";
 import { findJson } from "./find-json.ts";
 import { toolUses } from "./messages.ts";
 
@@ -138,22 +140,18 @@ function moved(node: unknown): unknown {
   );
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-export function schemaTool(input: SchemaInput): OfferedTool {
+export function schemaTool({ schemas }: Asker, input: SchemaInput): OfferedTool {
   return {
     name: SCHEMA_TOOL,
     description: "Answer by calling this tool with the data that was asked for.",
-    schema: usable("the schema of a sample", input),
+    schema: usable(schemas, "the schema of a sample", input),
   };
 }
 
 /** The schema, or an error that says whose it is. */
-function usable(whose: string, input: SchemaInput): Schema<unknown> {
+function usable(schemas: SchemaReader, whose: string, input: SchemaInput): Schema<unknown> {
   try {
-    return readSchema(input);
+    return schemas.schema(input);
   } catch (error) {
     if (!(error instanceof SchemaProblem)) throw error;
     const field = error.field === "" ? "it" : `"${error.field}"`;
@@ -161,7 +159,10 @@ function usable(whose: string, input: SchemaInput): Schema<unknown> {
   }
 }
 
-export function offeredTools(tools: SampleToolsConfig["tools"]): OfferedTool[] {
+export function offeredTools(
+  { schemas }: Asker,
+  tools: SampleToolsConfig["tools"],
+): OfferedTool[] {
   if (!Array.isArray(tools) || tools.length === 0) {
     throw new TypeError("Cannot sample with tools: there are none; pass at least one");
   }
@@ -184,7 +185,7 @@ export function offeredTools(tools: SampleToolsConfig["tools"]): OfferedTool[] {
     return {
       name,
       ...(description !== undefined && { description }),
-      schema: usable(`the inputSchema of tool "${name}"`, inputSchema),
+      schema: usable(schemas, `the inputSchema of tool "${name}"`, inputSchema),
     };
   });
 }

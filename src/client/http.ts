@@ -1,9 +1,10 @@
 /** One POST and everything that comes back on it. */
 import { type Operation, until, useAbortSignal } from "effection";
+import { isObject } from "../lib/json.ts";
 import { messageOf } from "../lib/message-of.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RpcError } from "../model/events.ts";
-import { isObject, readMessage, type RpcMessage } from "../wire/json-rpc.ts";
+import { readMessage, type RpcMessage } from "../wire/json-rpc.ts";
 import { ClientError } from "./client-error.ts";
 import { isRedirect, MOST_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
 import { EventReader, type ServerSentEvent } from "./sse.ts";

@@ -1,11 +1,11 @@
 /** A client of 2026-07-28: no session; a call that asks is sent again with the answers. */
 import { Buffer } from "node:buffer";
 import { all, type Operation, scoped } from "effection";
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { ClientAnswer, ToolResult } from "../model/events.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
-import { isObject } from "../wire/json-rpc.ts";
 import {
   CLIENT_CAPABILITIES,
   CLIENT_INFO,

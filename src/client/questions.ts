@@ -1,8 +1,9 @@
 /** From what a server asks to what a person is asked. */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RequestFailure, SampleParams } from "../model/events.ts";
+import { METHOD_NOT_FOUND } from "../model/rpc-codes.ts";
 import { SENSITIVE } from "../wire/elicitation.ts";
-import { isObject } from "../wire/json-rpc.ts";
 import type { Progress, Question } from "./person.ts";
 
 /** Nothing, for what nobody here understands. */
@@ -54,5 +55,5 @@ export function progressIn(params: JsonObject): Progress {
 
 /** What is answered where something is not possible here. */
 export function impossible(message: string): RequestFailure {
-  return { error: { code: -32601, message } };
+  return { error: { code: METHOD_NOT_FOUND, message } };
 }

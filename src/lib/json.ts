@@ -1,7 +1,12 @@
-/** Looks whether a value can go over the wire, without building its JSON. */
+/** JSON values: what is an object, and what can be serialised. */
+
+/** True for a JSON object: not null, and not an array. */
+export function isObject(value: unknown): value is { [key: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
 
 /** Deeper than this, walking a value could exhaust the stack. */
-const DEEPEST = 500;
+const MAX_DEPTH = 500;
 
 /** Throws for what JSON has no way to say: a BigInt, a cycle, or nesting without end. */
 export function checkJson(value: unknown, within: object[] = []): void {
@@ -12,9 +17,9 @@ export function checkJson(value: unknown, within: object[] = []): void {
   if (within.includes(value)) {
     throw new TypeError("Cannot send the value: an object in it holds itself; leave the cycle out");
   }
-  if (within.length >= DEEPEST) {
+  if (within.length >= MAX_DEPTH) {
     throw new TypeError(
-      `Cannot send the value: it nests deeper than ${DEEPEST} levels; flatten it`,
+      `Cannot send the value: it nests deeper than ${MAX_DEPTH} levels; flatten it`,
     );
   }
   within.push(value);

@@ -4,6 +4,7 @@
  *
  *     Cannot VERB THING "NAME": what is the case; what to do next
  */
+import { INTERNAL_ERROR } from "./rpc-codes.ts";
 
 /** The codes of all Parley errors. */
 export type ParleyErrorCode =
@@ -219,7 +220,7 @@ export class SessionHaltedError extends ParleyError {
 /** A session on record is left as it is, because it cannot be gone on with for now. */
 export abstract class SessionNotContinuedError extends ProtocolError {
   constructor(message: string) {
-    super(-32603, message);
+    super(INTERNAL_ERROR, message);
   }
 }
 

@@ -8,7 +8,7 @@
 declare const Bun: { readonly unsafe?: { setJITPolicy?(scale: number): void } };
 
 /** How much longer than usual it waits, while it starts. */
-export const PATIENCE = 20;
+export const JIT_POLICY = 20;
 
 /** From now on, what is done often is worth to be compiled. */
 export function startIsOver(): void {

@@ -12,7 +12,7 @@ import type { Wake } from "../store/types.ts";
 /** How many are taken up at once. */
 const PAGE = 64;
 /** Until it is tried again, where there was no room, or the store failed. */
-const PATIENCE = 1_000;
+const RETRY_DELAY = 1_000;
 /** How often one is tried that cannot be taken up; each time after twice as long. */
 const MOST_TRIES = 8;
 
@@ -63,7 +63,7 @@ export class Waker {
     this.#round = this.#wakeDue()
       .catch((error) => {
         this.#home.failed(error);
-        return this.#home.deadlines.now() + PATIENCE;
+        return this.#home.deadlines.now() + RETRY_DELAY;
       })
       .then((next) => {
         this.#round = undefined;
@@ -88,7 +88,7 @@ export class Waker {
     await this.#wakeFailed();
     while (!this.#stopped) {
       const now = home.deadlines.now();
-      if (!home.hasRoom()) return now + PATIENCE;
+      if (!home.hasRoom()) return now + RETRY_DELAY;
       const page = await home.wakes(PAGE, this.#after);
       const due = page.filter(({ wakeAt }) => wakeAt <= now);
       await this.#wakeAll(due.map(({ id }) => id));
@@ -127,7 +127,7 @@ export class Waker {
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
     if (tries === MOST_TRIES) this.#failed.delete(id);
     else {
-      const at = this.#home.deadlines.now() + PATIENCE * 2 ** (tries - 1);
+      const at = this.#home.deadlines.now() + RETRY_DELAY * 2 ** (tries - 1);
       this.#failed.set(id, { tries, at });
     }
   }

@@ -15,6 +15,7 @@ import type { JsonObject, McpMessage } from "../model/content.ts";
 import { McpToolTimeoutError } from "../model/errors.ts";
 import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type {
   ElicitForm,
   ElicitOptions,
@@ -318,6 +319,10 @@ export class ToolContext extends ServerContext
 
   get answerer(): SampleAnswerer {
     return this.host.sampling.answerer ?? "auto";
+  }
+
+  get schemas(): SchemaReader {
+    return this.#tool.schemas;
   }
 
   /** A question that was put before goes on, whatever has been configured since. */

@@ -4,24 +4,22 @@
  * nothing is thrown at the caller.
  */
 import type { Operation, Scope } from "effection";
+import type { Deadline } from "../lib/deadlines.ts";
 import { checkJson } from "../lib/json.ts";
+import { StrandBase, type StrandOutcome } from "../lib/strand.ts";
 import {
   McpToolTimeoutError,
   ProtocolError,
   SessionHaltedError,
   ToolError,
 } from "../model/errors.ts";
+import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";
 import type { Definition, ToolBody } from "../tool/types.ts";
-import { ServerContext, ToolContext } from "./context.ts";
-import type { Deadline } from "../lib/deadlines.ts";
 import { phaseBranch } from "./branch.ts";
+import { ServerContext, ToolContext } from "./context.ts";
 import type { RunOutcome, RunPort } from "./run-port.ts";
-import { StrandBase, type StrandOutcome } from "../lib/strand.ts";
-
-/** JSON-RPC's code for it; where there is no `isError`, the caller is told so. */
-const INVALID_PARAMS = -32602;
 
 export interface Run {
   /** Runs the tool up to its first wait. */

@@ -10,10 +10,10 @@
  *
  * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` come before the others for all of them.
  */
-import { systemClock } from "./retrying-fetch.ts";
-import type { RetryPolicy, SamplingClock } from "./retrying-fetch.ts";
-import type { SamplingProvider } from "./provider.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { ModelProvider } from "./model-provider.ts";
+import type { SamplingProvider } from "./provider.ts";
+import type { RetryPolicy } from "./retrying-fetch.ts";
 
 const KINDS = ["openai", "anthropic", "ollama", "openai-compatible"] as const;
 
@@ -53,7 +53,7 @@ export interface SamplingProviderConfig {
   /** How often to try again when it is busy, broken or out of reach; 2 unless told. */
   readonly retries?: number;
   readonly fetch?: typeof fetch;
-  readonly clock?: SamplingClock;
+  readonly clock?: Clock;
 }
 
 /** A checked configuration. */

@@ -1,5 +1,6 @@
 /** Ollama. Data is asked for with its `format`; it has no way to make a model call a tool. */
 import { type ChatRequest, type Message, Ollama, type Tool } from "ollama/browser";
+import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage, MessageContent } from "../model/content.ts";
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 import { badAnswer, unsayable } from "./failure.ts";
@@ -141,8 +142,4 @@ function callBlocks(call: unknown): MessageContent[] {
   return isObject(input)
     ? [{ type: "tool_use", id: newCallId(), name, input }]
     : [{ type: "text", text: `${name}(${JSON.stringify(input)})` }];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

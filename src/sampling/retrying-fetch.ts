@@ -6,30 +6,15 @@
  * What goes wrong becomes a `ModelFailure`, whose message tells what to do. It
  * never holds a key, nor more than a line of what the other side said.
  */
-import { clearTimeout, setTimeout } from "node:timers";
+import type { Clock } from "../lib/clock.ts";
 import { badAnswer, ModelFailure, refused, tooSlow, unreachable } from "./failure.ts";
-
-/** Time, as far as it is needed here. A manual clock fits. */
-export interface SamplingClock {
-  now(): number;
-  /** Calls `fire` once after `ms`; the function that comes back takes it back. */
-  after(ms: number, fire: () => void): () => void;
-}
-
-export const systemClock: SamplingClock = {
-  now: Date.now,
-  after(ms, fire) {
-    const timer = setTimeout(fire, ms);
-    return () => clearTimeout(timer);
-  },
-};
 
 export interface RetryPolicy {
   /** Milliseconds for one try, from the request to the last byte of the answer. */
   readonly timeout: number;
   /** How often to try again. */
   readonly retries: number;
-  readonly clock: SamplingClock;
+  readonly clock: Clock;
   readonly fetch: typeof fetch;
 }
 
@@ -161,7 +146,7 @@ function wishedPause(header: string | null, now: number): number | undefined {
   return Number.isNaN(ms) ? undefined : Math.max(0, ms);
 }
 
-function wait(ms: number, clock: SamplingClock, signal: AbortSignal): Promise<void> {
+function wait(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const stop = () => {
       disarm();

@@ -4,6 +4,7 @@
  * keyword but those below. Whoever is in doubt asks without the promise, and the
  * answer is checked either way.
  */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 
 const ALLOWED = new Set([
@@ -72,8 +73,4 @@ function each(nodes: JsonObject, depth: number): JsonObject {
   return Object.fromEntries(
     Object.entries(nodes).map(([name, node]) => [name, strict(node, depth + 1)]),
   );
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,8 +4,9 @@
  * What a form cannot say (patterns, refinements) is left to parsing.
  */
 import { deepCompareStrict } from "@cfworker/json-schema";
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
-import { isObject, resolve, toFormField } from "./form-field.ts";
+import { resolve, toFormField } from "./form-field.ts";
 import { SchemaProblem } from "./problem.ts";
 import { isZod, toObjectSchema } from "./schema.ts";
 import type { InferObject, Schema, SchemaInput } from "./types.ts";

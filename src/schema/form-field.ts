@@ -3,6 +3,7 @@
  * several, some of several. Turns the JSON Schema of a field into the one way
  * in which the protocol writes it, and refuses what has none.
  */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { definitionName } from "./pointer.ts";
 import { SchemaProblem } from "./problem.ts";
@@ -259,11 +260,6 @@ export function pick(
 /** True for a string. */
 export function isText(value: unknown): value is string {
   return typeof value === "string";
-}
-
-/** True for a JSON object. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The problem of a field that may be null. */

@@ -5,12 +5,13 @@
 import { type $ZodType, globalRegistry } from "zod/v4/core";
 import type { JsonObject } from "../model/content.ts";
 import { toElicitationSchema } from "./elicitation.ts";
-import { readSchemasWith } from "./schema-reader.ts";
+import type { SchemaReader } from "./schema-reader.ts";
 import { schemaOf, toObjectSchema } from "./schema.ts";
 import type { InferObject, Schema, SchemaInput, SchemaSide } from "./types.ts";
 import { zod4Parser } from "./zod4.ts";
 
-readSchemasWith({ schema: schemaOf, form: toElicitationSchema });
+/** Reads schemas and forms during a run. */
+export const schemaReader: SchemaReader = { schema: schemaOf, form: toElicitationSchema };
 
 /** As `toObjectSchema`: what it refuses is refused at once. */
 export function objectSchema<S extends SchemaInput>(

@@ -1,35 +1,14 @@
 /**
- * Schemas that a tool gives in the middle of its run. They are read by whoever has
- * built the tool: a server that has no tools yet starts without everything, Zod
- * above all, that only tools need.
+ * How a run reads the schemas that a tool passes to `ctx`, in the middle of the run.
+ *
+ * Each definition carries its reader. Code that runs tools therefore needs no schema library:
+ * a server without tools starts without loading Zod.
  */
 import type { Schema, SchemaInput } from "./types.ts";
 
 export interface SchemaReader {
+  /** Reads a schema that a model's answer must fit. */
   readonly schema: (input: SchemaInput) => Schema<unknown>;
+  /** Reads a form that a person fills in. */
   readonly form: (input: SchemaInput) => Schema<unknown>;
-}
-
-let reader: SchemaReader | undefined;
-
-/** From now on, schemas are read by this. */
-export function readSchemasWith(given: SchemaReader): void {
-  reader = given;
-}
-
-/** What a model is to answer with. */
-export function readSchema(input: SchemaInput): Schema<unknown> {
-  return present().schema(input);
-}
-
-/** What a person is to fill in. */
-export function readForm(input: SchemaInput): Schema<unknown> {
-  return present().form(input);
-}
-
-function present(): SchemaReader {
-  if (reader) return reader;
-  throw new Error(
-    "Cannot read the schema: no tool was ever built here; build tools with createMcpTool",
-  );
 }

@@ -2,10 +2,10 @@
  * Tools, prompts and resources that are loaded when somebody asks for them. A
  * client is greeted at once; whatever else it wants waits until they are there.
  */
-import { isObject } from "../wire/json-rpc.ts";
+import { isObject } from "../lib/json.ts";
 import type { Fault } from "../run/run-port.ts";
-import type { Catalog } from "./catalog.ts";
 import type { Definition } from "../tool/types.ts";
+import type { Catalog } from "./catalog.ts";
 
 export interface LazyDefinitions {
   /** What there will be at least one of. */

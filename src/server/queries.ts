@@ -4,12 +4,13 @@
  */
 import type { Operation } from "effection";
 import { Buffer } from "node:buffer";
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
-import { INVALID_PARAMS, isObject } from "../wire/json-rpc.ts";
-import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
+import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { Completer, ListedResource } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
+import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
 
 /** At most this many suggestions may be sent. */
 const MOST_SUGGESTIONS = 100;

@@ -7,9 +7,9 @@
 import type { Operation, Scope } from "effection";
 import { randomUUID } from "node:crypto";
 import type { Deadlines } from "../lib/deadlines.ts";
+import { startOperation } from "../lib/start-operation.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import { startOperation } from "../lib/start-operation.ts";
 
 /** Something that must be in order before the server takes calls. */
 export interface ReadinessCheck {
@@ -23,7 +23,7 @@ export interface ReadinessCheck {
 export type Findings = { readonly [name: string]: "ok" | "failed" };
 
 /** Milliseconds that a check may take. */
-const PATIENCE = 2_000;
+const CHECK_TIMEOUT = 2_000;
 /** Milliseconds for which an answer is given again: anybody may ask, as often as they like. */
 const FRESH = 1_000;
 
@@ -60,7 +60,7 @@ export class Readiness {
   async #make(check: ReadinessCheck): Promise<[string, "ok" | "failed"]> {
     const { name } = check;
     const made = startOperation(this.#scope, () => check.check());
-    const deadline = this.#deadlines.add(PATIENCE, () => made.halt());
+    const deadline = this.#deadlines.add(CHECK_TIMEOUT, () => made.halt());
     const outcome = await made.ended();
     deadline.cancel();
     if (outcome.type === "returned") {
@@ -70,7 +70,7 @@ export class Readiness {
     if (!this.#failing.has(name)) {
       this.#failing.add(name);
       const late = new Error(
-        `Cannot check "${name}": it took more than ${PATIENCE} ms; see whether it can be reached`,
+        `Cannot check "${name}": it took more than ${CHECK_TIMEOUT} ms; see whether it can be reached`,
       );
       this.#report({
         what: `not ready: the check "${name}" fails`,

@@ -1,11 +1,12 @@
 /** The three requests that run something: calling a tool, getting a prompt, reading a resource. */
-import type { JsonObject } from "../model/content.ts";
 import { canElicitForm, canElicitUrl } from "../ask/elicit.ts";
+import { isObject } from "../lib/json.ts";
+import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { ClientInfo } from "../model/events.ts";
-import { INVALID_PARAMS, isObject } from "../wire/json-rpc.ts";
-import type { FoundResource } from "./catalog.ts";
+import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { Definition } from "../tool/types.ts";
+import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 
 /** Whether a method runs something, and so may need a stream for its answer. */

@@ -1,6 +1,7 @@
 /** How a run's end is put on record, and what its session is then. */
 import { StoreConflictError } from "../model/errors.ts";
 import type { EventBody, RpcError, ToolSessionOutcome } from "../model/events.ts";
+import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import type { RunOutcome } from "../run/run-port.ts";
 import { refusal } from "../tool/result.ts";
 import type { Definition } from "../tool/types.ts";
@@ -63,7 +64,7 @@ export function noRoomEnding(tool: Definition, why: string): Ending {
 }
 
 function faulted(message: string): Ending {
-  return failedWith({ code: -32603, message });
+  return failedWith({ code: INTERNAL_ERROR, message });
 }
 
 function failedWith(error: RpcError): Ending {

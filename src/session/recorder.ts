@@ -9,6 +9,7 @@ import { deadline, type Deadlines } from "../lib/deadlines.ts";
 import { nodeCrypto } from "../lib/sealer.ts";
 import { ProtocolError, SessionHaltedError, ToolError } from "../model/errors.ts";
 import type { BegunEvent, FactEvent, Place } from "../model/events.ts";
+import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import type { EventLog } from "./event-log.ts";
 import type { Divergence, Replay, Step } from "./replay.ts";
 
@@ -246,7 +247,7 @@ function recordable(error: unknown): RecordedError {
 
 /** The errors that decide who hears of them come back as what they were. */
 function recreated({ name, message, rpcCode, data }: RecordedError): Error {
-  if (name === "ProtocolError") return new ProtocolError(rpcCode ?? -32603, message, data);
+  if (name === "ProtocolError") return new ProtocolError(rpcCode ?? INTERNAL_ERROR, message, data);
   if (name === "ToolError") return new ToolError(message);
   return Object.assign(new Error(message), { name });
 }

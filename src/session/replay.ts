@@ -348,7 +348,7 @@ function asText({ branch, kind, key, count }: Place): string {
 }
 
 /** How long a tool may be busy with something that is not on record, before it is given up. */
-const PATIENCE = 5 * 60_000;
+const REPLAY_TIMEOUT = 5 * 60_000;
 
 /** Calls `stuck` once nothing on record has been come to for long. Returns how to stop that. */
 export function watchReplay(
@@ -360,7 +360,7 @@ export function watchReplay(
   const watch = () => {
     if (replay.done) return;
     const before = replay.progress;
-    deadline = deadlines.add(PATIENCE, () => {
+    deadline = deadlines.add(REPLAY_TIMEOUT, () => {
       if (replay.progress !== before) return watch();
       if (!replay.done) stuck({ recorded: replay.missing, asked: undefined, stalled: true });
     });

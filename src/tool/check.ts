@@ -2,7 +2,7 @@
 import type { Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
-import { fieldsOf, formSchema, isPlainObject, objectSchema } from "../schema/lazy.ts";
+import { fieldsOf, formSchema, isPlainObject, objectSchema, schemaReader } from "../schema/lazy.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
 import type { ElicitForm } from "./elicit-types.ts";
@@ -110,6 +110,7 @@ export function checkedCore<K extends Definition["kind"]>(
     ),
     requires: raw.requires ?? {},
     limits: raw.limits ?? {},
+    schemas: schemaReader,
     ...(raw.durable && { durable: raw.durable }),
     body,
   };

@@ -14,6 +14,7 @@ import type {
   RpcError,
   ToolResult,
 } from "../model/events.ts";
+import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import { describeIssues } from "../schema/issues.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 
@@ -55,7 +56,7 @@ function shaped(definition: Definition, value: unknown): CallResult {
 export function refusal(
   { kind }: Definition,
   message: string,
-  code = -32603,
+  code = INTERNAL_ERROR,
 ): { type: "result"; result: ToolResult } | { type: "error"; error: RpcError } {
   return kind === "tool"
     ? { type: "result", result: errorResult(message) }

@@ -18,6 +18,7 @@ import type {
   TraceContext,
 } from "../model/events.ts";
 import type { HeaderParameter } from "../model/header-parameter.ts";
+import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
 import type {
   ElicitForm,
@@ -247,6 +248,8 @@ export interface Definition {
   readonly elicits: ReadonlyMap<string, ElicitForm>;
   readonly requires: McpToolRequirements;
   readonly limits: McpToolLimits;
+  /** Reads the schemas that the body passes to `ctx`. */
+  readonly schemas: SchemaReader;
   /** Present if a run can be taken up again from its record. */
   readonly durable?: McpToolDurability;
   readonly body: ToolBody;

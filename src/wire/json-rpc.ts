@@ -1,4 +1,5 @@
 /** JSON-RPC 2.0 as MCP uses it: envelopes in, envelopes out. */
+import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RpcError, TraceContext } from "../model/events.ts";
 import { LONGEST_ID, LONGEST_TRACE } from "./lengths.ts";
@@ -31,14 +32,6 @@ export interface RpcInvalid {
 }
 
 export type RpcMessage = RpcRequest | RpcNotification | RpcAnswer | RpcInvalid;
-
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
-export const METHOD_NOT_FOUND = -32601;
-export const INVALID_PARAMS = -32602;
-export const INTERNAL_ERROR = -32603;
-/** Up to 2025-11-25; later revisions say INVALID_PARAMS. */
-export const RESOURCE_NOT_FOUND = -32002;
 
 const NO_PARAMS: JsonObject = Object.freeze({});
 
@@ -78,10 +71,6 @@ function readAnswer({ id, result, error }: JsonObject): RpcMessage {
 
 function invalid(id: RpcId | undefined, problem: string): RpcInvalid {
   return { type: "invalid", id, problem };
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Whatever a result has by that name, it is no failure. */

@@ -1,7 +1,7 @@
 /** What went wrong, in words that whoever reads them can act on. Nothing secret is in them. */
 import { ToolError } from "parley-mcp";
 import { Trouble } from "./careful-fetch.ts";
-import { PATIENCE } from "./setup.ts";
+import { REQUEST_TIMEOUT_SECONDS } from "./setup.ts";
 import { ABOUT_PASSWORDS, signInAgain } from "./password-texts.ts";
 
 /** What was being done, when it went wrong. */
@@ -64,7 +64,7 @@ function inWords({ kind, host }: Trouble): string {
     case "offline":
       return `there is no connection to ${host}; check the internet connection and the address, and try again`;
     case "slow":
-      return `${host} did not answer within ${PATIENCE} seconds; try again in a minute`;
+      return `${host} did not answer within ${REQUEST_TIMEOUT_SECONDS} seconds; try again in a minute`;
     case "no_data":
       return `${host} answered with something else than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
     case "cut_off":

@@ -18,7 +18,7 @@ export interface BlueskySetup {
 }
 
 /** Seconds that a service has to answer. */
-export const PATIENCE = 20;
+export const REQUEST_TIMEOUT_SECONDS = 20;
 
 /** Minutes that a person has to sign in with the browser. */
 export const MINUTES = 10;
@@ -35,7 +35,7 @@ export function defaultSetup(environment = process.env): BlueskySetup {
     service: environment["PARLEY_BLUESKY_SERVICE"] ?? "https://bsky.social",
     plc: environment["PARLEY_BLUESKY_PLC"] ?? "https://plc.directory",
     network: directNetwork(),
-    deadline: () => AbortSignal.timeout(PATIENCE * 1_000),
+    deadline: () => AbortSignal.timeout(REQUEST_TIMEOUT_SECONDS * 1_000),
     now: Date.now,
   };
 }

@@ -1,6 +1,6 @@
 /** `parley tools`: what there is, what it takes, what it may ask, and what it needs. */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
-import { isObject } from "../../wire/json-rpc.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";
 import type {
   Definition,
@@ -8,11 +8,11 @@ import type {
   FinalizedMcpResource,
   FinalizedMcpTool,
 } from "../../tool/types.ts";
-import { fieldsOf, typeOf } from "../terminal/fields.ts";
-import { loadDefinitions } from "./load.ts";
-import type { Style } from "../terminal/style.ts";
 import type { Environment } from "../environment.ts";
+import { fieldsOf, typeOf } from "../terminal/fields.ts";
+import type { Style } from "../terminal/style.ts";
 import { wrapped } from "../terminal/terminal.ts";
+import { loadDefinitions } from "./load.ts";
 
 export async function tools(
   modules: readonly string[],

@@ -6,6 +6,7 @@ import type { Person, Progress, Question } from "../../client/person.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { textOf } from "../../model/content.ts";
 import type { ClientAnswer, LogLevel, SampleParams } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
 import { isAtLeast } from "../../wire/log-level.ts";
 import { Problem } from "../problem.ts";
@@ -68,7 +69,7 @@ export class AtTerminal implements Person {
     try {
       return yield* until(provider.sample(params, signal));
     } catch (error) {
-      return { error: { code: -32603, message: messageOf(error) } };
+      return { error: { code: INTERNAL_ERROR, message: messageOf(error) } };
     }
   }
 

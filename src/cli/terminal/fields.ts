@@ -1,6 +1,6 @@
 /** A form or a list of parameters, field by field, in words. */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
-import { isObject } from "../../wire/json-rpc.ts";
 import { visible } from "./visible.ts";
 
 export interface Field {

@@ -1,10 +1,9 @@
 /** What a batch may be, and how much may be answered to it. */
+import { SERVER_BUSY } from "../../model/rpc-codes.ts";
 import { errorText, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
 import { isRun } from "../run-target.ts";
 import type { ClientSession } from "./client-session.ts";
 import { receive, type Received } from "./receive.ts";
-
-const NOT_NOW = -32000;
 
 export function tooLongABatch(count: number, most: number): string {
   return `Cannot take a batch: it has ${count} messages; send at most ${most} at once`;
@@ -61,7 +60,7 @@ export class BatchReplies {
   #noRoom(id: RpcId | undefined): string {
     const message =
       `Cannot answer in this batch: its answers take more than ${this.#room} characters; send the request by itself`;
-    return errorText(id, { code: NOT_NOW, message });
+    return errorText(id, { code: SERVER_BUSY, message });
   }
 }
 

@@ -2,10 +2,11 @@
 import type { JsonObject } from "../../model/content.ts";
 import { EventsGoneError } from "../../model/errors.ts";
 import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import { errorText, INTERNAL_ERROR, type RpcId } from "../../wire/json-rpc.ts";
+import { errorText, type RpcId } from "../../wire/json-rpc.ts";
 import {
   encodeEvent,
   encodeHeartbeat,

@@ -2,20 +2,21 @@
  * A client of the legacy era, from `initialize` to the end: what it said about
  * itself, and the calls it has under way. It knows messages, but no transport.
  */
+import type { Deadline } from "../../lib/deadlines.ts";
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../model/events.ts";
-import { isObject, notificationText, type RpcId } from "../../wire/json-rpc.ts";
-import { cut, LONGEST_NAME } from "../../wire/lengths.ts";
-import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
-import type { LegacyVersion } from "../../wire/versions.ts";
-import type { Deadline } from "../../lib/deadlines.ts";
 import { estimateSize } from "../../session/event-log.ts";
+import { notificationText, type RpcId } from "../../wire/json-rpc.ts";
+import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
+import { cut, LONGEST_NAME } from "../../wire/lengths.ts";
+import type { LegacyVersion } from "../../wire/versions.ts";
 import type { ServerCore } from "../core.ts";
 import { sizeOfUri } from "../run-target.ts";
 import type { Call } from "./call.ts";
-import type { CallStream } from "./stream.ts";
 import type { KeptClient } from "./client-record.ts";
 import { NotificationStream } from "./notification-stream.ts";
+import type { CallStream } from "./stream.ts";
 
 /** Something under way that can be stopped. */
 interface Stoppable {

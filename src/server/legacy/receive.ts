@@ -4,6 +4,7 @@
  * transport's business.
  */
 import type { Operation } from "effection";
+import { isObject } from "../../lib/json.ts";
 import { startOperation } from "../../lib/start-operation.ts";
 import type { StrandOutcome } from "../../lib/strand.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -14,17 +15,18 @@ import {
   SessionNotContinuedError,
 } from "../../model/errors.ts";
 import type { ClientAnswer } from "../../model/events.ts";
+import {
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  METHOD_NOT_FOUND,
+  RESOURCE_NOT_FOUND,
+} from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { refusal } from "../../tool/result.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import {
   errorText,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  INVALID_REQUEST,
-  isObject,
-  METHOD_NOT_FOUND,
-  RESOURCE_NOT_FOUND,
   resultText,
   type RpcAnswer,
   type RpcId,

@@ -1,9 +1,11 @@
 /** What comes back for the questions of a run, and whom they can be put to. */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ClientAnswer, ClientInfo, ToolSessionRequest } from "../../model/events.ts";
-import { INVALID_PARAMS, isObject, withoutError } from "../../wire/json-rpc.ts";
+import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { Definition } from "../../tool/types.ts";
+import { withoutError } from "../../wire/json-rpc.ts";
 import { missingCapabilities } from "../run-target.ts";
 
 /** Answers, by the names of their questions. */

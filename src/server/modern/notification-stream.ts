@@ -1,15 +1,11 @@
 /** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ServerChange } from "../../model/events.ts";
+import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import {
-  INVALID_PARAMS,
-  isObject,
-  notificationText,
-  resultText,
-  type RpcId,
-} from "../../wire/json-rpc.ts";
+import { notificationText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
 import { frame } from "../../wire/sse.ts";
 import type { ServerCore } from "../core.ts";

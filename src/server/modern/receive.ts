@@ -3,17 +3,15 @@
  * outcome, and none of them is a throw. How the outcome travels is the
  * transport's business.
  */
+import type { Sealer } from "../../lib/sealer.ts";
+import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError, RegistryClosedError, SessionLimitError } from "../../model/errors.ts";
 import type { ClientInfo, RpcError } from "../../model/events.ts";
-import {
-  errorText,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  resultText,
-  type RpcId,
-  type RpcRequest,
-} from "../../wire/json-rpc.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { parameterMismatch } from "../../wire/modern/headers.ts";
 import {
@@ -23,21 +21,17 @@ import {
   TASKS_EXTENSION,
 } from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import type { Sealer } from "../../lib/sealer.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
 import { QUERIES } from "../queries.ts";
 import { missingCapabilities, type Target, targetOf } from "../run-target.ts";
-import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
+import { subscribe, type Subscription } from "./notification-stream.ts";
 import { headersDiffer, missingCapability, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
 import { type StateBinding, States } from "./request-state.ts";
 import { completeText, inputRequiredText, outcomeText } from "./results.ts";
 import { absentCalls } from "./resume.ts";
 import { type Answer, RunFeed, type RunState } from "./stream.ts";
-import { subscribe, type Subscription } from "./notification-stream.ts";
 import { beginTask, detailedTask, findTask, taskFields, updateTask } from "./tasks.ts";
 
 export type ModernReceived =

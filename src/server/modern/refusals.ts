@@ -1,12 +1,8 @@
 /** The errors of this era, and their codes. */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
-import { METHOD_NOT_FOUND } from "../../wire/json-rpc.ts";
+import { HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY } from "../../model/rpc-codes.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
-
-export const HEADER_MISMATCH = -32020;
-export const MISSING_CAPABILITY = -32021;
-export const UNSUPPORTED_VERSION = -32022;
 
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 

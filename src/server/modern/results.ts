@@ -1,7 +1,8 @@
 /** What the modern era answers, as text. */
 import type { JsonObject } from "../../model/content.ts";
 import type { CallResult, ToolSessionOutcome, ToolSessionRequest } from "../../model/events.ts";
-import { errorText, INTERNAL_ERROR, rawResultText, type RpcId } from "../../wire/json-rpc.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
+import { errorText, rawResultText, type RpcId } from "../../wire/json-rpc.ts";
 import {
   type Caching,
   completeResultText,

@@ -2,12 +2,14 @@
  * The calls that a request goes on with and that are not in memory: in a store, or in
  * what the client carries. Bringing them back has begun when this returns.
  */
-import { INVALID_PARAMS, isObject, type RpcRequest } from "../../wire/json-rpc.ts";
+import { isObject } from "../../lib/json.ts";
+import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
 import { targetOf } from "../run-target.ts";
+import { wantedTasks } from "./notification-stream.ts";
 import type { Asking } from "./receive.ts";
 import type { States } from "./request-state.ts";
-import { wantedTasks } from "./notification-stream.ts";
 
 export function absentCalls(
   core: ServerCore,

@@ -4,11 +4,11 @@
  */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
-import { INVALID_PARAMS } from "../../wire/json-rpc.ts";
-import { completeResult, inputRequests } from "../../wire/modern/encode.ts";
+import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { FinalizedMcpTool } from "../../tool/types.ts";
 import type { McpToolTask } from "../../tool/settings.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import { completeResult, inputRequests } from "../../wire/modern/encode.ts";
 import type { ServerCore } from "../core.ts";
 import { readAnswers } from "./answers.ts";
 

@@ -25,7 +25,7 @@ export type Durability = "full" | "normal";
 const LARGEST_CHECKED = 256 * 1024 * 1024;
 
 /** Milliseconds for a former owner to end. */
-const PATIENCE = 5_000;
+const BUSY_TIMEOUT = 5_000;
 
 /** What a log that has grown large is cut back to, in bytes. */
 const LARGEST_LOG = 8 * 1024 * 1024;
@@ -40,7 +40,7 @@ export function openDatabase(path: string, durability: Durability): DatabaseSync
   const db = connect(path);
   try {
     // Before the first read, which takes the lock. What others share is then not needed either.
-    db.exec(`PRAGMA busy_timeout = ${PATIENCE}; PRAGMA locking_mode = EXCLUSIVE`);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}; PRAGMA locking_mode = EXCLUSIVE`);
     if (!inspected) examine(db, path);
     const isOlder = !inMemory && migrate(db, path);
     if (inMemory) createSchema(db);
@@ -68,7 +68,7 @@ function inspect(path: string): boolean {
   // Reading would put files beside it; one that nobody has open can be read without.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
-    db.exec(`PRAGMA busy_timeout = ${PATIENCE}`);
+    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
     examine(db, path);
     return true;
   } catch (error) {

@@ -3,7 +3,9 @@
  * and no stack trace with it.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
+import { isObject } from "../../lib/json.ts";
 import { SessionNotContinuedError } from "../../model/errors.ts";
+import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import { type CoreOptions, type HandlerLimits, ServerCore } from "../../server/core.ts";
 import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
@@ -16,7 +18,6 @@ import {
 } from "../../server/guard.ts";
 import { ModernReceiver } from "../../server/modern/receive.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
-import { INTERNAL_ERROR, isObject, PARSE_ERROR } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { claimsModern } from "../../wire/modern/meta.ts";
 import { isLegacyVersion } from "../../wire/versions.ts";

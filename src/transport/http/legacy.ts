@@ -1,11 +1,20 @@
 /** The legacy era over Streamable HTTP: POST, GET and DELETE on one address. */
-import { errorText, INVALID_REQUEST, readMessage, type RpcMessage } from "../../wire/json-rpc.ts";
+import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
+import type { ServerCore } from "../../server/core.ts";
+import { accepts } from "../../server/guard.ts";
+import { BatchReplies, jsonArray, tooLongABatch } from "../../server/legacy/batch.ts";
+import type { Call } from "../../server/legacy/call.ts";
+import type { ClientSession } from "../../server/legacy/client-session.ts";
+import { ClientSessions, type Found } from "../../server/legacy/client-sessions.ts";
+import { type NotificationStream, STANDING } from "../../server/legacy/notification-stream.ts";
+import { receive, type Received } from "../../server/legacy/receive.ts";
+import { ASSUMED_VERSION, SessionlessClient } from "../../server/legacy/sessionless.ts";
+import { CallStream, parsePosition } from "../../server/legacy/stream.ts";
+import { isRun } from "../../server/run-target.ts";
+import { errorText, readMessage, type RpcMessage } from "../../wire/json-rpc.ts";
 import { frame, KEEP_ALIVE, primingFrame } from "../../wire/sse.ts";
 import { isLegacyVersion, since } from "../../wire/versions.ts";
-import type { ServerCore } from "../../server/core.ts";
 import { EventStream } from "./event-stream.ts";
-import { accepts } from "../../server/guard.ts";
-import { isRun } from "../../server/run-target.ts";
 import {
   accepted,
   acceptedOnce,
@@ -18,14 +27,6 @@ import {
   refuse,
   sessionGone,
 } from "./responses.ts";
-import { BatchReplies, jsonArray, tooLongABatch } from "../../server/legacy/batch.ts";
-import type { Call } from "../../server/legacy/call.ts";
-import { CallStream, parsePosition } from "../../server/legacy/stream.ts";
-import type { ClientSession } from "../../server/legacy/client-session.ts";
-import { ClientSessions, type Found } from "../../server/legacy/client-sessions.ts";
-import { receive, type Received } from "../../server/legacy/receive.ts";
-import { ASSUMED_VERSION, SessionlessClient } from "../../server/legacy/sessionless.ts";
-import { type NotificationStream, STANDING } from "../../server/legacy/notification-stream.ts";
 
 const SESSION_HEADER = "mcp-session-id";
 const CHANGE_NOT_STORED = "Cannot keep what was asked for: it could not be stored; try again later";

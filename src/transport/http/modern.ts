@@ -1,25 +1,21 @@
 /** The modern era over HTTP: every request is a POST of its own. */
 import type { JsonObject } from "../../model/content.ts";
 import type { RpcError } from "../../model/events.ts";
+import {
+  HEADER_MISMATCH,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  UNSUPPORTED_VERSION,
+} from "../../model/rpc-codes.ts";
 import type { ServerCore } from "../../server/core.ts";
 import type { Feed } from "../../server/feed.ts";
 import type { Subscription } from "../../server/modern/notification-stream.ts";
 import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
-import {
-  HEADER_MISMATCH,
-  MISSING_CAPABILITY,
-  UNSUPPORTED_VERSION,
-} from "../../server/modern/refusals.ts";
 import type { RunFeed } from "../../server/modern/stream.ts";
 import { isRun } from "../../server/run-target.ts";
-import {
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  METHOD_NOT_FOUND,
-  readMessage,
-  type RpcId,
-  type RpcRequest,
-} from "../../wire/json-rpc.ts";
+import { readMessage, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
 import { mismatch } from "../../wire/modern/headers.ts";
 import { claimedVersion, readMeta, type RequestMeta } from "../../wire/modern/meta.ts";
 import { frame } from "../../wire/sse.ts";
@@ -236,7 +232,7 @@ async function respondLater(
   }
 }
 
-/** Not -32000, as in the legacy era: this revision lets nobody choose codes of that range. */
+/** The legacy era sends SERVER_BUSY. This revision reserves the codes of that range. */
 function busy(message: string, id: RpcId): Response {
   return refuse(503, { code: INTERNAL_ERROR, message }, id, { "retry-after": "5" });
 }

@@ -1,7 +1,8 @@
 /** Plain responses, most of them refusals. */
 import { SessionLimitError } from "../../model/errors.ts";
 import type { RpcError } from "../../model/events.ts";
-import { errorText, INVALID_REQUEST, type RpcId } from "../../wire/json-rpc.ts";
+import { INVALID_REQUEST, SERVER_BUSY, SESSION_NOT_FOUND } from "../../model/rpc-codes.ts";
+import { errorText, type RpcId } from "../../wire/json-rpc.ts";
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
@@ -48,13 +49,13 @@ export function busyWithoutRoom(error: unknown): Response {
 
 /** Refuses for now. */
 export function busy(status: 429 | 503, message: string, id?: RpcId): Response {
-  return refuse(status, { code: -32000, message }, id, { "retry-after": "5" });
+  return refuse(status, { code: SERVER_BUSY, message }, id, { "retry-after": "5" });
 }
 
 /** Refuses what belongs to a client session that is not there. */
 export function sessionGone(): Response {
   return refuse(404, {
-    code: -32001,
+    code: SESSION_NOT_FOUND,
     message: "Cannot find the session: it has ended or expired; send initialize again",
   });
 }

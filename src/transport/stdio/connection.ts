@@ -7,30 +7,33 @@
  *     `finally` blocks included.
  * C2  After a request is cancelled, nothing more is said of it.
  */
+import { shapeProblem } from "../../lib/json-shape.ts";
 import {
-  errorText,
   INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
   PARSE_ERROR,
+  SERVER_BUSY,
+  UNSUPPORTED_VERSION,
+} from "../../model/rpc-codes.ts";
+import type { ServerCore } from "../../server/core.ts";
+import { tooLongABatch } from "../../server/legacy/batch.ts";
+import { ClientSession } from "../../server/legacy/client-session.ts";
+import { receive, type Received } from "../../server/legacy/receive.ts";
+import type { Subscription } from "../../server/modern/notification-stream.ts";
+import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
+import type { RunFeed } from "../../server/modern/stream.ts";
+import type { LiveToolSession } from "../../server/run-target.ts";
+import {
+  errorText,
   readMessage,
   type RpcId,
   type RpcMessage,
   type RpcRequest,
 } from "../../wire/json-rpc.ts";
-import { shapeProblem } from "../../lib/json-shape.ts";
 import { claimedVersion, claimsModern, readMeta } from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import type { LiveToolSession } from "../../server/run-target.ts";
-import type { ServerCore } from "../../server/core.ts";
-import { ClientSession } from "../../server/legacy/client-session.ts";
-import { tooLongABatch } from "../../server/legacy/batch.ts";
 import { Outbox, type Source } from "../outbox.ts";
-import { receive, type Received } from "../../server/legacy/receive.ts";
-import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
-import { UNSUPPORTED_VERSION } from "../../server/modern/refusals.ts";
-import type { RunFeed } from "../../server/modern/stream.ts";
-import type { Subscription } from "../../server/modern/notification-stream.ts";
 
 /** Whoever holds the other end of the channel started us, or was let in by who did. */
 const PRINCIPAL = "";
@@ -178,7 +181,7 @@ export class Connection {
       case "refused":
         return this.refuse(INVALID_REQUEST, received.problem, received.id);
       case "busy":
-        return this.refuse(-32000, received.problem, received.id);
+        return this.refuse(SERVER_BUSY, received.problem, received.id);
       case "reply":
         return this.#outbox.post(received.text);
       case "later":

@@ -5,7 +5,7 @@
  * out with the next. So a slow reader slows nobody but itself, and nothing is cut
  * off when the program ends.
  */
-import { PARSE_ERROR } from "../../wire/json-rpc.ts";
+import { PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { Stdio } from "../types.ts";
 import type { Connection } from "./connection.ts";
 import { type Line, LineCutter } from "./line-cutter.ts";

@@ -5,9 +5,9 @@
  * knows its messages, and some declare URL mode under a revision that came before it.
  * Without a mode, elicitation counts from the revision that introduced it.
  */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities } from "../../model/events.ts";
-import { isObject } from "../json-rpc.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 
 /** Only an object declares anything: some clients write null for what they lack. */

@@ -22,10 +22,10 @@ import {
   type TextContent,
 } from "../../model/content.ts";
 import type { CallResult, ElicitRequest, LogLevel, ToolSessionEvent } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import { formParamsText, sensitiveMeta } from "../elicitation.ts";
 import {
   errorText,
-  INTERNAL_ERROR,
   notificationText,
   rawRequestText,
   requestText,

@@ -11,9 +11,9 @@
  * Parsing is not touched: a field that is left out still gets its default, and
  * what was written as text is a list again before anybody reads it.
  */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientAnswer } from "../../model/events.ts";
-import { isObject } from "../json-rpc.ts";
 
 interface Choice {
   readonly value: string;

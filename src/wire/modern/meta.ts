@@ -1,7 +1,8 @@
 /** What every request of the modern era says about itself, in `params._meta`. */
+import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../model/events.ts";
-import { isObject, type RpcId, traceIn } from "../json-rpc.ts";
+import { type RpcId, traceIn } from "../json-rpc.ts";
 import { cut, isLargerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
 import { isLogLevel } from "../log-level.ts";
 

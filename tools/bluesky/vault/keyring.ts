@@ -23,7 +23,7 @@ const SERVICE = "Parley Bluesky";
 const LIMIT = process.platform === "win32" ? 1_200 : 1_000_000;
 
 /** Milliseconds for which a person may look for the window that asks to unlock it. */
-const PATIENCE = 50_000;
+const KEYRING_TIMEOUT = 50_000;
 
 /**
  * The keyring of this machine, or nothing where there is none that keeps something. One
@@ -73,7 +73,7 @@ async function isThere(keyring: Keyring, wasUsed: boolean): Promise<boolean> {
 async function told<T>(ask: () => Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(locked()), PATIENCE);
+    timer = setTimeout(() => reject(locked()), KEYRING_TIMEOUT);
   });
   try {
     return await Promise.race([ask(), late]);

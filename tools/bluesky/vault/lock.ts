@@ -9,7 +9,7 @@ import { VaultError } from "./errors.ts";
 import { asVaultError, writePrivateFileOnce } from "./private-files.ts";
 
 /** Milliseconds. A person may have to unlock the keyring meanwhile. */
-const PATIENCE = 60_000;
+const LOCK_TIMEOUT = 60_000;
 const PAUSE = 15;
 
 export interface LockOptions {
@@ -23,7 +23,7 @@ const queues = new Map<string, Promise<unknown>>();
 export async function withLock<T>(
   path: string,
   body: () => Promise<T>,
-  { patience = PATIENCE }: LockOptions = {},
+  { patience = LOCK_TIMEOUT }: LockOptions = {},
 ): Promise<T> {
   const before = queues.get(path) ?? Promise.resolve();
   const turn = before.then(async () => {

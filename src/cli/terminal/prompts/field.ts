@@ -1,11 +1,11 @@
 /** Asks for one field of a form. */
 import { confirm, isCancel, multiselect, password, select, text } from "@clack/prompts";
 import process from "node:process";
+import { isObject } from "../../../lib/json.ts";
 import type { JsonObject } from "../../../model/content.ts";
 import { describeIssues } from "../../../schema/issues.ts";
 import { schemaOf } from "../../../schema/schema.ts";
 import { choicesOf, type Field, typeOf } from "../fields.ts";
-import { isObject } from "../../../wire/json-rpc.ts";
 import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 
