@@ -1,15 +1,23 @@
-/** What a stream sends, and the connection that sends it. */
+/**
+ * A feed has messages for one client, now and later. It knows no framing: a transport
+ * reads it and sends each message as an SSE event or as a line.
+ */
 
-/** Where a stream's text comes from. */
+/** Takes one message. `eventId` is where a client resumes that has received it. */
+export type Send = (message: string, eventId?: string) => void;
+
 export interface Feed {
-  /** What is ready, as one text; empty if nothing is. There may be more where it is long. */
-  read(): string;
-  /** Nothing will come any more. */
+  /** Sends what is ready. A feed may keep back a part of a long text for the next call. */
+  read(send: Send): void;
+  /** True once everything has been read and nothing will follow. */
   readonly done: boolean;
   /** Calls `wake` when there is something new. */
   watch(wake: () => void): () => void;
-  /** A sign of life of its own, if it has one. */
-  signOfLife?(silence: number): string | undefined;
+  /**
+   * Sends a message of its own into a silence, if the client asked for progress. `silence`
+   * is the time since the last message, in milliseconds.
+   */
+  heartbeat?(silence: number, send: Send): void;
 }
 
 /** The connection that carries a feed, as far as the feed has to know it. */
@@ -18,4 +26,21 @@ export interface FeedConnection {
   end(): void;
   /** Ends the stream at once. */
   close(): void;
+}
+
+/** Decides when a silence is long enough for a heartbeat: once in each interval. */
+export class HeartbeatInterval {
+  readonly #interval: number;
+  #last = 0;
+
+  constructor(interval: number) {
+    this.#interval = interval;
+  }
+
+  isDue(silence: number): boolean {
+    if (silence < this.#last) this.#last = 0;
+    if (silence - this.#last < this.#interval) return false;
+    this.#last = silence;
+    return true;
+  }
 }

@@ -1,134 +1,142 @@
 /**
- * One channel for everything a client hears, where the transport has no more than
- * one. What is said waits here as text as long as there is room; after that, what
- * a run has to say stays in its log, so that a slow reader costs what the logs
- * keep, which is bounded.
+ * One channel for everything that a client receives, where the transport has only one.
+ * Messages wait here as long as there is room. Beyond that, a run's messages stay in its
+ * log, so that a slow reader costs what the logs keep, which is bounded.
  */
-import type { Deadline } from "../lib/deadlines.ts";
-import type { Feed } from "../server/feed.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { Feed, Send } from "../server/feed.ts";
 import type { Call } from "../server/legacy/call.ts";
 import type { EventStream } from "./http/event-stream.ts";
 
-/** Characters that may wait for a reader before it counts as gone. */
+/** Characters that may wait for a reader before the reader counts as gone. */
 const MOST_WAITING = 16 * 1024 * 1024;
-/** Beyond this, runs keep to themselves what they have to say, and the client is not heard. */
+/** Beyond this, feeds are not read any further, and neither is the client. */
 const CROWDED = 4 * 1024 * 1024;
 
-/** Something that has messages for the client, now and later. */
-export interface Source {
-  /** Calls `wake` when there is something new. */
-  watch(wake: () => void): () => void;
-  /** Sends what is ready. True when nothing will follow. */
-  pull(send: (message: string) => void): boolean;
-  /** The channel lets go of it. */
-  release?(): void;
+/** A feed on the channel, and what the channel does for it. */
+interface Entry {
+  readonly feed: Feed;
+  readonly unwatch: () => void;
+  /** The channel lets go of the feed. */
+  readonly release: (() => void) | undefined;
+  /** Milliseconds of silence after which the feed is asked for a heartbeat. */
+  readonly heartbeatAfter: number | undefined;
+  silence: Deadline | undefined;
+}
+
+export interface FeedOptions {
+  readonly release?: () => void;
+  readonly heartbeatAfter?: number | undefined;
 }
 
 export class Outbox implements Feed {
   connection: EventStream | undefined;
   done = false;
-  readonly #frame: (message: string) => string;
-  #waiting = "";
+  readonly #deadlines: Deadlines;
+  #messages: string[] = [];
+  /** Characters in `#messages`. */
+  #length = 0;
   #wake: (() => void) | undefined;
-  readonly #sources = new Map<Source, () => void>();
-  /** Those that have something to say and found no room, the longest waiting first. */
-  readonly #ready = new Set<Source>();
+  readonly #entries = new Map<Feed, Entry>();
+  /** Feeds that have messages and found no room, the longest waiting first. */
+  readonly #ready = new Set<Feed>();
 
-  constructor(frame: (message: string) => string) {
-    this.#frame = frame;
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines;
   }
 
-  /** True while so much waits to be read that it would be unwise to take more on. */
+  /** True while so much waits to be read that nothing more should be taken on. */
   get crowded(): boolean {
-    return this.#waiting.length > CROWDED;
+    return this.#length > CROWDED;
   }
 
   post(message: string): void {
     if (this.done) return;
-    // Measured before it is added: one message alone may be as large as it likes.
-    if (this.#waiting.length > MOST_WAITING) return this.close();
-    this.#waiting += this.#frame(message);
+    // Measured before the message is added: one message alone may have any length.
+    if (this.#length > MOST_WAITING) return this.close();
+    this.#messages.push(message);
+    this.#length += message.length;
     this.#wake?.();
   }
 
-  /** Sends what a source has to say, until it has said everything. */
-  add(source: Source): void {
-    this.#sources.set(source, source.watch(() => this.#hear(source)));
-    this.#hear(source);
+  /** Sends the messages of a feed until it is done. */
+  add(feed: Feed, { release, heartbeatAfter }: FeedOptions = {}): void {
+    const unwatch = feed.watch(() => this.#hear(feed));
+    const entry: Entry = { feed, unwatch, release, heartbeatAfter, silence: undefined };
+    this.#entries.set(feed, entry);
+    this.#awaitSilence(entry);
+    this.#hear(feed);
   }
 
-  #hear(source: Source): void {
-    if (this.crowded) this.#ready.add(source);
-    else this.#pull(source);
+  #hear(feed: Feed): void {
+    if (this.crowded) this.#ready.add(feed);
+    else this.#pull(feed);
   }
 
-  #pull(source: Source): void {
-    this.#ready.delete(source);
-    if (source.pull((message) => this.post(message))) this.remove(source);
-  }
-
-  remove(source: Source): void {
-    const unwatch = this.#sources.get(source);
-    if (!unwatch) return;
-    this.#sources.delete(source);
-    this.#ready.delete(source);
-    unwatch();
-    source.release?.();
-  }
-
-  /** Sends everything that a call has to say, until it has ended. */
-  carry(call: Call): void {
-    const { session, client: { core: { registry, deadlines, limits } } } = call;
-    let silence: Deadline | undefined;
-    // Many clients give up after a minute of silence, and some count progress as life.
-    const listen = () => {
-      silence?.cancel();
-      if (call.progressToken === undefined) return;
-      silence = deadlines.add(limits.heartbeat, () => {
-        const beat = call.heartbeat();
-        if (beat !== undefined) this.post(beat);
-        listen();
-      });
-    };
-    registry.hold(session);
-    listen();
-    this.add({
-      watch: (wake) => call.watch(wake),
-      pull(send) {
-        const read = call.messagesAfter(call.cursor, (message) => {
-          send(message);
-          listen();
-        });
-        call.readTo(read);
-        return call.isReadTo(read);
-      },
-      release: () => {
-        silence?.cancel();
-        registry.letGo(session);
-      },
+  #pull(feed: Feed): void {
+    this.#ready.delete(feed);
+    const entry = this.#entries.get(feed);
+    feed.read((message) => {
+      this.post(message);
+      if (entry) this.#awaitSilence(entry);
     });
+    if (feed.done) this.remove(feed);
+  }
+
+  /** Many clients time out after a minute of silence, and some count progress as activity. */
+  #awaitSilence(entry: Entry): void {
+    const { feed, heartbeatAfter } = entry;
+    // A message that finds the channel too full closes it, and so removes its feed.
+    if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
+    entry.silence?.cancel();
+    entry.silence = this.#deadlines.add(heartbeatAfter, () => {
+      feed.heartbeat?.(heartbeatAfter, (message) => this.post(message));
+      this.#awaitSilence(entry);
+    });
+  }
+
+  remove(feed: Feed): void {
+    const entry = this.#entries.get(feed);
+    if (!entry) return;
+    this.#entries.delete(feed);
+    this.#ready.delete(feed);
+    entry.unwatch();
+    entry.silence?.cancel();
+    entry.release?.();
   }
 
   close(): void {
     this.done = true;
-    this.#waiting = "";
-    for (const source of [...this.#sources.keys()]) this.remove(source);
+    this.#messages = [];
+    this.#length = 0;
+    for (const feed of [...this.#entries.keys()]) this.remove(feed);
     this.connection?.close();
     this.#wake?.();
   }
 
-  read(): string {
-    for (const source of this.#ready) {
+  read(send: Send): void {
+    for (const feed of this.#ready) {
       if (this.crowded) break;
-      this.#pull(source);
+      this.#pull(feed);
     }
-    const text = this.#waiting;
-    this.#waiting = "";
-    return text;
+    const messages = this.#messages;
+    this.#messages = [];
+    this.#length = 0;
+    for (const message of messages) send(message);
   }
 
   watch(wake: () => void): () => void {
     this.#wake = wake;
     return () => this.#wake = undefined;
   }
+}
+
+/** Sends the messages of a call until it has ended, and holds its session meanwhile. */
+export function carry(outbox: Outbox, call: Call): void {
+  const { session, progressToken, client: { core: { registry, limits } } } = call;
+  registry.hold(session);
+  outbox.add(call, {
+    release: () => registry.letGo(session),
+    heartbeatAfter: progressToken === undefined ? undefined : limits.heartbeat,
+  });
 }

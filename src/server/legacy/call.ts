@@ -16,6 +16,7 @@ import {
 } from "../../wire/legacy/encode.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
+import type { Feed, Send } from "../feed.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { CallStream } from "./stream.ts";
 
@@ -23,7 +24,7 @@ import type { CallStream } from "./stream.ts";
 export const CALL_LOST =
   "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
 
-export class Call implements LegacyCall, SessionOwner {
+export class Call implements LegacyCall, SessionOwner, Feed {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
@@ -189,9 +190,19 @@ export class Call implements LegacyCall, SessionOwner {
     return lsn + 1;
   }
 
-  /** A sign of life that counts as progress, if the caller wants to hear of that. */
-  heartbeat(): string | undefined {
-    return !this.#session || this.session.outcome ? undefined : encodeHeartbeat(this);
+  /** For a channel that carries this call by itself, as are `done` and `heartbeat`. */
+  read(send: Send): void {
+    this.readTo(this.messagesAfter(this.cursor, (message) => send(message)));
+  }
+
+  get done(): boolean {
+    return this.isReadTo(this.cursor);
+  }
+
+  /** Sends progress, if the client asked for progress and the call is still running. */
+  heartbeat(_silence: number, send: Send): void {
+    const message = !this.#session || this.session.outcome ? undefined : encodeHeartbeat(this);
+    if (message !== undefined) send(message);
   }
 
   #eventsAfter(

@@ -2,8 +2,7 @@
  * What the server has to say apart from any call. It goes out on the client's
  * standing GET; while there is none, the last messages are kept for it.
  */
-import { frame } from "../../wire/sse.ts";
-import type { Feed, FeedConnection } from "../feed.ts";
+import type { Feed, FeedConnection, Send } from "../feed.ts";
 
 /** Stream numbers of calls begin at 1. */
 export const STANDING = 0;
@@ -43,21 +42,12 @@ export class NotificationStream implements Feed {
     this.#cursor = cursor;
   }
 
-  read(): string {
-    let text = "";
+  read(send: Send): void {
     for (const { number, message } of this.#kept) {
       if (number <= this.#cursor) continue;
       this.#cursor = number;
-      text += frame(message, this.position);
+      send(message, this.position);
     }
-    return text;
-  }
-
-  /** The messages that have not gone out, for a transport that frames them itself. */
-  take(): string[] {
-    const messages = this.#kept.filter(({ number }) => number > this.#cursor);
-    this.#cursor = this.#last;
-    return messages.map(({ message }) => message);
   }
 
   watch(wake: () => void): () => void {

@@ -5,8 +5,7 @@
  * `<stream>.<lsn>-<lsn>…`: where the reader stands in the log of each call. So an
  * id says everything that a resumption needs to know.
  */
-import { frame } from "../../wire/sse.ts";
-import type { Feed, FeedConnection } from "../feed.ts";
+import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import type { Call } from "./call.ts";
 
 /** Characters after which the other calls have to wait for the next chunk. */
@@ -17,9 +16,8 @@ export class CallStream implements Feed {
   readonly calls: readonly Call[];
   /** The connection that carries it now. A stream has one at most. */
   connection: FeedConnection | undefined;
-  readonly #heartbeat: number;
+  readonly #heartbeats: HeartbeatInterval;
   readonly #resumable: boolean;
-  #lastBeat = 0;
   /** The call that is read next. */
   #turn = 0;
 
@@ -27,7 +25,7 @@ export class CallStream implements Feed {
   constructor(number: number, calls: readonly Call[], heartbeat: number, resumable = true) {
     this.number = number;
     this.calls = calls;
-    this.#heartbeat = heartbeat;
+    this.#heartbeats = new HeartbeatInterval(heartbeat);
     this.#resumable = resumable;
   }
 
@@ -52,22 +50,22 @@ export class CallStream implements Feed {
   }
 
   /** Everything that is ready, up to the length of a chunk: the results of a batch may be long. */
-  read(): string {
-    let text = "";
-    for (let n = 0; n < this.calls.length && text.length < LONGEST_CHUNK; n++) {
+  read(send: Send): void {
+    let length = 0;
+    for (let n = 0; n < this.calls.length && length < LONGEST_CHUNK; n++) {
       const call = this.calls[this.#turn]!;
       this.#turn = (this.#turn + 1) % this.calls.length;
       const read = call.messagesAfter(call.cursor, (message, lsn) => {
         if (lsn !== undefined) call.cursor = lsn;
-        text += frame(message, lsn === undefined ? undefined : this.position);
+        length += message.length;
+        send(message, lsn === undefined ? undefined : this.position);
       });
       call.readTo(read);
     }
-    return text;
   }
 
   get done(): boolean {
-    return this.calls.every((call) => call.isReadTo(call.cursor));
+    return this.calls.every((call) => call.done);
   }
 
   watch(wake: () => void): () => void {
@@ -75,13 +73,10 @@ export class CallStream implements Feed {
     return () => unwatch.forEach((stop) => stop());
   }
 
-  /** Many clients give up after a minute of silence, and some count progress as life. */
-  signOfLife(silence: number): string | undefined {
-    if (silence < this.#lastBeat) this.#lastBeat = 0;
-    if (silence - this.#lastBeat < this.#heartbeat) return undefined;
-    this.#lastBeat = silence;
-    const beats = this.calls.map((call) => call.heartbeat()).filter((beat) => beat !== undefined);
-    return beats.length > 0 ? beats.map((beat) => frame(beat)).join("") : undefined;
+  /** Many clients time out after a minute of silence, and some count progress as activity. */
+  heartbeat(silence: number, send: Send): void {
+    if (!this.#heartbeats.isDue(silence)) return;
+    for (const call of this.calls) call.heartbeat(silence, send);
   }
 }
 

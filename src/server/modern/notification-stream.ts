@@ -7,9 +7,8 @@ import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { notificationText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
-import { frame } from "../../wire/sse.ts";
 import type { ServerCore } from "../core.ts";
-import type { Feed, FeedConnection } from "../feed.ts";
+import type { Feed, FeedConnection, Send } from "../feed.ts";
 import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
 import type { Asking } from "./receive.ts";
 import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
@@ -147,8 +146,8 @@ export class Subscription implements Feed {
     return this.#waiting.splice(0);
   }
 
-  read(): string {
-    return this.take().map((message) => frame(message)).join("");
+  read(send: Send): void {
+    for (const message of this.take()) send(message);
   }
 
   watch(wake: () => void): () => void {

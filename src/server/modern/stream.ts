@@ -22,9 +22,8 @@ import {
 } from "../../wire/modern/encode.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
 import { lostNotice } from "../../wire/notice.ts";
-import { frame } from "../../wire/sse.ts";
 import type { ServerCore } from "../core.ts";
-import type { Feed } from "../feed.ts";
+import { type Feed, HeartbeatInterval, type Send } from "../feed.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
@@ -58,7 +57,7 @@ export class RunFeed implements Feed, ModernCall {
   #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
-  #lastBeat = 0;
+  #heartbeats: HeartbeatInterval | undefined;
 
   /** `answer` makes the response once it is known how the run stands. */
   constructor(
@@ -131,11 +130,9 @@ export class RunFeed implements Feed, ModernCall {
     return answer;
   }
 
-  read(): string {
-    let text = "";
-    for (const message of this.notifications()) text += frame(message);
-    if (this.#standing && !this.#answered) text += frame(this.response());
-    return text;
+  read(send: Send): void {
+    for (const message of this.notifications()) send(message);
+    if (this.#standing && !this.#answered) send(this.response());
   }
 
   watch(wake: () => void): () => void {
@@ -145,12 +142,11 @@ export class RunFeed implements Feed, ModernCall {
     return () => watchers.delete(watcher);
   }
 
-  signOfLife(silence: number): string | undefined {
-    if (silence < this.#lastBeat) this.#lastBeat = 0;
-    if (silence - this.#lastBeat < this.#core.limits.heartbeat) return undefined;
-    this.#lastBeat = silence;
-    const beat = encodeProgress(this, -Infinity);
-    return beat && frame(beat);
+  heartbeat(silence: number, send: Send): void {
+    this.#heartbeats ??= new HeartbeatInterval(this.#core.limits.heartbeat);
+    if (!this.#heartbeats.isDue(silence)) return;
+    const message = encodeProgress(this, -Infinity);
+    if (message !== undefined) send(message);
   }
 
   /** Lets the run go. Whoever leaves while it is at work, as the last one, stops it. */

@@ -13,7 +13,7 @@
 import { Buffer } from "node:buffer";
 import type { Deadline, Deadlines } from "../../lib/deadlines.ts";
 import type { Feed } from "../../server/feed.ts";
-import { KEEP_ALIVE } from "../../wire/sse.ts";
+import { frame, KEEP_ALIVE } from "../../wire/sse.ts";
 
 export interface StreamTimes {
   readonly keepAlive: number;
@@ -95,9 +95,10 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
 
   /** Everything that is ready, which the first time begins with what comes before all else. */
   #take(): string {
-    const first = this.#first;
+    let text = this.#first;
     this.#first = "";
-    return first + this.#feed.read();
+    this.#feed.read((message, eventId) => text += frame(message, eventId));
+    return text;
   }
 
   #enqueue(text: string): void {
@@ -141,7 +142,9 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   /** For its deadline: the silence has lasted long enough. */
   showLife(): void {
     this.#silence += this.#times.keepAlive;
-    this.#enqueue(this.#feed.signOfLife?.(this.#silence) ?? KEEP_ALIVE);
+    let text = "";
+    this.#feed.heartbeat?.(this.#silence, (message) => text += frame(message));
+    this.#enqueue(text || KEEP_ALIVE);
     this.#expectReader();
     this.#release();
   }

@@ -4,13 +4,12 @@
  * client that loses its stream has lost its session.
  */
 import { readMessage } from "../../wire/json-rpc.ts";
-import { frame } from "../../wire/sse.ts";
 import type { ServerCore } from "../../server/core.ts";
 import { EventStream } from "./event-stream.ts";
 import { accepted, acceptedOnce, busy, EVENT_STREAM_HEADERS, refuse } from "./responses.ts";
 import type { ClientSession } from "../../server/legacy/client-session.ts";
 import { ClientSessions } from "../../server/legacy/client-sessions.ts";
-import { Outbox } from "../outbox.ts";
+import { carry, Outbox } from "../outbox.ts";
 import { receive, type Received } from "../../server/legacy/receive.ts";
 
 const STREAM = "/sse";
@@ -39,7 +38,7 @@ export class LegacySse {
     const core = this.#core;
     const client = core.refusesStream(principal) ?? this.sessions.create(principal);
     if (typeof client === "string") return busy(503, client);
-    const outbox = new Outbox((message) => frame(message));
+    const outbox = new Outbox(core.deadlines);
     this.#outboxes.set(client, outbox);
     core.streams.take(principal);
     const stopStanding = client.standing.watch(() => this.#flushStanding(client, outbox));
@@ -86,13 +85,13 @@ export class LegacySse {
         received.text.then((text) => outbox.post(text));
         break;
       case "call":
-        outbox.carry(received.call);
+        carry(outbox, received.call);
         break;
     }
     return accepted();
   }
 
   #flushStanding(client: ClientSession, outbox: Outbox): void {
-    for (const message of client.standing.take()) outbox.post(message);
+    client.standing.read((message) => outbox.post(message));
   }
 }

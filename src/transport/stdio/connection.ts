@@ -20,9 +20,7 @@ import type { ServerCore } from "../../server/core.ts";
 import { tooLongABatch } from "../../server/legacy/batch.ts";
 import { ClientSession } from "../../server/legacy/client-session.ts";
 import { receive, type Received } from "../../server/legacy/receive.ts";
-import type { Subscription } from "../../server/modern/notification-stream.ts";
 import type { ModernReceived, ModernReceiver } from "../../server/modern/receive.ts";
-import type { RunFeed } from "../../server/modern/stream.ts";
 import type { LiveToolSession } from "../../server/run-target.ts";
 import {
   errorText,
@@ -33,7 +31,8 @@ import {
 } from "../../wire/json-rpc.ts";
 import { claimedVersion, claimsModern, readMeta } from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import { Outbox, type Source } from "../outbox.ts";
+import { carry, Outbox } from "../outbox.ts";
+import type { Feed } from "../../server/feed.ts";
 
 /** Whoever holds the other end of the channel started us, or was let in by who did. */
 const PRINCIPAL = "";
@@ -44,7 +43,7 @@ const MANY_RUNS = 256;
 export class Connection {
   readonly #core: ServerCore;
   readonly #modern: ModernReceiver;
-  readonly #outbox = new Outbox((message) => `${message}\n`);
+  readonly #outbox: Outbox;
   /** How the requests of the modern era that are under way are cancelled. */
   readonly #waiting = new Map<RpcId, () => void>();
   /** Everything started here that may be at work, or wait for the client to come back. */
@@ -55,6 +54,7 @@ export class Connection {
   /** `wake` is called when there is something to `read`. */
   constructor(core: ServerCore, modern: ModernReceiver, wake: () => void) {
     this.#core = core;
+    this.#outbox = new Outbox(core.deadlines);
     this.#modern = modern;
     this.#outbox.watch(wake);
   }
@@ -71,7 +71,9 @@ export class Connection {
 
   /** Everything that is ready to be sent, one message to a line. */
   read(): string {
-    return this.#outbox.read();
+    let lines = "";
+    this.#outbox.read((message) => lines += `${message}\n`);
+    return lines;
   }
 
   /** What has to be there before a line is taken, if it is not there yet. */
@@ -164,7 +166,7 @@ export class Connection {
     if (message.type === "request" && message.method === "initialize") {
       this.#client?.end("the client started anew");
       const { standing } = this.#client = new ClientSession("", PRINCIPAL, this.#core);
-      standing.watch(() => standing.take().forEach((news) => this.#outbox.post(news)));
+      standing.watch(() => standing.read((message) => this.#outbox.post(message)));
     }
     const client = this.#client;
     if (!client) return this.#notInitialized(message);
@@ -189,7 +191,7 @@ export class Connection {
         return;
       case "call":
         this.#started(received.call.session);
-        return this.#outbox.carry(received.call);
+        return carry(this.#outbox, received.call);
     }
   }
 
@@ -251,9 +253,9 @@ export class Connection {
         return this.refuse(INTERNAL_ERROR, received.problem, id);
       case "run":
         this.#started(received.feed.session);
-        return this.#attend(id, feedSource(received.feed));
+        return this.#attend(id, received.feed, () => received.feed.release());
       case "listen":
-        return this.#attend(id, subscriptionSource(received.subscription));
+        return this.#attend(id, received.subscription, () => received.subscription.stop());
     }
   }
 
@@ -268,42 +270,15 @@ export class Connection {
   }
 
   /** Sends what a request leads to, until it is answered or cancelled. */
-  #attend(id: RpcId, source: Source): void {
-    this.#waiting.set(id, () => this.#outbox.remove(attended));
-    const attended: Source = {
-      watch: (wake) => source.watch(wake),
-      pull: (send) => source.pull(send),
+  #attend(id: RpcId, feed: Feed, release: () => void): void {
+    this.#waiting.set(id, () => this.#outbox.remove(feed));
+    this.#outbox.add(feed, {
       release: () => {
         this.#waiting.delete(id);
-        source.release?.();
+        release();
       },
-    };
-    this.#outbox.add(attended);
+    });
   }
-}
-
-function feedSource(feed: RunFeed): Source {
-  return {
-    watch: (wake) => feed.watch(wake),
-    pull(send) {
-      feed.notifications().forEach(send);
-      if (!feed.standing) return false;
-      send(feed.response());
-      return true;
-    },
-    release: () => feed.release(),
-  };
-}
-
-function subscriptionSource(subscription: Subscription): Source {
-  return {
-    watch: (wake) => subscription.watch(wake),
-    pull(send) {
-      subscription.take().forEach(send);
-      return subscription.done;
-    },
-    release: () => subscription.stop(),
-  };
 }
 
 /** Waits until a run that is being halted has cleaned up. */

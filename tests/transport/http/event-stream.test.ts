@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { createManualClock } from "parley-mcp";
 import { Deadlines } from "../../../src/lib/deadlines.ts";
-import type { Feed } from "../../../src/server/feed.ts";
+import type { Feed, Send } from "../../../src/server/feed.ts";
 import { EventStream } from "../../../src/transport/http/event-stream.ts";
+import { frame } from "../../../src/wire/sse.ts";
 import { describe, it } from "../../suite.ts";
 import { turn } from "../../support/turn.ts";
 
@@ -16,11 +17,11 @@ class HandFeed implements Feed {
   wakes = new Set<() => void>();
   beat: ((silence: number) => string | undefined) | undefined;
 
-  read(): string {
+  read(send: Send): void {
     this.reads++;
     const text = this.ready;
     this.ready = "";
-    return text;
+    if (text) send(text);
   }
 
   put(text: string): void {
@@ -38,8 +39,9 @@ class HandFeed implements Feed {
     return () => this.wakes.delete(wake);
   }
 
-  signOfLife(silence: number): string | undefined {
-    return this.beat?.(silence);
+  heartbeat(silence: number, send: Send): void {
+    const beat = this.beat?.(silence);
+    if (beat !== undefined) send(beat);
   }
 }
 
@@ -83,7 +85,7 @@ describe("EventStream", () => {
     const { feed, next, stream } = setUp();
     feed.put("a;");
     assert.equal(feed.reads, 0);
-    assert.equal(await next(), "first;a;");
+    assert.equal(await next(), "first;" + frame("a;"));
     stream.close();
   });
 
@@ -104,7 +106,7 @@ describe("EventStream", () => {
     feed.put("b;");
     feed.put("c;");
     assert.equal(feed.reads, 1);
-    assert.equal(await next(), "a;b;c;");
+    assert.equal(await next(), frame("a;b;c;"));
     assert.equal(feed.reads, 2);
     stream.close();
   });
@@ -114,7 +116,7 @@ describe("EventStream", () => {
     await next();
     const reading = next();
     feed.put("a;");
-    assert.equal(await reading, "a;");
+    assert.equal(await reading, frame("a;"));
     stream.close();
   });
 
@@ -123,7 +125,7 @@ describe("EventStream", () => {
     await next();
     const reading = next();
     feed.finish("last;");
-    assert.equal(await reading, "last;");
+    assert.equal(await reading, frame("last;"));
     assert.equal(await next(), undefined);
     assertClosed();
   });
@@ -131,7 +133,7 @@ describe("EventStream", () => {
   it("ends a feed that was done before anybody read", async () => {
     const { feed, next, assertClosed } = setUp();
     feed.finish("last;");
-    assert.equal(await next(), "first;last;");
+    assert.equal(await next(), "first;" + frame("last;"));
     assert.equal(await next(), undefined);
     assertClosed();
   });
@@ -170,7 +172,12 @@ describe("EventStream", () => {
     await turn();
     clock.advance(TIMES.keepAlive);
     heard.push(await last);
-    assert.deepEqual(heard, [": keep-alive\n\n", "beat;", "news;", ": keep-alive\n\n"]);
+    assert.deepEqual(heard, [
+      ": keep-alive\n\n",
+      frame("beat;"),
+      frame("news;"),
+      ": keep-alive\n\n",
+    ]);
     assert.deepEqual(silences, [8_000, 16_000, 8_000]);
     stream.close();
   });
@@ -219,7 +226,7 @@ describe("EventStream", () => {
     feed.put("rest;");
     stream.end();
     assertClosed();
-    assert.equal(await next(), "first;rest;");
+    assert.equal(await next(), "first;" + frame("rest;"));
     assert.equal(await next(), undefined);
   });
 
