@@ -193,13 +193,17 @@ export const COMMANDS: {
       });
   },
 
-  completions(program) {
+  completions(program, { environment }) {
     program.command("completions")
       .summary("print completions for a shell")
       .description(
         "Prints completions for a shell, to be loaded by it:\n\n  source <(parley completions bash)",
       )
-      .addArgument(program.createArgument("<shell>", "which shell").choices(SHELLS));
+      .addArgument(program.createArgument("<shell>", "which shell").choices(SHELLS))
+      .action(async (shell) => {
+        const { SCRIPTS } = await import("./completions.ts");
+        environment.terminal.print(SCRIPTS[shell]!);
+      });
   },
 };
 

@@ -19,9 +19,9 @@ export async function runCommandLine(
   let exitCode = 0;
   const program = createProgram(args, environment, (code) => exitCode = code);
   try {
-    if (COMPLETING.includes(args[0]!)) {
+    if (args[0] === COMPLETE) {
       const { complete } = await import("./completions.ts");
-      await complete(program, args, terminal);
+      terminal.print(complete(program, args.slice(args[1] === "--" ? 2 : 1)));
     } else await program.parseAsync(args.length > 0 ? [...args] : ["--help"], { from: "user" });
   } catch (error) {
     exitCode = explain(error, environment);
@@ -107,8 +107,8 @@ Examples:
   parley call plan_dinner          call a tool that ships with Parley
   parley install claude-desktop    let Claude Desktop use the tools`;
 
-/** The second is what the scripts call that the first prints. */
-const COMPLETING = ["completions", "complete"];
+/** The hidden command that a completion script calls. */
+const COMPLETE = "complete";
 
 function argumentTerm(argument: Argument): string {
   const name = `${argument.name()}${argument.variadic ? "…" : ""}`;

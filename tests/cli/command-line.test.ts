@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { until } from "effection";
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDefinition } from "../../src/cli/definitions.ts";
 import { listFiles, readText, root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
-import { runProgram } from "../support/program.ts";
+import { fromSource, runProgram } from "../support/program.ts";
 
 const tools = join(root, "tests/cli/tools.ts");
 
@@ -127,6 +127,16 @@ describe("parley", () => {
       [["serve", "--log"], /^--log-level\t.*\n--log-format\t.*\n:4\n$/],
       [["install", "v"], /^vscode\t\n:4\n$/],
       [["serve", ""], /^:0\n$/],
+      [["serve", "--log-level", "de"], /^debug\t\n:4\n$/],
+      [["serve", "--log-level=de"], /^--log-level=debug\t\n:4\n$/],
+      // Bash splits a flag from its value.
+      [["serve", "--log-level", "=", "de"], /^debug\t\n:4\n$/],
+      [["serve", "--log-level", "="], /^debug\t\n(.*\n)*:4\n$/],
+      [["serve", "--port", ""], /^:0\n$/],
+      [["--unknown"], /^:4\n$/],
+      [["help", "ser"], /^serve\t.*\n:4\n$/],
+      [["install", "vscode", ""], /^:0\n$/],
+      [[], /^serve\t.*\n(.*\n)*:4\n$/],
     ];
     for (const [words, pattern] of cases) {
       const { stdout } = yield* runProgram(["complete", "--", ...words]);
@@ -138,6 +148,25 @@ describe("parley", () => {
       assert.match(stdout, /parley/);
     }
   });
+
+  it.when(existsSync("/bin/bash"))(
+    "completes in bash, without any package of bash's",
+    function* () {
+      const command = fromSource().map((word) => `'${word}'`).join(" ");
+      const script = [
+        `parley() { ${command} "$@"; }`,
+        "source <(parley completions bash)",
+        "COMP_WORDS=(parley install v) COMP_CWORD=2",
+        "_parley",
+        'printf "%s\\n" "${COMPREPLY[@]}"',
+        "complete -p parley",
+      ];
+      const { code, stdout } = yield* runProgram(["--norc", "-c", script.join("\n")], {
+        start: ["/bin/bash"],
+      });
+      assert.deepEqual([code, stdout], [0, "vscode\ncomplete -o default -F _parley parley\n"]);
+    },
+  );
 });
 
 describe("parley tools", () => {

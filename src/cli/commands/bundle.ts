@@ -82,7 +82,7 @@ function* make(
 
   const manifest = manifestFor({ name, version, entryPoint, paths, tools, machine });
   writeFileSync(join(content, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  const packed = yield* until(zip(entriesIn(content, "", entryPoint)));
+  const packed = yield* zip(entriesIn(content, "", entryPoint));
   const file = resolve(out ?? `${name}-${version}.mcpb`);
   write(file, packed);
   const size = `${Math.round(packed.length / 1e6)} MB`;

@@ -1,82 +1,52 @@
 /** Writes a zip file. */
-import { Buffer } from "node:buffer";
-import { promisify } from "node:util";
-import { crc32, deflateRaw } from "node:zlib";
+import { type Operation, sleep } from "effection";
+import { Zip, ZipDeflate } from "fflate";
 
 export interface ZipEntry {
-  /** With `/` between folders. */
+  /** The path in the zip file, with `/` between folders. */
   readonly name: string;
   readonly data: Uint8Array;
   readonly executable?: boolean;
 }
 
-const deflate = promisify(deflateRaw) as (data: Uint8Array) => Promise<Buffer>;
-
 const UNIX = 3;
-const VERSION = 20;
-const UTF8_NAMES = 0x0800;
-const DEFLATED = 8;
-/** 1 January 1980, so that the same content makes the same file. */
-const DATE = 0x0021;
 const FILE_MODE = 0o100644;
 const PROGRAM_MODE = 0o100755;
+/** The earliest date that a zip file can hold. It is fixed, so that equal content gives equal bytes. */
+const DATE = new Date(1980, 0, 1);
+/** Compressing a piece of this size takes about 25 ms. */
+const PIECE = 1 << 20;
 
-export async function zip(entries: readonly ZipEntry[]): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
+/** Compresses in pieces, so that a signal can stop the work between two of them. */
+export function* zip(entries: readonly ZipEntry[]): Operation<Uint8Array> {
+  const written: Uint8Array[] = [];
+  const archive = new Zip((error, bytes) => {
+    if (error) throw error;
+    written.push(bytes);
+  });
   for (const { name, data, executable = false } of entries) {
-    const packed = await deflate(data);
-    const path = Buffer.from(name);
-    const common = commonFields(path, packed, data);
-    parts.push(Buffer.concat([uint32(0x04034b50), common, uint16(0), path]), packed);
-    directory.push(Buffer.concat([
-      uint32(0x02014b50),
-      uint16(UNIX << 8 | VERSION),
-      common,
-      // No extra field, no comment, first disk, no internal attributes.
-      Buffer.alloc(8),
-      uint32(((executable ? PROGRAM_MODE : FILE_MODE) << 16) >>> 0),
-      uint32(offset),
-      path,
-    ]));
-    offset += 30 + path.length + packed.length;
+    const file = new ZipDeflate(name);
+    file.os = UNIX;
+    file.attrs = (executable ? PROGRAM_MODE : FILE_MODE) << 16;
+    file.mtime = DATE;
+    archive.add(file);
+    let start = 0;
+    for (; data.length - start > PIECE; start += PIECE) {
+      file.push(data.subarray(start, start + PIECE));
+      yield* sleep(0);
+    }
+    file.push(data.subarray(start), true);
   }
-  const listed = Buffer.concat(directory);
-  const end = Buffer.concat([
-    uint32(0x06054b50),
-    Buffer.alloc(4),
-    uint16(entries.length),
-    uint16(entries.length),
-    uint32(listed.length),
-    uint32(offset),
-    uint16(0),
-  ]);
-  return Buffer.concat([...parts, listed, end]);
+  archive.end();
+  return joined(written);
 }
 
-function commonFields(path: Buffer, packed: Buffer, data: Uint8Array): Buffer {
-  return Buffer.concat([
-    uint16(VERSION),
-    uint16(UTF8_NAMES),
-    uint16(DEFLATED),
-    uint16(0),
-    uint16(DATE),
-    uint32(crc32(data)),
-    uint32(packed.length),
-    uint32(data.length),
-    uint16(path.length),
-  ]);
-}
-
-function uint16(value: number): Buffer {
-  const bytes = Buffer.alloc(2);
-  bytes.writeUInt16LE(value);
-  return bytes;
-}
-
-function uint32(value: number): Buffer {
-  const bytes = Buffer.alloc(4);
-  bytes.writeUInt32LE(value);
-  return bytes;
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
 }

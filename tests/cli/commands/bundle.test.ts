@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { type Operation, until, withResolvers } from "effection";
+import { all, type Operation, scoped, sleep, spawn, until, withResolvers } from "effection";
 import { Buffer } from "node:buffer";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { unzipSync } from "fflate";
 import process from "node:process";
 import { zip } from "../../../src/cli/commands/zip.ts";
 import { machineOf, runsOn, thisMachine } from "../../../src/platform/machine.ts";
@@ -299,11 +300,54 @@ function pe(machine: number): Uint8Array {
   return head;
 }
 
+/** The Unix modes in the central directory of a zip file. */
+function modesIn(packed: Uint8Array): number[] {
+  const bytes = Buffer.from(packed);
+  const modes = [];
+  for (let at = 0; (at = bytes.indexOf("PK\x01\x02", at, "latin1")) >= 0; at += 46) {
+    modes.push(bytes.readUInt32LE(at + 38) >>> 16);
+  }
+  return modes;
+}
+
 describe("zip()", () => {
-  it("writes the same bytes for the same content", async () => {
+  it("writes the same bytes for the same content", function* () {
     const entries = [{ name: "ä/b.txt", data: new TextEncoder().encode("hello ".repeat(100)) }];
-    const [one, two] = await Promise.all([zip(entries), zip(entries)]);
+    const [one, two] = yield* all([zip(entries), zip(entries)]);
     assert.deepEqual(one, two);
     assert.ok(one.length < 300);
+  });
+
+  it("writes files of any size, with names and modes", function* () {
+    const large = new Uint8Array(3 * 2 ** 20 + 7).map((_, index) => index % 251);
+    const packed = yield* zip([
+      { name: "empty", data: new Uint8Array() },
+      { name: "ä/large", data: large, executable: true },
+    ]);
+    const files = unzipSync(packed);
+    assert.deepEqual(Object.keys(files), ["empty", "ä/large"]);
+    assert.equal(files["empty"]!.length, 0);
+    assert.equal(Buffer.compare(files["ä/large"]!, large), 0);
+    assert.deepEqual(modesIn(packed), [0o100644, 0o100755]);
+  });
+
+  it("stops between two pieces when it is halted", function* () {
+    let pieces = 0;
+    // Each piece that is compressed is cut from the data once.
+    const data = new Uint8Array(64 * 2 ** 20);
+    const counted = Object.assign(data, {
+      subarray(start?: number, end?: number) {
+        pieces++;
+        return Uint8Array.prototype.subarray.call(data, start, end);
+      },
+    });
+    yield* scoped(function* () {
+      yield* spawn(() => zip([{ name: "large", data: counted }]));
+      while (pieces < 2) yield* sleep(0);
+    });
+    const before = pieces;
+    yield* sleep(0);
+    assert.equal(pieces, before);
+    assert.ok(pieces < 64, `${pieces}`);
   });
 });
