@@ -14,7 +14,11 @@ export type EndingSignal = typeof ENDING[number];
  */
 const ONE_PRESS = 200;
 
-/** While this lives, the signals end nothing by themselves. */
+/**
+ * While this lives, the signals end nothing by themselves. A signal that came keeps being
+ * ignored afterwards: the program is on its way to its exit, and whoever passes the same
+ * press on a little later must not kill it before it gets there.
+ */
 export function useSignals(
   now: () => number = () => performance.now(),
 ): Operation<Pick<Queue<EndingSignal, never>, "next">> {
@@ -31,10 +35,20 @@ export function useSignals(
     try {
       yield* provide(queue);
     } finally {
-      for (const [signal, listener] of listeners) process.off(signal, listener);
+      for (const [signal, listener] of listeners) {
+        // Ignore before the listener goes: without any, the signal kills at once.
+        if (seen.has(signal)) ignoreFromNowOn(signal);
+        process.off(signal, listener);
+      }
     }
   });
 }
+
+function ignoreFromNowOn(signal: EndingSignal): void {
+  if (!process.listeners(signal).includes(ignore)) process.on(signal, ignore);
+}
+
+function ignore(): void {}
 
 /** The code of a program that ended because of a signal. */
 export function exitCodeOf(signal: EndingSignal): number {

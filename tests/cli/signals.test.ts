@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { scoped } from "effection";
+import { ensure, type Operation, scoped } from "effection";
 import process from "node:process";
 import { type EndingSignal, useSignals } from "../../src/cli/signals.ts";
 import { describe, it } from "../suite.ts";
@@ -9,9 +9,22 @@ function send(signal: EndingSignal): void {
   process.emit(signal, signal);
 }
 
+/** Removes, at the end of the test, the listeners that were added since. */
+function* restoreListeners(): Operation<void> {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const before = process.listeners(signal);
+    yield* ensure(() => {
+      for (const listener of process.listeners(signal)) {
+        if (!before.includes(listener)) process.off(signal, listener);
+      }
+    });
+  }
+}
+
 describe("useSignals()", () => {
   it("takes the same signal for the same press of a key only while that can be", function* () {
     let now = 1_000;
+    yield* restoreListeners();
     const signals = yield* useSignals(() => now);
     send("SIGINT");
     send("SIGINT");
@@ -25,7 +38,21 @@ describe("useSignals()", () => {
     assert.deepEqual(came, ["SIGINT", "SIGTERM", "SIGINT"]);
   });
 
-  it("leaves no listener behind", function* () {
+  it("ignores a signal that came, until the program has exited", function* () {
+    yield* restoreListeners();
+    const [interrupts, terms] = [process.listenerCount("SIGINT"), process.listenerCount("SIGTERM")];
+    for (let round = 0; round < 2; round++) {
+      yield* scoped(function* () {
+        const signals = yield* useSignals();
+        send("SIGINT");
+        yield* signals.next();
+      });
+      assert.equal(process.listenerCount("SIGINT"), interrupts + 1);
+      assert.equal(process.listenerCount("SIGTERM"), terms);
+    }
+  });
+
+  it("leaves no listener behind when no signal came", function* () {
     const before = process.listenerCount("SIGINT");
     yield* scoped(function* () {
       yield* useSignals();

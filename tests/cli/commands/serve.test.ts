@@ -226,9 +226,9 @@ describe("parley serve, told to stop,", () => {
 
   onPosix("takes one Ctrl-C for one, however many pass it on", function* () {
     const { program } = yield* serve();
-    program.signal("SIGINT");
+    // All at once: only what comes within a fifth of a second counts as the same press.
+    for (let i = 0; i < 5; i++) program.signal("SIGINT");
     yield* until(program.says(/stopping after SIGINT/));
-    program.signal("SIGINT");
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
   });
 });
