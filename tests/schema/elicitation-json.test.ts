@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { toElicitationSchema } from "../../src/schema/elicitation.ts";
 import type { JsonSchemaObject } from "../../src/schema/types.ts";
 import { assertForm, refusal } from "./form-rules.ts";
+import { describe, it } from "../suite.ts";
 
 describe("toElicitationSchema() with plain JSON Schema", () => {
   const valid: JsonSchemaObject = {

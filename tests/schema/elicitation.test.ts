@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import * as z from "zod";
 import * as z3 from "zod/v3";
 import { toElicitationSchema } from "../../src/schema/elicitation.ts";
 import type { SchemaInput } from "../../src/schema/types.ts";
 import { assertForm, refusal } from "./form-rules.ts";
+import { describe, it } from "../suite.ts";
 
 /** The one field of a form, as it goes out. */
 function fieldOf(field: z.ZodType | z3.ZodTypeAny): unknown {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import * as z from "zod";
 import * as z3 from "zod/v3";
 import { describeIssues } from "../../src/schema/issues.ts";
 import { toSchema } from "../../src/schema/schema.ts";
 import type { SchemaInput } from "../../src/schema/types.ts";
+import { describe, it } from "../suite.ts";
 
 function told(schema: SchemaInput, value: unknown): string {
   const outcome = toSchema(schema, "input").parse(value);

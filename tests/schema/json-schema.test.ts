@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { describe, it } from "node:test";
 import { describeIssues } from "../../src/schema/issues.ts";
 import { SchemaProblem } from "../../src/schema/problem.ts";
 import { toSchema } from "../../src/schema/schema.ts";
 import type { JsonSchemaObject } from "../../src/schema/types.ts";
+import { describe, it } from "../suite.ts";
 
 function told(schema: JsonSchemaObject, value: unknown): string {
   const outcome = toSchema(schema, "input").parse(value);

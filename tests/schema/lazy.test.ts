@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import * as z from "zod";
 import * as z3 from "zod/v3";
-import { describe, it } from "node:test";
 import { toElicitationSchema } from "../../src/schema/elicitation.ts";
 import { checkedHeaders } from "../../src/schema/header-parameters.ts";
 import {
@@ -14,6 +13,7 @@ import {
 } from "../../src/schema/lazy.ts";
 import { toObjectSchema } from "../../src/schema/schema.ts";
 import type { Schema, SchemaInput } from "../../src/schema/types.ts";
+import { describe, it } from "../suite.ts";
 
 const word = fc.string({ minLength: 1, maxLength: 5 });
 const words = fc.uniqueArray(word, { minLength: 1, maxLength: 3 });

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { describe, it } from "node:test";
 import * as z from "zod";
 import * as z3 from "zod/v3";
 import { toElicitationSchema } from "../../src/schema/elicitation.ts";
@@ -9,6 +8,7 @@ import { SchemaProblem } from "../../src/schema/problem.ts";
 import { toSchema } from "../../src/schema/schema.ts";
 import type { SchemaInput } from "../../src/schema/types.ts";
 import { assertForm } from "./form-rules.ts";
+import { describe, it } from "../suite.ts";
 
 const words = fc.uniqueArray(fc.string({ minLength: 1 }), { minLength: 1, maxLength: 4 });
 

@@ -46,9 +46,10 @@ export class SqliteFile {
     path: string,
     durability: Durability = "full",
     through: (db: Connection) => Connection = (db) => db,
+    busyTimeout?: number,
   ) {
     this.path = path;
-    this.#db = through(openDatabase(path, durability));
+    this.#db = through(openDatabase(path, durability, busyTimeout));
   }
 
   /** A statement, prepared once. */

@@ -24,23 +24,27 @@ export type Durability = "full" | "normal";
 /** Checking a file takes as long as reading it; beyond this, damage shows when it is met. */
 const LARGEST_CHECKED = 256 * 1024 * 1024;
 
-/** Milliseconds for a former owner to end. */
+/** Default: how many milliseconds to wait for a lock that the former owner still holds. */
 const BUSY_TIMEOUT = 5_000;
 
 /** What a log that has grown large is cut back to, in bytes. */
 const LARGEST_LOG = 8 * 1024 * 1024;
 
-export function openDatabase(path: string, durability: Durability): DatabaseSync {
+export function openDatabase(
+  path: string,
+  durability: Durability,
+  busyTimeout: number = BUSY_TIMEOUT,
+): DatabaseSync {
   const inMemory = path === ":memory:";
   let inspected = true;
   if (!inMemory) {
     if (isEmpty(path)) create(path);
-    inspected = inspect(path);
+    inspected = inspect(path, busyTimeout);
   }
   const db = connect(path);
   try {
     // Before the first read, which takes the lock. What others share is then not needed either.
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}; PRAGMA locking_mode = EXCLUSIVE`);
+    db.exec(`PRAGMA busy_timeout = ${busyTimeout}; PRAGMA locking_mode = EXCLUSIVE`);
     if (!inspected) examine(db, path);
     const isOlder = !inMemory && migrate(db, path);
     if (inMemory) createSchema(db);
@@ -63,17 +67,17 @@ export function openDatabase(path: string, durability: Durability): DatabaseSync
  * Looks at a file before anything is written, by a connection that cannot write. Tells
  * whether it could: beside a log, that takes a little room on the disk.
  */
-function inspect(path: string): boolean {
+function inspect(path: string, busyTimeout: number): boolean {
   const closed = isClosed(path);
   // Reading would put files beside it; one that nobody has open can be read without.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
-    db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT}`);
+    db.exec(`PRAGMA busy_timeout = ${busyTimeout}`);
     examine(db, path);
     return true;
   } catch (error) {
     // Somebody opened it under our eyes: what we saw may be half of what they wrote.
-    if (closed && !isClosed(path)) return inspect(path);
+    if (closed && !isClosed(path)) return inspect(path, busyTimeout);
     if (!closed && /disk I\/O error|disk is full/.test(String(error))) return false;
     throw storeError("open", path, error);
   } finally {

@@ -327,9 +327,16 @@ export interface SqliteStores {
   close(): void;
 }
 
-/** Opens a file, and makes it if it is not there. */
-export function openSqlite(path: string, durability?: Durability): SqliteStores {
-  const file = new SqliteFile(path, durability);
+/**
+ * Opens a file, and makes it if it is not there. `busyTimeout` is how many milliseconds
+ * it waits for a lock that another process holds; default: 5,000.
+ */
+export function openSqlite(
+  path: string,
+  durability?: Durability,
+  busyTimeout?: number,
+): SqliteStores {
+  const file = new SqliteFile(path, durability, undefined, busyTimeout);
   return {
     sessions: new SqliteToolSessionStore(file),
     clients: new SqliteClientSessionStore(file),

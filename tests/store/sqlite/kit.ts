@@ -77,10 +77,10 @@ export function* failure(body: () => Operation<unknown>): Operation<Error | unde
   }
 }
 
-/** Opens a file that may be refused: gives the stores, or the words. Anything else is thrown. */
-export function tryOpen(path: string): SqliteStores | StoreError {
+/** Opens a file. Returns the stores, or the StoreError that refused it; other errors are thrown. */
+export function tryOpen(path: string, busyTimeout?: number): SqliteStores | StoreError {
   try {
-    return openSqlite(path);
+    return openSqlite(path, undefined, busyTimeout);
   } catch (error) {
     if (error instanceof StoreError) return error;
     throw error;

@@ -39,7 +39,7 @@ describe("openSqlite() and its owner", () => {
     const path = join(yield* useFolder(), "store.db");
     const child = yield* useChild("holder.ts", [path]);
     assert.equal(yield* until(child.line()), "open");
-    const refused = tryOpen(path);
+    const refused = tryOpen(path, 0);
     assert.ok(refused instanceof StoreError, "two have it open");
     assert.equal(
       refused.message,
