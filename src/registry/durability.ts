@@ -74,7 +74,6 @@ export class Durability {
       store,
       deadlines,
       run: (operation) => this.#run(operation),
-      find: (id) => home.find(id),
       wake: (id) => home.wake(id),
       survived: (session) => this.#survived(session),
       keepUntil: () => deadlines.now() + home.timeToLive() + SLACK,
@@ -111,7 +110,8 @@ export class Durability {
 
   /** Takes nothing up any more, and resolves once nothing is being taken up. */
   async stop(): Promise<void> {
-    await Promise.all([this.#waker.stop(), this.#sweeper.stop(), this.recovery.stop()]);
+    this.recovery.stop();
+    await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
     await this.#usage.counted;
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
     await this.#finalEvents.stop();
@@ -121,8 +121,9 @@ export class Durability {
   #survived(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     if (journal) session.settled = journal.epoch;
-    this.recovery.over(session);
+    const turnOver = this.recovery.over(session);
     this.update(session);
+    if (turnOver) this.#whenWritten(session.id, turnOver);
   }
 
   /** Records a session from its beginning. */
@@ -165,7 +166,7 @@ export class Durability {
   /** Takes back that a session is kept here: its record is not ours to write any more. */
   drop(session: LiveToolSession): void {
     const { id, log, needsCaller, taskSince } = session;
-    this.recovery.over(session);
+    this.recovery.over(session)?.();
     const journal = this.#journals.get(id);
     this.#release(id);
     // Whoever comes back for such a one goes on with it; any other was told that it is over.
@@ -323,7 +324,12 @@ export class Durability {
     const definition = definitionOf(kind, entry.toolName);
     if (!definition?.durable) return undefined;
     if (asked && outlasts) budget.checkTakenUp(principal);
-    if (outlasts) yield* this.recovery.admit(entry);
+    const takeOver = () => this.#takeOver(id, definition);
+    return outlasts ? yield* this.recovery.admit(entry, takeOver) : yield* takeOver();
+  }
+
+  *#takeOver(id: string, definition: Definition): Operation<LiveToolSession | undefined> {
+    const { store, outlasts } = this.#home;
     // Fence first, then read: nobody writes behind what we read.
     const taken = yield* store.take(id);
     if (!taken) return undefined;
@@ -364,8 +370,9 @@ export class Durability {
     const { scope, store, deadlines, timeToLive } = this.#home;
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => {
-        if (session.trial) this.recovery.over(session);
+        const turnOver = session.trial && this.recovery.over(session);
         session.log.recorded(lsn);
+        turnOver?.();
       },
       failed: (error) => session.storeFailed(error),
       standing: () => ({

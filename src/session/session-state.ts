@@ -14,8 +14,8 @@ export interface Trial {
   /** How many attempts before this one did not. */
   readonly failed: number;
   readonly deadline: Deadline;
-  /** Hears that it is over. */
-  over?: () => void;
+  /** Ends its turn, where it runs in isolation. */
+  readonly over?: () => void;
 }
 
 const NO_TRACE: TraceContext = {};
