@@ -7,11 +7,12 @@ import type { Effect } from "./tools.ts";
 export function assertSame(killed: Story, alone: Story): void {
   assert.deepEqual(asDone(killed), asDone(alone), "the result");
   const done = bySession(killed.effects);
-  const finished = done.get(sessionOf(killed.effects.at(-1)!))!;
+  const session = finishedSession(killed);
+  const finished = done.get(session)!;
   const [expected] = [...bySession(alone.effects).values()];
   assert.deepEqual(finished, expected, "the effects, by their keys");
   assertSameMakes(killed);
-  done.delete(sessionOf(killed.effects.at(-1)!));
+  done.delete(session);
   for (const abandoned of done.values()) {
     // Called before there was anything to name the call by: at most what comes before the first
     // question, each once, and never more such calls than the client made.
@@ -51,14 +52,27 @@ function bySession(effects: readonly Effect[]): Map<string, string[]> {
   return sessions;
 }
 
+/**
+ * The session that the result is of. Not the one with the last effect: a call that was abandoned
+ * may be taken up later.
+ */
+function finishedSession({ result, effects }: Story): string {
+  const held = effects.find(({ name, data }) =>
+    name === "hold" && (data as { number: string }).number === result.number
+  );
+  assert.ok(held, "what the result tells of was held");
+  return sessionOf(held);
+}
+
 function sessionOf({ key }: Effect): string {
   return key.slice(0, key.indexOf(":"));
 }
 
 /** What is another one in every call is the same throughout one. */
-function assertSameMakes({ result, effects }: Story): void {
+function assertSameMakes(story: Story): void {
+  const { result, effects } = story;
   const { number, since, luck } = result;
-  const session = sessionOf(effects.at(-1)!);
+  const session = finishedSession(story);
   const made = effects.filter((effect) => sessionOf(effect) === session)
     .filter(({ name }) => name === "hold" || name === "ship");
   assert.ok(made.length >= 2, "it was held and shipped");
