@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { type Operation, suspend } from "effection";
+import { suspend } from "effection";
 import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
-import { idle, until } from "../session/kit.ts";
+import { idle, until } from "../support/registry.ts";
 import { answer, askA, durableTool, type Server, serverOf } from "./durable-kit.ts";
 
 /** A store whose server dies: after so many commits, it refuses everything. */
@@ -21,7 +21,7 @@ class MortalStore extends InMemoryToolSessionStore {
     this.isDead = true;
   }
 
-  *#commit<T>(operation: Operation<T>): Operation<T> {
+  *#commit<T>(operation: Generator<never, T, unknown>): Generator<never, T, unknown> {
     this.#refuseDead();
     const value = yield* operation;
     if (--this.#commitsLeft === 0) this.die();
@@ -38,16 +38,16 @@ class MortalStore extends InMemoryToolSessionStore {
     return yield* super.get(...args);
   }
 
-  override take(...args: Parameters<InMemoryToolSessionStore["take"]>) {
-    return this.#commit(super.take(...args));
+  override *take(...args: Parameters<InMemoryToolSessionStore["take"]>) {
+    return yield* this.#commit(super.take(...args));
   }
 
-  override set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
-    return this.#commit(super.set(...args));
+  override *set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
+    return yield* this.#commit(super.set(...args));
   }
 
-  override append(...args: Parameters<InMemoryToolSessionStore["append"]>) {
-    return this.#commit(super.append(...args));
+  override *append(...args: Parameters<InMemoryToolSessionStore["append"]>) {
+    return yield* this.#commit(super.append(...args));
   }
 }
 
