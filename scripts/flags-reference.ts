@@ -17,7 +17,7 @@ export function flagsTable(): string {
   const rows = describedCommands().flatMap((command) =>
     command.options.filter(({ hidden }) => !hidden).map(rowOf(command.name()))
   );
-  return ["| command | flag | unless told | what it does |", "| --- | --- | --- | --- |", ...rows]
+  return ["| command | flag | default | what it does |", "| --- | --- | --- | --- |", ...rows]
     .join("\n");
 }
 
