@@ -1,4 +1,4 @@
-/** Anthropic. Data is asked for as the call of a tool that the model has to make. */
+/** Anthropic models. Structured data is requested as a forced tool call. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import type { SampleParams } from "../model/events.ts";
 import {
@@ -16,7 +16,10 @@ export const askAnthropic: AskModel = async ({ params, model, apiKey, baseUrl, f
   return await askLanguageModel(messages(model), params, { picturesInResults: true }, own);
 };
 
-/** One call, and no other. Models that cannot be forced are asked, by the library. */
+/**
+ * Forces exactly one call of the schema tool. For models that cannot be forced, the library asks
+ * in the prompt.
+ */
 function dataOptions(params: SampleParams): Partial<CallOptions> {
   return {
     ...toolOptions(params),
@@ -28,7 +31,8 @@ function dataOptions(params: SampleParams): Partial<CallOptions> {
 function callOptions(params: SampleParams): Partial<CallOptions> {
   const { tools = [], messages } = params;
   if (tools.length > 0) return toolOptions(params);
-  // A conversation with calls in it is refused unless the tools that were called are named.
+  // Anthropic rejects a conversation with tool calls unless the request declares the called
+  // tools.
   const called = new Set(
     messages.flatMap(({ content }) =>
       content.flatMap((block) => block.type === "tool_use" ? [block.name] : [])

@@ -1,24 +1,24 @@
-/** Which of a provider's models a sample would like. */
+/** Picks a model from the hints of a sample. */
 import type { SampleParams } from "../model/events.ts";
 import type { ProviderKind } from "./config.ts";
 
-/** What a full name of a model looks like, by who serves it. */
+/** The pattern of a full model name, by provider. */
 const FULL_NAMES: Record<ProviderKind, RegExp> = {
   "openai": /^(?:gpt|chatgpt|o|codex|ft:gpt)-?\d[\w.:-]*$/,
   "anthropic": /^claude-[a-z\d.-]*\d[a-z\d.-]*$/,
-  // Only with a tag: a bare word may be a wish for a family of models, and not for this one.
+  // Require a tag: a bare word may be a hint at a model family rather than at one model.
   "ollama": /^[\w./-]+:[\w.-]+$/,
-  // Anything may be a model there, so only our own notation counts.
+  // Any name may be a model there, so only the `provider:model` notation counts.
   "openai-compatible": /^$/,
 };
 
-/** A name in our own notation, with who serves it. */
-const OURS = /^(openai|anthropic|ollama|openai-compatible):(.+)$/;
+/** A model name in the `provider:model` notation. */
+const PREFIXED = /^(openai|anthropic|ollama|openai-compatible):(.+)$/;
 
 /**
- * The models to try, the preferred one first and the configured one last. Hints
- * may be parts of names, or other providers' names: only what looks like a full
- * name of a model of this provider counts, with or without `provider:` before it.
+ * Returns the models to try: hinted ones first, the configured one last. A hint may be a part of
+ * a name or name another provider's model. Only a full name of a model of this provider counts,
+ * with or without the `provider:` prefix.
  */
 export function chooseModels(
   kind: ProviderKind,
@@ -28,7 +28,7 @@ export function chooseModels(
 ): string[] {
   for (const { name } of modelPreferences?.hints ?? []) {
     if (typeof name !== "string" || name === "") continue;
-    const [, prefix, hinted = name] = OURS.exec(name) ?? [];
+    const [, prefix, hinted = name] = PREFIXED.exec(name) ?? [];
     const counts = prefix === undefined
       ? hinted === configured || FULL_NAMES[kind].test(hinted)
       : prefix === kind;

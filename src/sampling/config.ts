@@ -1,14 +1,14 @@
 /**
- * Which model the server has of its own, from code or from the environment.
+ * Configures the server's own model, from code or from environment variables.
  *
  * | model                   | key                 | address                              |
  * |-------------------------|---------------------|--------------------------------------|
  * | `openai:…`              | `OPENAI_API_KEY`    | `OPENAI_BASE_URL`                    |
  * | `anthropic:…`           | `ANTHROPIC_API_KEY` | `ANTHROPIC_BASE_URL`                 |
  * | `ollama:…`              | none                | `OLLAMA_HOST`                        |
- * | `openai-compatible:…`   | `PARLEY_MODEL_KEY`  | `PARLEY_MODEL_URL`, which it needs   |
+ * | `openai-compatible:…`   | `PARLEY_MODEL_KEY`  | `PARLEY_MODEL_URL` (required)        |
  *
- * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` come before the others for all of them.
+ * `PARLEY_MODEL_KEY` and `PARLEY_MODEL_URL` take precedence over the provider's own variables.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { ModelProvider } from "./model-provider.ts";
@@ -17,7 +17,7 @@ import type { RetryPolicy } from "./retrying-fetch.ts";
 
 const KINDS = ["openai", "anthropic", "ollama", "openai-compatible"] as const;
 
-/** Who serves a model. */
+/** The service, or kind of service, that runs a model. */
 export type ProviderKind = (typeof KINDS)[number];
 
 const DEFAULT_URLS: Record<ProviderKind, string | undefined> = {
@@ -56,14 +56,14 @@ export interface SamplingProviderConfig {
   readonly clock?: Clock;
 }
 
-/** A checked configuration. */
+/** A validated configuration. */
 export interface ProviderSetup {
   readonly kind: ProviderKind;
   readonly model: string;
   readonly apiKey: string | undefined;
   readonly keyVariable: string | undefined;
   readonly baseUrl: string;
-  readonly patience: RetryPolicy;
+  readonly retryPolicy: RetryPolicy;
 }
 
 /**
@@ -83,7 +83,7 @@ export function createSamplingProvider(config: SamplingProviderConfig): Sampling
   return provider(config, "model", "apiKey", "baseUrl");
 }
 
-/** The variables that say which model the server has. */
+/** Environment variables. */
 export type Environment = { readonly [name: string]: string | undefined };
 
 /**
@@ -116,7 +116,7 @@ export function samplingFromEnvironment(env: Environment): SamplingProvider | un
   );
 }
 
-/** The last three are what the author or the operator calls these things. */
+/** `modelName`, `keyName` and `urlName` are how error messages call these settings. */
 function provider(
   config: SamplingProviderConfig,
   modelName: string,
@@ -128,14 +128,14 @@ function provider(
   const model = kind && full.slice(kind.length + 1).trim();
   if (!kind || !model) {
     throw new TypeError(
-      `Cannot use ${modelName} "${full}": it does not say who serves which model; write ${
+      `Cannot use ${modelName} "${full}": it names no provider and model; write ${
         KINDS.map((each) => `${each}:…`).join(", ")
       }`,
     );
   }
   if ((kind === "openai" || kind === "anthropic") && !apiKey) {
     throw new TypeError(
-      `Cannot use ${modelName} "${full}": there is no key; set ${keyName}, or choose a model that needs none`,
+      `Cannot use ${modelName} "${full}": it needs a key; set ${keyName}, or choose a model without one`,
     );
   }
   checkNumber(modelName, full, "timeout", timeout, 1);
@@ -146,7 +146,7 @@ function provider(
     apiKey,
     keyVariable: keyName,
     baseUrl: checkedUrl(kind, `${modelName} "${full}"`, urlName, config.baseUrl),
-    patience: {
+    retryPolicy: {
       timeout,
       retries,
       fetch: config.fetch ?? globalThis.fetch,
@@ -163,7 +163,7 @@ function firstSet(env: Environment, names: readonly (string | undefined)[]): str
   return names.find((name) => name !== undefined && env[name]?.trim());
 }
 
-/** The address without a slash at its end. Ollama is used to being told without `http://`. */
+/** Returns the address without a trailing slash. `OLLAMA_HOST` is often set without `http://`. */
 function checkedUrl(
   kind: ProviderKind,
   what: string,
@@ -172,19 +172,19 @@ function checkedUrl(
 ): string {
   if (given === undefined) {
     throw new TypeError(
-      `Cannot use ${what}: nobody says where it is served; set ${urlName} to an address such as http://127.0.0.1:8080/v1`,
+      `Cannot use ${what}: it has no address; set ${urlName} to an address such as http://127.0.0.1:8080/v1`,
     );
   }
   const full = kind === "ollama" && !given.includes("://") ? `http://${given}` : given;
   const url = URL.parse(full);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
     throw new TypeError(
-      `Cannot use ${what}: ${urlName} is no http or https address; write it in full`,
+      `Cannot use ${what}: ${urlName} is not a full http or https URL; write it in full`,
     );
   }
   if (kind === "ollama" && full !== given && url.port === "") url.port = "11434";
   const trimmed = url.href.replace(/\/+$/, "");
-  // Anthropic's own tools are told the address without the version.
+  // Anthropic's own tools take the address without the version.
   return kind === "anthropic" && url.pathname === "/" ? `${trimmed}/v1` : trimmed;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Asks a language model of the AI SDK, which knows the wire formats, and answers
- * as a client would.
+ * Asks a language model through the AI SDK, which implements the wire formats, and returns the
+ * answer in the form that an MCP client would send.
  */
 import type { OpenAIProvider } from "@ai-sdk/openai";
 import type {
@@ -17,7 +17,7 @@ export type LanguageModel = ReturnType<OpenAIProvider["chat"]>;
 export type CallOptions = Parameters<LanguageModel["doGenerate"]>[0];
 type Generated = Awaited<ReturnType<LanguageModel["doGenerate"]>>;
 
-/** Asks, with what the provider adds or says differently in `own`. */
+/** Sends the request. `own` holds the options in which a provider differs. */
 export async function askLanguageModel(
   model: LanguageModel,
   params: SampleParams,
@@ -35,7 +35,7 @@ export async function askLanguageModel(
   return responseOf(generated, model.modelId, own.responseFormat?.type === "json");
 }
 
-/** The tools of a sample, for whoever offers tools to the model. */
+/** Returns the tools of a sample as call options. */
 export function toolOptions(
   { tools = [], toolChoice }: SampleParams,
 ): Pick<CallOptions, "tools" | "toolChoice"> {
@@ -51,19 +51,22 @@ export function toolOptions(
   };
 }
 
-/** Providers know one dialect, and some stumble over its name. */
+/** Removes `$schema`: providers support one dialect, and some reject its name. */
 export function withoutDialect({ $schema: _dialect, ...schema }: JsonObject): JsonObject {
   return schema;
 }
 
-/** The schema of a sample that asks for data, and for nothing else. */
+/** Returns the schema of a sample that asks for structured data only. */
 export function schemaAskedFor({ tools }: SampleParams): JsonObject | undefined {
   const [only, ...more] = tools ?? [];
   if (only?.name !== SCHEMA_TOOL || more.length > 0) return undefined;
   return withoutDialect(only.inputSchema);
 }
 
-/** Data that a model gave as text, as the call of the reserved tool; or the text, if it is none. */
+/**
+ * Returns data that a model gave as text as a call of the reserved tool, or as text if it is not
+ * JSON.
+ */
 export function dataBlock(said: string): MessageContent {
   const data = parsed(said);
   if (!data) return { type: "text", text: said };
@@ -100,7 +103,10 @@ function responseOf(
   };
 }
 
-/** A call whose arguments are cut off or broken is no call, but what was said can still be read. */
+/**
+ * A call whose arguments are truncated or malformed is returned as text, so that the model's
+ * words are not lost.
+ */
 function callBlock(
   { toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string },
 ): MessageContent {
@@ -138,7 +144,7 @@ type UserPart = Extract<Message, { role: "user" }>["content"][number];
 type AssistantPart = Extract<Message, { role: "assistant" }>["content"][number];
 type ToolPart = Extract<Message, { role: "tool" }>["content"][number];
 
-/** Whether the results of tools may hold pictures; otherwise they follow as the user's. */
+/** Whether tool results may contain images. If not, the images follow in a user message. */
 export interface PromptForm {
   readonly picturesInResults: boolean;
 }
@@ -167,7 +173,7 @@ export function promptOf(
   return prompt;
 }
 
-/** What each call was a call of: results name only the call. */
+/** Maps each call id to the tool's name: results carry only the call id. */
 function toolNames(messages: readonly McpMessage[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const { content } of messages) {
@@ -219,7 +225,7 @@ function toolPart(
   };
 }
 
-/** What of a result can be said in text. */
+/** Returns the parts of a result that can be written as text. */
 export function saidIn(block: ContentBlock): string[] {
   switch (block.type) {
     case "text":

@@ -1,12 +1,14 @@
-/** A configured model as a `SamplingProvider`. Its library is loaded when it is first asked. */
+/**
+ * A configured model as a `SamplingProvider`. Loads the provider's library on the first request.
+ */
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 import type { ProviderSetup } from "./config.ts";
-import { badAnswer, ModelFailure, unsayable } from "./failure.ts";
+import { badAnswer, ModelFailure, unsupportedContent } from "./failure.ts";
 import { chooseModels } from "./choose-model.ts";
 import { retryingFetch, type Subject } from "./retrying-fetch.ts";
 import type { SamplingProvider } from "./provider.ts";
 
-/** One request, ready for the library that knows its wire format. */
+/** One request, for the module that implements the provider's wire format. */
 export interface ModelRequest {
   readonly params: SampleParams;
   readonly model: string;
@@ -16,12 +18,12 @@ export interface ModelRequest {
   readonly fetch: typeof fetch;
 }
 
-/** What a module for a wire format exports. */
+/** What each module for a wire format exports. */
 export type AskModel = (request: ModelRequest) => Promise<SampleResponse>;
 
 export class ModelProvider implements SamplingProvider {
   readonly #setup: ProviderSetup;
-  /** Hinted models that turned out not to exist here. */
+  /** Hinted models that this provider turned out not to have. */
   readonly #unknown = new Set<string>();
 
   constructor(setup: ProviderSetup) {
@@ -39,9 +41,9 @@ export class ModelProvider implements SamplingProvider {
     try {
       return await this.#ask(ask, first, params, signal);
     } catch (error) {
-      // A hint is a wish: what is not to be had must not fail the sample.
-      if (second === undefined || !isNotThere(error)) throw error;
-      if (this.#unknown.size < MOST_REMEMBERED) this.#unknown.add(first);
+      // A hint is only a preference: an unknown model must not fail the sample.
+      if (second === undefined || !isNotFound(error)) throw error;
+      if (this.#unknown.size < MAX_REMEMBERED) this.#unknown.add(first);
       return await this.#ask(ask, second, params, signal);
     }
   }
@@ -52,7 +54,7 @@ export class ModelProvider implements SamplingProvider {
     params: SampleParams,
     signal: AbortSignal,
   ): Promise<SampleResponse> {
-    const { kind, apiKey, baseUrl, keyVariable, patience } = this.#setup;
+    const { kind, apiKey, baseUrl, keyVariable, retryPolicy } = this.#setup;
     const subject: Subject = {
       name: `${kind}:${model}`,
       model,
@@ -60,17 +62,17 @@ export class ModelProvider implements SamplingProvider {
       keyVariable,
       key: apiKey,
     };
-    const fetch = retryingFetch(subject, patience, signal);
+    const fetch = retryingFetch(subject, retryPolicy, signal);
     try {
       return await ask({ params, model, apiKey, baseUrl, subject, fetch });
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof ModelFailure ? error : translated(subject, error);
+      throw error instanceof ModelFailure ? error : toModelFailure(subject, error);
     }
   }
 }
 
-const MOST_REMEMBERED = 100;
+const MAX_REMEMBERED = 100;
 
 async function load(kind: ProviderSetup["kind"]): Promise<AskModel> {
   switch (kind) {
@@ -84,19 +86,19 @@ async function load(kind: ProviderSetup["kind"]): Promise<AskModel> {
   }
 }
 
-function isNotThere(error: unknown): boolean {
+function isNotFound(error: unknown): boolean {
   return error instanceof ModelFailure && error.status === 404;
 }
 
-/** Libraries throw errors that hold whole requests and answers; none of that may get out. */
-function translated(subject: Subject, error: unknown): ModelFailure {
+/** Libraries throw errors that contain whole requests and responses. None of that may leak. */
+function toModelFailure(subject: Subject, error: unknown): ModelFailure {
   const { name, functionality } = error as { name?: unknown; functionality?: unknown };
   return name === "AI_UnsupportedFunctionalityError" && typeof functionality === "string"
-    ? unsayable(subject, functionality)
-    : badAnswer(subject, "is not what such a model answers");
+    ? unsupportedContent(subject, functionality)
+    : badAnswer(subject, "is not in the format of such a model");
 }
 
-/** An address may carry a password. */
+/** Removes the credentials that an address may contain. */
 function withoutSecrets(address: string): string {
   const url = new URL(address);
   url.username = url.password = url.search = "";

@@ -1,9 +1,12 @@
-/** Ollama. Data is asked for with its `format`; it has no way to make a model call a tool. */
+/**
+ * Ollama models. Structured data is requested with the `format` option. Ollama has no option that
+ * forces a tool call.
+ */
 import { type ChatRequest, type Message, Ollama, type Tool } from "ollama/browser";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage, MessageContent } from "../model/content.ts";
 import type { SampleParams, SampleResponse } from "../model/events.ts";
-import { badAnswer, unsayable } from "./failure.ts";
+import { badAnswer, unsupportedContent } from "./failure.ts";
 import { dataBlock, newCallId, saidIn, schemaAskedFor, withoutDialect } from "./language-model.ts";
 import type { AskModel, ModelRequest } from "./model-provider.ts";
 import type { Subject } from "./retrying-fetch.ts";
@@ -54,7 +57,7 @@ function chatRequest(
   };
 }
 
-/** What other providers are told as an option, this one can only be told. */
+/** Expresses a tool choice or schema in words, where other providers have an option. */
 function instruction({ toolChoice, tools }: SampleParams, asked?: JsonObject): string | undefined {
   if (asked) return `Answer with JSON that fits this JSON Schema:\n${JSON.stringify(asked)}`;
   return tools && toolChoice?.mode === "required"
@@ -80,7 +83,7 @@ function ollamaMessages(
         images.push(block.data);
         break;
       case "audio":
-        throw unsayable(subject, "sound");
+        throw unsupportedContent(subject, "sound");
       case "tool_use":
         names.set(block.id, block.name);
         calls.push({ function: { name: block.name, arguments: block.input } });
@@ -112,7 +115,7 @@ function responseOf(
 ): SampleResponse {
   const { message, model, done_reason, prompt_eval_count, eval_count } =
     (answer ?? {}) as JsonObject;
-  if (!isObject(message)) throw badAnswer(subject, "is not what such a model answers");
+  if (!isObject(message)) throw badAnswer(subject, "is not in the format of such a model");
   const { content, tool_calls } = message;
   const isWhole = done_reason !== "length";
   const blocks: MessageContent[] = [];
@@ -133,7 +136,7 @@ function responseOf(
   };
 }
 
-/** Ollama numbers no calls, so they get ids here. */
+/** Ollama assigns no ids to calls, so this function does. */
 function callBlocks(call: unknown): MessageContent[] {
   const { name, arguments: input } = (isObject(call) && isObject(call.function))
     ? call.function

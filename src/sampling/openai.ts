@@ -1,4 +1,4 @@
-/** OpenAI, and everything else that speaks Chat Completions. */
+/** OpenAI models, and any other service with the Chat Completions API. */
 import { createOpenAI } from "@ai-sdk/openai";
 import type { JsonObject } from "../model/content.ts";
 import {
@@ -13,7 +13,7 @@ import { strictSchema } from "./strict-schema.ts";
 export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetch }) => {
   const { chat } = createOpenAI({
     baseURL: baseUrl,
-    // The library insists on one.
+    // The library requires a key.
     apiKey: apiKey ?? "none",
     fetch: apiKey === undefined ? withoutKey(fetch) : fetch,
   });
@@ -22,7 +22,7 @@ export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetc
   return await askLanguageModel(chat(model), params, { picturesInResults: false }, own);
 };
 
-/** Data is asked for natively; `strict` only where the schema is one that it allows. */
+/** Requests structured data natively. Uses `strict` only if the schema allows it. */
 function dataOptions(schema: JsonObject): Partial<CallOptions> {
   const strict = strictSchema(schema);
   return {
@@ -31,7 +31,7 @@ function dataOptions(schema: JsonObject): Partial<CallOptions> {
   };
 }
 
-/** A server that asks for no key is not told one. */
+/** Removes the authorization header for services without a key. */
 function withoutKey(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   const send = (input: RequestInfo | URL, init: RequestInit = {}) => {
     const headers = new Headers(init.headers);

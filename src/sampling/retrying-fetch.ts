@@ -1,73 +1,73 @@
 /**
- * How requests to a model are sent: with a time limit, again where that may
- * help, and never longer than anybody waits for the answer. Libraries that know
- * the wire formats get this as their `fetch`, so that all of them fail alike.
+ * A `fetch` for requests to models, with a timeout and retries. It ends when the caller stops
+ * waiting. All provider libraries get it as their `fetch`, so that all of them fail in the same
+ * way.
  *
- * What goes wrong becomes a `ModelFailure`, whose message tells what to do. It
- * never holds a key, nor more than a line of what the other side said.
+ * Failures become a `ModelFailure`, whose message says what to do next. The message never
+ * contains a key, and quotes at most one line of the response.
  */
 import type { Clock } from "../lib/clock.ts";
-import { badAnswer, ModelFailure, refused, tooSlow, unreachable } from "./failure.ts";
+import { badAnswer, ModelFailure, refused, timedOut, unreachable } from "./failure.ts";
 
 export interface RetryPolicy {
-  /** Milliseconds for one try, from the request to the last byte of the answer. */
+  /** Milliseconds for one attempt, from the request to the last byte of the response. */
   readonly timeout: number;
-  /** How often to try again. */
+  /** The number of retries after a failed attempt. */
   readonly retries: number;
   readonly clock: Clock;
   readonly fetch: typeof fetch;
 }
 
-/** Who is asked, as errors name it. */
+/** The model that is asked, for error messages. */
 export interface Subject {
-  /** Such as `openai:gpt-5`. */
+  /** For example `openai:gpt-5`. */
   readonly name: string;
   readonly model: string;
   readonly url: string;
-  /** The variable that holds the key, for whoever has to look. */
+  /** The environment variable that holds the key, for the operator. */
   readonly keyVariable: string | undefined;
-  /** Never shown. */
+  /** Must never be shown. */
   readonly key: string | undefined;
 }
 
-/** No answer of a model is longer. */
-const MOST_BYTES = 16 * 1024 * 1024;
-/** Between the first try and the second; then twice that, and so on. */
-const FIRST_PAUSE = 500;
-const LONGEST_PAUSE = 8_000;
-/** Whoever asks us to wait longer than this might as well have refused. */
-const LONGEST_WISH = 30_000;
+/** The largest accepted response. */
+const MAX_BYTES = 16 * 1024 * 1024;
+/** The delay before the first retry. It doubles with each further retry. */
+const FIRST_DELAY = 500;
+const MAX_DELAY = 8_000;
+/** The longest `Retry-After` that is honoured; a longer one fails the request. */
+const MAX_RETRY_AFTER = 30_000;
 
-/** A `fetch` for one sample. It ends when `signal` does. */
+/** Returns a `fetch` for one sample, which ends when `signal` aborts. */
 export function retryingFetch(
   subject: Subject,
-  patience: RetryPolicy,
+  policy: RetryPolicy,
   signal: AbortSignal,
 ): typeof fetch {
   const send = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
     for (let tries = 0;; tries++) {
-      const isLast = tries >= patience.retries;
-      // Never quite the same, or everyone who was sent away would come back at once.
-      let pause = Math.min(FIRST_PAUSE * 2 ** tries, LONGEST_PAUSE) * (1 + Math.random() / 4);
+      const isLast = tries >= policy.retries;
+      // Add jitter, so that rejected clients do not all retry at the same moment.
+      let delay = Math.min(FIRST_DELAY * 2 ** tries, MAX_DELAY) * (1 + Math.random() / 4);
       try {
-        const got = await sendOnce(subject, patience, signal, input, init);
+        const got = await sendOnce(subject, policy, signal, input, init);
         if (got.status >= 200 && got.status < 300) return answer(subject, got);
         const failure = refused(subject, got.status, got.text);
-        const wish = wishedPause(got.headers.get("retry-after"), patience.clock.now());
-        if (isLast || !failure.isPassing || (wish ?? 0) > LONGEST_WISH) throw failure;
-        pause = wish ?? pause;
+        const requested = retryAfterMs(got.headers.get("retry-after"), policy.clock.now());
+        if (isLast || !failure.isTemporary || (requested ?? 0) > MAX_RETRY_AFTER) throw failure;
+        delay = requested ?? delay;
       } catch (error) {
         if (isLast || !(error instanceof Dropped)) {
           throw error instanceof Dropped ? unreachable(subject, error.cause) : error;
         }
       }
-      await wait(pause, patience.clock, signal);
+      await wait(delay, policy.clock, signal);
     }
   };
   return send as typeof fetch;
 }
 
-/** The connection could not be made, or did not hold. */
+/** The connection failed, or broke before the end of the response. */
 class Dropped extends Error {}
 
 interface Got {
@@ -87,13 +87,13 @@ async function sendOnce(
   const controller = new AbortController();
   const stop = () => controller.abort(signal.reason);
   signal.addEventListener("abort", stop);
-  let isLate = false;
+  let hasTimedOut = false;
   const disarm = clock.after(timeout, () => {
-    isLate = true;
+    hasTimedOut = true;
     controller.abort();
   });
   try {
-    // A redirect would take the key to who knows where.
+    // Do not follow redirects: they could send the key to another server.
     const response = await fetch(input, {
       ...init,
       signal: controller.signal,
@@ -103,7 +103,7 @@ async function sendOnce(
     return { status: response.status, headers: response.headers, text };
   } catch (error) {
     signal.throwIfAborted();
-    if (isLate) throw tooSlow(subject, timeout);
+    if (hasTimedOut) throw timedOut(subject, timeout);
     if (error instanceof ModelFailure) throw error;
     throw new Dropped("", { cause: error });
   } finally {
@@ -119,13 +119,15 @@ async function readText(subject: Subject, { body }: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > MOST_BYTES) throw badAnswer(subject, "is far too long");
+    if (bytes > MAX_BYTES) {
+      throw badAnswer(subject, `is longer than ${MAX_BYTES / 1024 / 1024} MiB`);
+    }
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
 }
 
-/** Only JSON is handed on: what else libraries would do with it differs. */
+/** Passes on JSON only: the libraries treat anything else differently. */
 function answer(subject: Subject, { status, headers, text }: Got): Response {
   if (text.trim() === "") throw badAnswer(subject, "is empty");
   try {
@@ -133,13 +135,13 @@ function answer(subject: Subject, { status, headers, text }: Got): Response {
   } catch {
     const type = headers.get("content-type") ?? "";
     const isPage = type.includes("html") || /^\s*<(?:!doctype|html)/i.test(text);
-    throw badAnswer(subject, isPage ? "is a web page" : "is no JSON");
+    throw badAnswer(subject, isPage ? "is a web page" : "is not JSON");
   }
   return new Response(text, { status, headers: { "content-type": "application/json" } });
 }
 
-/** What the other side asks us to wait: seconds, or a date. */
-function wishedPause(header: string | null, now: number): number | undefined {
+/** Returns the delay of a `Retry-After` header, which holds seconds or a date. */
+function retryAfterMs(header: string | null, now: number): number | undefined {
   if (header === null || header.trim() === "") return undefined;
   const seconds = Number(header);
   const ms = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(header) - now;

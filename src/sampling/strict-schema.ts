@@ -1,8 +1,8 @@
 /**
- * OpenAI can promise that an answer fits its schema, but only for some schemas,
- * and refuses all others: every object closed, every property required, and no
- * keyword but those below. Whoever is in doubt asks without the promise, and the
- * answer is checked either way.
+ * OpenAI can guarantee that an answer fits its schema, but only for a subset of JSON Schema:
+ * every object closed, every property required, and only the keywords below. It rejects any other
+ * schema. When in doubt, this file returns nothing and the request goes out without the
+ * guarantee; the answer is validated either way.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -30,9 +30,12 @@ const ALLOWED = new Set([
   "maxItems",
 ]);
 
-const DEEPEST = 10;
+const MAX_DEPTH = 10;
 
-/** The schema with its objects closed, if the promise can be had for it. */
+/**
+ * Returns the schema with its objects closed, or undefined if the guarantee is not available for
+ * it.
+ */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
   if (schema.type !== "object") return undefined;
   try {
@@ -46,10 +49,10 @@ export function strictSchema(schema: JsonObject): JsonObject | undefined {
 class NotStrict extends Error {}
 
 function strict(node: unknown, depth: number): JsonObject {
-  if (!isObject(node) || depth > DEEPEST) throw new NotStrict();
+  if (!isObject(node) || depth > MAX_DEPTH) throw new NotStrict();
   const { type, properties, required, additionalProperties = false, items, anyOf, $defs } = node;
   if (Object.keys(node).some((key) => !ALLOWED.has(key))) throw new NotStrict();
-  // Nothing in it says what it is.
+  // A node without a type needs one of these to constrain its value.
   if (!("enum" in node || "const" in node || "$ref" in node || anyOf || type)) {
     throw new NotStrict();
   }

@@ -1,7 +1,8 @@
 /**
- * Schemas of forms: flat, and only with fields that MCP knows. Zod's JSON is
- * rewritten into the protocol's form; an author's own must be in it already.
- * What a form cannot say (patterns, refinements) is left to parsing.
+ * Converts schemas into elicitation forms. A form is flat and has only the field types that MCP
+ * allows. The JSON Schema that Zod generates is rewritten to fit; a JSON Schema written by the
+ * author must fit already. Constraints that a form cannot express, such as patterns and
+ * refinements, are checked when the answer is parsed.
  */
 import { deepCompareStrict } from "@cfworker/json-schema";
 import { isObject } from "../lib/json.ts";
@@ -13,10 +14,13 @@ import type { InferObject, Schema, SchemaInput } from "./types.ts";
 
 const ROOT_KEYWORDS = ["$schema", "type", "properties", "required"];
 
-/** A form's schema: `json` goes out as `requestedSchema`, `parse` reads the person's answer. */
+/**
+ * Builds a form's schema: `json` is sent as `requestedSchema`, and `parse` reads the person's
+ * answer.
+ */
 export function toElicitationSchema<S extends SchemaInput>(input: S): Schema<InferObject<S>> {
   const schema = toObjectSchema(input, "input");
-  // As it will be on the wire, where a keyword that is undefined does not exist.
+  // Verify the schema as it will be on the wire, where undefined keywords do not exist.
   if (!isZod(input)) verify(JSON.parse(JSON.stringify(schema.json)));
   return { ...schema, json: isZod(input) ? rewrite(schema.json) : schema.json };
 }
@@ -82,7 +86,10 @@ function fieldsOf(
   return Object.entries(properties).map(([name, field]) => [name, isObject(field) ? field : {}]);
 }
 
-/** Zod bounds every integer by what a double holds exactly, which tells the person nothing. */
+/**
+ * Removes the bounds that Zod adds to every integer: the safe-integer limits mean nothing to a
+ * person.
+ */
 function withoutZodBounds(field: JsonObject): JsonObject {
   const { minimum, maximum, ...rest } = field;
   const isTelling = (bound: unknown): bound is number =>

@@ -1,7 +1,7 @@
 /**
- * The fields that MCP allows in a form: text, numbers, yes or no, one of
- * several, some of several. Turns the JSON Schema of a field into the one way
- * in which the protocol writes it, and refuses what has none.
+ * The field types that MCP allows in a form: text, number, boolean, single choice and multiple
+ * choice. Converts the JSON Schema of a field into the form that the protocol prescribes, and
+ * rejects fields that have no such form.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -10,10 +10,13 @@ import { SchemaProblem } from "./problem.ts";
 
 const FORMATS = ["email", "uri", "date", "date-time"];
 
-// Zod gives these as formats although they are checks; parsing still makes them.
+// Zod emits these checks as formats. A form cannot show them, but parsing still applies them.
 const CHECKS = ["starts_with", "ends_with", "includes", "lowercase", "uppercase"];
 
-/** The field as the protocol writes it. `defs` are the definitions it may refer to. */
+/**
+ * Returns the field in the protocol's form. `defs` holds the definitions that the field may refer
+ * to.
+ */
 export function toFormField(name: string, field: JsonObject, defs: JsonObject): JsonObject {
   const node = resolve(name, field, defs);
   const { type, ...rest } = typed(name, node, defs);
@@ -67,7 +70,10 @@ function text(name: string, node: JsonObject): JsonObject {
   };
 }
 
-/** A form has no open bounds; the nearest closed ones serve as a hint, and parsing does the rest. */
+/**
+ * Forms have only inclusive bounds. The nearest inclusive bound is sent as a hint; parsing checks
+ * the exact one.
+ */
 function bounds(
   { type, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below }: JsonObject,
 ): JsonObject {
@@ -85,7 +91,7 @@ function refuseMixed(name: string, node: JsonObject): void {
     throw new SchemaProblem(
       name,
       "may be of more than one type",
-      "settle on one, or make a field for each and let the person leave some out",
+      "use one type, or make an optional field for each type",
     );
   }
   const parts = [node["allOf"] ?? []].flat() as JsonObject[];
@@ -95,7 +101,7 @@ function refuseMixed(name: string, node: JsonObject): void {
   if (!areChecks || node["not"] !== undefined) {
     throw new SchemaProblem(
       name,
-      "is put together from several schemas",
+      "is a combination of several schemas",
       "write it as one text, number, boolean or choice",
     );
   }
@@ -114,11 +120,14 @@ function nested(name: string, node: JsonObject): SchemaProblem {
   return new SchemaProblem(
     name,
     `is an object, and a form has no fields within fields such as "${name}.${inner}"`,
-    `ask for "${flat}" and the like instead`,
+    `ask for "${flat}" instead, and so on for its other fields`,
   );
 }
 
-/** A default that the field could not take (Zod's may be of the output type) is not shown. */
+/**
+ * Whether the field accepts this default. Zod may give a default of the output type, which is not
+ * sent.
+ */
 function fits(value: unknown, { type, enum: plain, oneOf, items }: JsonObject): boolean {
   const options = plain ?? (oneOf as JsonObject[] | undefined)?.map((choice) => choice["const"]);
   switch (type) {
@@ -138,13 +147,13 @@ function fits(value: unknown, { type, enum: plain, oneOf, items }: JsonObject): 
   }
 }
 
-/** One choice. */
+/** One option of a choice field. */
 export interface Choice {
   readonly value: unknown;
   readonly title?: string;
 }
 
-/** A field for one of the choices. */
+/** Builds a single-choice field. */
 export function select(name: string, node: JsonObject, options: readonly Choice[]): JsonObject {
   if (options.length > 0 && options.every(({ value }) => typeof value === "boolean")) {
     return { type: "boolean" };
@@ -153,7 +162,7 @@ export function select(name: string, node: JsonObject, options: readonly Choice[
   if (Array.isArray(enumNames) && enumNames.length === options.length && enumNames.every(isText)) {
     return { type: "string", enum: textsOf(name, options), enumNames };
   }
-  // The title of a lone literal is that of the field.
+  // The title of a lone literal belongs to the field, not to the option.
   const isAsked = !("const" in node) && isTitled(options);
   return {
     type: "string",
@@ -161,7 +170,7 @@ export function select(name: string, node: JsonObject, options: readonly Choice[
   };
 }
 
-/** A field for any number of the choices of its items. */
+/** Builds a multiple-choice field from the choices of its items. */
 export function multiSelect(name: string, node: JsonObject, defs: JsonObject): JsonObject {
   const items = node["items"];
   const item = isObject(items) ? resolve(name, items, defs) : {};
@@ -171,7 +180,7 @@ export function multiSelect(name: string, node: JsonObject, defs: JsonObject): J
       ? "a list of objects"
       : item["type"] === "string"
       ? "a list of free text"
-      : "a list of something else than choices";
+      : "a list whose items are not choices";
     throw new SchemaProblem(
       name,
       `is ${what}`,
@@ -187,7 +196,7 @@ export function multiSelect(name: string, node: JsonObject, defs: JsonObject): J
   };
 }
 
-/** The choices of a node that consists of nothing else, each value once. */
+/** Returns the choices of a node that consists of choices only, without repeated values. */
 export function choicesOf(
   name: string,
   node: JsonObject,
@@ -237,7 +246,7 @@ function textsOf(name: string, options: readonly Choice[]): readonly string[] {
   return texts;
 }
 
-/** The node with its references followed; what stands beside a reference wins. */
+/** Follows the references of a node. Keywords beside a reference take precedence. */
 export function resolve(name: string, node: JsonObject, defs: JsonObject): JsonObject {
   const { $ref, ...rest } = node;
   if ($ref === undefined) return node;
@@ -246,7 +255,7 @@ export function resolve(name: string, node: JsonObject, defs: JsonObject): JsonO
   return resolve(name, { ...target, ...rest }, defs);
 }
 
-/** Those keywords of the node whose values are right. */
+/** Returns the listed keywords of the node that have a valid value. */
 export function pick(
   node: JsonObject,
   keys: readonly string[],
@@ -257,12 +266,11 @@ export function pick(
   );
 }
 
-/** True for a string. */
 export function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** The problem of a field that may be null. */
+/** Returns the error for a field that may be null. */
 export function nullable(name: string): SchemaProblem {
   return new SchemaProblem(
     name,

@@ -1,4 +1,4 @@
-/** Finds the parameters that a tool's schema marks with `x-mcp-header`, and checks the marks. */
+/** Finds the parameters that a tool's schema marks with `x-mcp-header`, and validates the marks. */
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { HeaderParameter } from "../model/header-parameter.ts";
@@ -6,9 +6,9 @@ import type { HeaderParameter } from "../model/header-parameter.ts";
 const MARK = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PRIMITIVE = new Set(["string", "integer", "boolean"]);
-/** Keywords whose values are schemas by names of the author's own. */
-const SHELVES = new Set(["$defs", "definitions", "patternProperties", "dependentSchemas"]);
-/** Keywords whose values are data. */
+/** Keywords whose values map the author's own names to schemas. */
+const NAMED_SCHEMAS = new Set(["$defs", "definitions", "patternProperties", "dependentSchemas"]);
+/** Keywords whose values are data, not schemas. */
 const DATA = new Set(["default", "enum", "const", "examples"]);
 
 export function checkedHeaders(subject: string, schema: JsonObject): HeaderParameter[] {
@@ -20,22 +20,24 @@ export function checkedHeaders(subject: string, schema: JsonObject): HeaderParam
     const refuse = (problem: string, wayOut: string): never => {
       throw new DefinitionError(subject, `${MARK} of ${field}`, problem, wayOut);
     };
-    if (!reachable) refuse("stands where clients cannot find it", "mark a plain property instead");
+    if (!reachable) {
+      refuse("is at a place that clients cannot read", "mark a plain property instead");
+    }
     if (typeof name !== "string" || !TOKEN.test(name)) {
-      refuse("is no header name", "use letters, digits and hyphens");
+      refuse("is not a header name", "use letters, digits and hyphens");
     }
     if (typeof type !== "string" || !PRIMITIVE.has(type)) {
-      refuse("marks something that no header can carry", "mark a string, an integer or a boolean");
+      refuse("marks a value that a header cannot carry", "mark a string, an integer or a boolean");
     }
     const key = String(name).toLowerCase();
-    if (seen.has(key)) refuse(`says "${name}" like another one`, "give each a name of its own");
+    if (seen.has(key)) refuse(`repeats the name "${name}"`, "give each parameter its own name");
     seen.add(key);
     found.push({ name: String(name), path });
   });
   return found;
 }
 
-/** Only a chain of `properties` leads to a value whose place is known beforehand. */
+/** Walks the schema. Clients can only find a value through a chain of `properties`. */
 function walk(
   schema: unknown,
   path: readonly string[],
@@ -58,7 +60,7 @@ function walk(
       for (const [key, property] of Object.entries(value)) {
         walk(property, [...path, key], visit, reachable);
       }
-    } else if (SHELVES.has(keyword)) {
+    } else if (NAMED_SCHEMAS.has(keyword)) {
       for (const part of Object.values(value)) walk(part, path, visit, false);
     } else walk(value, path, visit, false);
   }

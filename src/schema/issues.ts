@@ -1,29 +1,32 @@
 /**
- * From what a validator found to what is told. A `Finding` is the common form
- * of the three validators' issues; alternatives are settled on findings, so
- * that a union reads the same in all three.
+ * Turns validator errors into messages. A `Finding` is the common form of the three validators'
+ * errors. Unions are resolved on findings, so that all three validators describe a union in the
+ * same words.
  */
 import type { ParseOutcome, SchemaIssue } from "./types.ts";
 import { NO_FORM_FITS, REQUIRED, wrongKind } from "./wording.ts";
 
-/** Something found wrong, still with its path in parts. */
+/** An error in a value, with its path in parts. */
 export interface Finding {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** What would have fitted, as a noun, where the value is the wrong thing altogether. */
+  /** The expected type as a noun. Present if the value has the wrong type altogether. */
   readonly wanted?: string;
-  /** True where it had to be one of certain values, as the tag of a union has to be. */
+  /** True if the value must be one of a fixed set, such as the tag of a union. */
   readonly isChoice?: boolean;
 }
 
 type Refusal = Extract<ParseOutcome<never>, { ok: false }>;
 
-/** A hostile list of a million wrong items must not become a million strings. */
-export const MOST_ISSUES = 100;
-const MOST_TOLD = 5;
-const LONGEST_PATH = 120;
+/**
+ * Caps the issues of one value: a hostile list of a million wrong items must not become a million
+ * strings.
+ */
+export const MAX_ISSUES = 100;
+const MAX_DESCRIBED = 5;
+const MAX_PATH_LENGTH = 120;
 
-/** The outcome for a value with these findings. */
+/** Returns the parse outcome for a value with these findings. */
 export function refused(findings: readonly Finding[]): Refusal {
   const seen = new Set<string>();
   const issues: SchemaIssue[] = [];
@@ -35,12 +38,12 @@ export function refused(findings: readonly Finding[]): Refusal {
     const key = `${issue.path}\n${issue.message}`;
     if (seen.has(key)) continue;
     seen.add(key);
-    if (issues.push(issue) === MOST_ISSUES) break;
+    if (issues.push(issue) === MAX_ISSUES) break;
   }
   return { ok: false, issues };
 }
 
-/** The outcome for a value that the schema could not get through. */
+/** Returns the parse outcome for a value that the schema failed to check. */
 export function unchecked(cause: unknown, why?: string): Refusal {
   const reason = why ??
     (cause instanceof RangeError
@@ -50,8 +53,8 @@ export function unchecked(cause: unknown, why?: string): Refusal {
 }
 
 /**
- * The findings to tell of a value that fits none of several branches: those of
- * the one branch that was evidently meant, or else what all of them wanted.
+ * Picks the findings for a value that fits no branch of a union. If the value was evidently meant
+ * for one branch, returns that branch's findings; otherwise says what all branches expect.
  */
 export function settle(
   branches: readonly (readonly Finding[])[],
@@ -63,7 +66,7 @@ export function settle(
     branch.find((it) => it.wanted !== undefined && it.path.length === depth);
   const near = branches.filter((branch) => !mismatch(branch));
   if (near.length > 0 || branches.length === 0) {
-    // Only the branch that was meant has no quarrel with the tag.
+    // The branch that was meant is the one that accepts the tag.
     const meant = near.filter((branch) =>
       !branch.some((it) => it.isChoice && it.path.length === depth + 1)
     );
@@ -71,15 +74,15 @@ export function settle(
     return found && more.length === 0 ? found : [{ path, message: NO_FORM_FITS }];
   }
   const wanted = [...new Set(branches.map((branch) => mismatch(branch)?.wanted))].join(" or ");
-  // Of a choice the kind is seldom what is wrong.
+  // If all branches are choices, the value is rarely of the wrong type: do not name its type.
   const isChoice = received !== "nothing" && branches.every((branch) => mismatch(branch)?.isChoice);
   const message = isChoice ? `expected ${wanted}` : wrongKind(wanted, received);
   return [{ path, message, wanted, isChoice }];
 }
 
-/** One sentence for the model that names each field and what is wrong with it. */
+/** Describes the issues for the model in one sentence that names each field and its problem. */
 export function describeIssues(issues: readonly SchemaIssue[]): string {
-  const told = issues.slice(0, MOST_TOLD).map(({ path, message }) =>
+  const told = issues.slice(0, MAX_DESCRIBED).map(({ path, message }) =>
     path === "" ? message : `"${shorten(path)}": ${message}`
   );
   const rest = issues.length - told.length;
@@ -92,12 +95,12 @@ function formatPath(path: readonly PropertyKey[]): string {
     if (typeof part === "number") formatted += `[${part}]`;
     else if (/^[\p{L}_$][\p{L}\p{N}_$-]*$/u.test(String(part))) {
       formatted += formatted === "" ? String(part) : `.${String(part)}`;
-    } // Names come from the client: quoted, they cannot pass for anything but a name.
+    } // Quote names that come from the client, so that they cannot be read as anything else.
     else formatted += `[${JSON.stringify(String(part))}]`;
   }
   return formatted;
 }
 
 function shorten(path: string): string {
-  return path.length > LONGEST_PATH ? `${path.slice(0, LONGEST_PATH)}…` : path;
+  return path.length > MAX_PATH_LENGTH ? `${path.slice(0, MAX_PATH_LENGTH)}…` : path;
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the validator's errors. They come as one flat list in which an error
- * is followed by those that led to it: only the last ones say anything, and
- * below `anyOf` and `oneOf` they have to be told apart by branch.
+ * Converts the errors of the JSON Schema validator into findings. The validator returns a flat
+ * list in which each error precedes its causes. Only the innermost causes are informative. Below
+ * `anyOf` and `oneOf`, causes must be grouped by branch.
  */
 import type { dereference, OutputUnit } from "@cfworker/json-schema";
 import type { JsonObject } from "../model/content.ts";
@@ -22,10 +22,10 @@ import {
   wrongPattern,
 } from "./wording.ts";
 
-/** Every subschema of a schema by its absolute URI. */
+/** All subschemas of a schema, by absolute URI. */
 export type Subschemas = ReturnType<typeof dereference>;
 
-const LED_TO_BY_OTHERS = new Set([
+const HAS_CAUSES = new Set([
   "$ref",
   "$recursiveRef",
   "additionalItems",
@@ -41,7 +41,7 @@ const LED_TO_BY_OTHERS = new Set([
   "unevaluatedProperties",
 ]);
 
-/** What `errors` say about `value`. */
+/** Returns the findings that `errors` describe for `value`. */
 export function findingsOf(
   errors: readonly OutputUnit[],
   schema: JsonObject,
@@ -54,7 +54,7 @@ export function findingsOf(
     const found: Finding[] = [];
     for (let i = 0; i < list.length;) {
       const error = list[i++]!;
-      if (LED_TO_BY_OTHERS.has(error.keyword) || isCovered(error, list[i])) continue;
+      if (HAS_CAUSES.has(error.keyword) || isCovered(error, list[i])) continue;
       const start = i;
       if (["anyOf", "oneOf", "contains", "propertyNames"].includes(error.keyword)) {
         while (i < list.length && isBelow(list[i]!, error)) {
@@ -110,7 +110,10 @@ export function findingsOf(
     }
   }
 
-  /** There is one error for each missing field, but only its text says which. */
+  /**
+   * The validator reports one error per missing field, but names the field only in its text.
+   * Compute the missing fields instead.
+   */
   function missing(
     error: OutputUnit,
     path: readonly PropertyKey[],
@@ -172,14 +175,17 @@ function wordingOf(keyword: string, wants: unknown): string {
   }
 }
 
-/** Where certain values are wanted, their type goes without saying. */
+/** Whether a type error can be dropped: an enum or const error for the same value says more. */
 function isCovered(error: OutputUnit, next: OutputUnit | undefined): boolean {
   return error.keyword === "type" && (next?.keyword === "const" || next?.keyword === "enum") &&
     error.instanceLocation === next.instanceLocation &&
     error.keywordLocation.replace(/type$/, next.keyword) === next.keywordLocation;
 }
 
-/** The validator places the error of a `false` schema in the value instead of in the schema. */
+/**
+ * Whether `error` is a cause of `parent`. The validator locates the error of a `false` schema in
+ * the value, not in the schema.
+ */
 function isBelow(error: OutputUnit, parent: OutputUnit): boolean {
   return error.keyword === "false" ||
     error.keywordLocation.startsWith(`${parent.keywordLocation}/`);

@@ -1,6 +1,6 @@
 /**
- * Plain JSON Schema, shown to clients exactly as the author wrote it. What is
- * validated is a copy, because the validator writes into the schema it is given.
+ * Plain JSON Schema. Clients get the schema exactly as the author wrote it. Validation uses a
+ * copy, because the validator writes into the schema that it is given.
  */
 import { dereference, type OutputUnit, type SchemaDraft, validate } from "@cfworker/json-schema";
 import type { JsonObject } from "../model/content.ts";
@@ -11,10 +11,10 @@ import { fieldAt, SchemaProblem } from "./problem.ts";
 import type { ParseOutcome, Schema } from "./types.ts";
 import { kindOf, wrongKind } from "./wording.ts";
 
-// Beyond this many values only the first mistake is looked for, not all of them.
-const SMALL = 2_000;
+// Values with more parts than this are checked only up to their first error.
+const MAX_FULLY_CHECKED = 2_000;
 
-/** The schema of a plain JSON Schema object. */
+/** Builds a schema from a plain JSON Schema object. */
 export function fromJsonSchema(json: JsonObject): Schema {
   const copy = copyOf(json);
   const subschemas = subschemasOf(copy);
@@ -42,7 +42,9 @@ export function fromJsonSchema(json: JsonObject): Schema {
   };
 }
 
-/** The validator throws on `undefined` and its like; JSON leaves them out, and so would the wire. */
+/**
+ * The validator throws on `undefined` and similar values. Check the value as JSON would carry it.
+ */
 function checkAsJson(
   value: unknown,
   check: (value: unknown) => ParseOutcome<unknown>,
@@ -68,7 +70,7 @@ function copyOf(json: JsonObject): JsonObject {
   }
 }
 
-/** Finds now what the validator would only stumble over in the middle of a call. */
+/** Resolves references and patterns when the tool is defined, not in the middle of a call. */
 function subschemasOf(schema: JsonObject): Subschemas {
   let subschemas: Subschemas;
   try {
@@ -89,7 +91,7 @@ function subschemasOf(schema: JsonObject): Subschemas {
     if (typeof $ref === "string" && subschemas[target ?? $ref] === undefined) {
       throw new SchemaProblem(
         field,
-        `refers to "${$ref}", which is not there`,
+        `refers to "${$ref}", which does not exist`,
         "define it in $defs",
       );
     }
@@ -124,7 +126,7 @@ function draftOf({ $schema }: JsonObject): SchemaDraft {
 function isSmall(value: unknown): boolean {
   const rest = [value];
   for (let count = 0; rest.length > 0; count++) {
-    if (count + rest.length > SMALL) return false;
+    if (count + rest.length > MAX_FULLY_CHECKED) return false;
     const next = rest.pop();
     if (typeof next === "object" && next !== null) {
       for (const key of Object.keys(next)) rest.push((next as JsonObject)[key]);

@@ -1,6 +1,7 @@
 /**
- * Schemas of definitions: their JSON is made when it is looked at, where nothing can go
- * wrong. Whoever has definitions also reads what their runs give.
+ * Schemas of definitions. The JSON Schema of a plain Zod object is generated on first access,
+ * when generation cannot fail. Any other schema is converted at once, so that mistakes surface
+ * when the tool is defined.
  */
 import { type $ZodType, globalRegistry } from "zod/v4/core";
 import type { JsonObject } from "../model/content.ts";
@@ -13,27 +14,33 @@ import { zod4Parser } from "./zod4.ts";
 /** Reads schemas and forms during a run. */
 export const schemaReader: SchemaReader = { schema: schemaOf, form: toElicitationSchema };
 
-/** As `toObjectSchema`: what it refuses is refused at once. */
+/**
+ * Like `toObjectSchema`, but lazy for plain objects. Throws at once for a schema that cannot be
+ * used.
+ */
 export function objectSchema<S extends SchemaInput>(
   input: S,
   side: SchemaSide,
 ): Schema<InferObject<S>> {
   const made = () => toObjectSchema(input, side);
-  return isPlainObject(input) ? later(() => made().json, zod4Parser(input)) : made();
+  return isPlainObject(input) ? lazySchema(() => made().json, zod4Parser(input)) : made();
 }
 
-/** As `toElicitationSchema`: what it refuses is refused at once. */
+/**
+ * Like `toElicitationSchema`, but lazy for plain forms. Throws at once for a schema that cannot
+ * be used.
+ */
 export function formSchema<S extends SchemaInput>(input: S): Schema<InferObject<S>> {
   const made = () => toElicitationSchema(input);
-  return isPlainForm(input) ? later(() => made().json, zod4Parser(input)) : made();
+  return isPlainForm(input) ? lazySchema(() => made().json, zod4Parser(input)) : made();
 }
 
-/** The names of an object's fields. */
+/** Returns the field names of an object schema. */
 export function fieldsOf(input: SchemaInput, schema: Schema): string[] {
   return isPlainObject(input) ? plainFields(input) : Object.keys(schema.json.properties ?? {});
 }
 
-function later<T>(make: () => JsonObject, parse: Schema<unknown>["parse"]): Schema<T> {
+function lazySchema<T>(make: () => JsonObject, parse: Schema<unknown>["parse"]): Schema<T> {
   let json: JsonObject | undefined;
   return {
     get json() {
@@ -43,7 +50,7 @@ function later<T>(make: () => JsonObject, parse: Schema<unknown>["parse"]): Sche
   };
 }
 
-/** A Zod type, as far as it is read here. */
+/** The parts of a Zod type that this file reads. */
 interface Part {
   readonly _zod: {
     readonly def: {
@@ -59,32 +66,35 @@ interface Check {
   readonly _zod: { readonly def: { readonly check: string; readonly value?: unknown } };
 }
 
-const OF_TEXT = ["min_length", "max_length", "length_equals"];
-const OF_LISTS = OF_TEXT;
-const OF_NUMBERS = ["greater_than", "less_than"];
-/** Deeper ones may be endless. */
-const DEEPEST = 16;
+const TEXT_CHECKS = ["min_length", "max_length", "length_equals"];
+const LIST_CHECKS = TEXT_CHECKS;
+const NUMBER_CHECKS = ["greater_than", "less_than"];
+/** Deeper types may be recursive. */
+const MAX_DEPTH = 16;
 
 const known = new WeakMap<object, boolean>();
 
-/** An object with well-known fields, and nothing said of them but titles and descriptions. */
+/**
+ * Whether the input is a Zod object of well-known types without metadata other than title and
+ * description.
+ */
 export function isPlainObject(input: SchemaInput): input is $ZodType {
-  return remembered(input, (part) => isObject(part, (field) => isPlain(field, 1)));
+  return memoized(input, (part) => isPlainShape(part, (field) => isPlain(field, 1)));
 }
 
 const forms = new WeakMap<object, boolean>();
 
-/** As `isPlainObject`, with fields that every form can ask for. */
+/** Like `isPlainObject`, but only with fields that every form supports. */
 export function isPlainForm(input: SchemaInput): input is $ZodType {
-  return remembered(input, (part) => isObject(part, isAskable), forms);
+  return memoized(input, (part) => isPlainShape(part, isAskable), forms);
 }
 
-/** The names of the fields of a plain object. */
+/** Returns the field names of a plain object. */
 export function plainFields(input: $ZodType): string[] {
   return Object.keys((input as unknown as Part)._zod.def.shape as object);
 }
 
-function remembered(
+function memoized(
   input: unknown,
   check: (part: Part) => boolean,
   answers = known,
@@ -98,7 +108,7 @@ function remembered(
   return answer;
 }
 
-/** What an author wrote may throw; whoever tries it then says so better. */
+/** An author's getter may throw here. The full conversion then reports the error with its field. */
 function succeeds(check: () => boolean): boolean {
   try {
     return check();
@@ -107,9 +117,9 @@ function succeeds(check: () => boolean): boolean {
   }
 }
 
-function isObject(part: Part, isField: (field: Part) => boolean): boolean {
+function isPlainShape(part: Part, isField: (field: Part) => boolean): boolean {
   const { type, shape, catchall } = part._zod.def;
-  if (type !== "object" || catchall !== undefined || !isUnmarked(part) || hasChecks(part, [])) {
+  if (type !== "object" || catchall !== undefined || !hasNoMetadata(part) || hasChecks(part, [])) {
     return false;
   }
   return Object.entries(shape as { [name: string]: Part })
@@ -117,13 +127,13 @@ function isObject(part: Part, isField: (field: Part) => boolean): boolean {
 }
 
 function isPlain(part: Part, depth: number): boolean {
-  if (depth > DEEPEST || !isUnmarked(part)) return false;
+  if (depth > MAX_DEPTH || !hasNoMetadata(part)) return false;
   const { def } = part._zod;
   switch (def.type) {
     case "array":
-      return !hasChecks(part, OF_LISTS) && isPlain(def.element as Part, depth + 1);
+      return !hasChecks(part, LIST_CHECKS) && isPlain(def.element as Part, depth + 1);
     case "object":
-      return isObject(part, (field) => isPlain(field, depth + 1));
+      return isPlainShape(part, (field) => isPlain(field, depth + 1));
     case "literal":
       return !hasChecks(part, []) && (def.values as unknown[]).every(isScalar);
     case "optional":
@@ -135,7 +145,7 @@ function isPlain(part: Part, depth: number): boolean {
 }
 
 function isAskable(part: Part): boolean {
-  if (!isUnmarked(part)) return false;
+  if (!hasNoMetadata(part)) return false;
   const { def } = part._zod;
   switch (def.type) {
     case "optional":
@@ -143,25 +153,26 @@ function isAskable(part: Part): boolean {
       return isWrapper(part) && isAskable(def.innerType as Part);
     case "union":
       return !hasChecks(part, []) && def.discriminator === undefined && def.inclusive !== false &&
-        isFull(def.options as Part[]) && (def.options as Part[]).every(isChoice);
+        isNotEmpty(def.options as Part[]) && (def.options as Part[]).every(isChoice);
     default:
       return isSimple(part);
   }
 }
 
-/** Text, a number, yes or no, or one of some texts. */
+/** Whether the type is text, a number, a boolean or an enum of texts. */
 function isSimple(part: Part): boolean {
   const { def } = part._zod;
   switch (def.type) {
     case "string":
-      return def.format === undefined && !hasChecks(part, OF_TEXT);
+      return def.format === undefined && !hasChecks(part, TEXT_CHECKS);
     case "number":
-      return (def.format === undefined || def.format === "safeint") && !hasChecks(part, OF_NUMBERS);
+      return (def.format === undefined || def.format === "safeint") &&
+        !hasChecks(part, NUMBER_CHECKS);
     case "boolean":
       return !hasChecks(part, []);
     case "enum": {
       const values = Object.values(def.entries as object);
-      return isFull(values) && values.every((value) => typeof value === "string") &&
+      return isNotEmpty(values) && values.every((value) => typeof value === "string") &&
         !hasChecks(part, []);
     }
     default:
@@ -169,11 +180,11 @@ function isSimple(part: Part): boolean {
   }
 }
 
-/** A text that can be chosen. */
+/** Whether the type is a text literal. */
 function isChoice(part: Part): boolean {
   const { def } = part._zod;
-  return def.type === "literal" && isUnmarked(part) && !hasChecks(part, []) &&
-    isFull(def.values as unknown[]) &&
+  return def.type === "literal" && hasNoMetadata(part) && !hasChecks(part, []) &&
+    isNotEmpty(def.values as unknown[]) &&
     (def.values as unknown[]).every((value) => typeof value === "string");
 }
 
@@ -182,23 +193,23 @@ function isWrapper(part: Part): boolean {
   return !hasChecks(part, []) && (def.type === "optional" || isScalar(def.defaultValue));
 }
 
-/** Whether anything is checked besides these. */
+/** Whether the type has checks other than the allowed ones. */
 function hasChecks({ _zod: { def } }: Part, allowed: readonly string[]): boolean {
   return def.checks?.some(({ _zod: { def: { check, value } } }) =>
     !allowed.includes(check) || (value !== undefined && typeof value !== "number")
   ) ?? false;
 }
 
-/** Whether nothing is said of it but what people read. */
-function isUnmarked(part: Part): boolean {
+/** Whether the type has no metadata other than title and description. */
+function hasNoMetadata(part: Part): boolean {
   if (part._zod.toJSONSchema !== undefined) return false;
-  const said = globalRegistry.get(part as unknown as $ZodType) ?? {};
-  return Object.entries(said).every(([key, value]) =>
+  const metadata = globalRegistry.get(part as unknown as $ZodType) ?? {};
+  return Object.entries(metadata).every(([key, value]) =>
     (key === "title" || key === "description") && typeof value === "string"
   );
 }
 
-function isFull(values: readonly unknown[]): boolean {
+function isNotEmpty(values: readonly unknown[]): boolean {
   return values.length > 0;
 }
 

@@ -1,11 +1,11 @@
-/** JSON pointers, as they come in references and in the validator's errors. */
+/** JSON Pointers, as used in references and in the validator's errors. */
 
-/** The name that one part of a pointer stands for. */
+/** Decodes one part of a pointer. */
 export function unescapePart(part: string): string {
   return part.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
-/** The same for a pointer in a URI. */
+/** Decodes one part of a pointer that is in a URI. */
 export function decodePart(part: string): string {
   try {
     return unescapePart(decodeURIComponent(part));
@@ -14,7 +14,10 @@ export function decodePart(part: string): string {
   }
 }
 
-/** The name of a definition that a reference points to, or nothing if it points elsewhere. */
+/**
+ * Returns the name of the definition that a reference points to, or undefined if it points
+ * elsewhere.
+ */
 export function definitionName(ref: unknown): string | undefined {
   if (typeof ref !== "string" || !ref.startsWith("#/$defs/")) return undefined;
   return unescapePart(ref.slice("#/$defs/".length));

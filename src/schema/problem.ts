@@ -1,9 +1,9 @@
 /**
- * The one error of this folder. It knows the field but not the tool, so
- * whoever does know wraps it into a `DefinitionError`.
+ * The error that this folder throws. It names the field but not the tool: code that knows the
+ * tool wraps it in a `DefinitionError`.
  */
 
-/** A schema cannot be used for what it is meant for. */
+/** A schema cannot be used for its purpose. */
 export class SchemaProblem extends Error {
   override readonly name = "SchemaProblem";
   /** `field` is a path such as `a.b[]`, or the empty string for the whole schema. */
@@ -20,7 +20,7 @@ export class SchemaProblem extends Error {
   }
 }
 
-/** The field that a path into a JSON Schema leads to: `properties/a/items` is `a[]`. */
+/** Returns the field that a path into a JSON Schema leads to: `properties/a/items` is `a[]`. */
 export function fieldAt(schemaPath: readonly (string | number)[]): string {
   let field = "";
   for (let i = 0; i < schemaPath.length; i++) {
@@ -34,18 +34,18 @@ export function fieldAt(schemaPath: readonly (string | number)[]): string {
 }
 
 const WAYS_OUT: Record<string, string> = {
-  date: "use a string such as z.iso.datetime() and make it a Date in the tool",
+  date: "use a string such as z.iso.datetime(), and convert it to a Date in the tool",
   bigint: "use z.int(), or a string of digits",
   map: "use z.record()",
   set: "use z.array()",
-  transform: "pipe it into the schema of what it gives, as in .transform(…).pipe(z.string())",
+  transform: "pipe it into a schema of its output, as in .transform(…).pipe(z.string())",
   file: "use a base64 string",
-  promise: "use the schema of what it resolves to",
+  promise: "use the schema of the resolved value",
   undefined: "leave the field out, or make another one optional",
   void: "leave the field out, or make another one optional",
 };
 
-/** The problem of a type that JSON does not have. */
+/** Returns the error for a type that JSON does not have. */
 export function notJson(field: string, type: string, cause?: unknown): SchemaProblem {
   const wayOut = WAYS_OUT[type] ?? "use a type that JSON has";
   return new SchemaProblem(field, `is a ${type}, which JSON Schema cannot express`, wayOut, {

@@ -1,6 +1,6 @@
 /**
- * The way in: whatever an author wrote a schema in becomes a `Schema`, once,
- * when the tool is defined. Nothing outside this folder tells Zod from JSON.
+ * Entry point of this folder. Converts an author's Zod type or JSON Schema into a `Schema` once,
+ * when the tool is defined. No code outside this folder distinguishes Zod from JSON Schema.
  */
 import type { JsonObject } from "../model/content.ts";
 import { fromJsonSchema } from "./json-schema.ts";
@@ -9,12 +9,12 @@ import type { Infer, InferObject, Schema, SchemaInput, SchemaSide } from "./type
 import { fromZod3, isZod3 } from "./zod3.ts";
 import { fromZod4, isZod4 } from "./zod4.ts";
 
-/** The schema that `input` describes, seen from its input or its output side. */
+/** Converts `input` to a schema, seen from its input or its output side. */
 export function toSchema<S extends SchemaInput>(input: S, side: SchemaSide): Schema<Infer<S>> {
   return read(input, side) as Schema<Infer<S>>;
 }
 
-/** As `toSchema`, for places where only an object will do. */
+/** Like `toSchema`, but rejects schemas of anything other than an object. */
 export function toObjectSchema<S extends SchemaInput>(
   input: S,
   side: SchemaSide,
@@ -30,7 +30,7 @@ export function toObjectSchema<S extends SchemaInput>(
   return schema as Schema<InferObject<S>>;
 }
 
-/** True for what Zod made, of either version. */
+/** True for a type of Zod 4 or Zod 3. */
 export function isZod(input: object): boolean {
   return isZod4(input) || isZod3(input);
 }
@@ -49,7 +49,10 @@ function read(input: unknown, side: SchemaSide): Schema {
   );
 }
 
-/** Nearly everything is a valid JSON Schema; these are mistakes all the same. */
+/**
+ * Rejects common mistakes. Nearly every object is a valid JSON Schema, so the validator would
+ * accept them.
+ */
 function refuseOthers(input: object): void {
   if (Array.isArray(input)) {
     throw new SchemaProblem("", "is an array", "use a Zod type or a JSON Schema object");
@@ -59,7 +62,7 @@ function refuseOthers(input: object): void {
     throw new SchemaProblem(
       "",
       "comes from another schema library",
-      "use Zod, or give the JSON Schema that the library makes of it",
+      "use Zod, or pass the JSON Schema that the library generates",
     );
   }
   const field = fields.find(([, value]) =>
@@ -82,7 +85,7 @@ function rootOf({ type, anyOf, oneOf, allOf }: JsonObject): string {
 
 const known = new WeakMap<object, Schema<unknown>>();
 
-/** `toSchema` for what comes in, made once for each schema however often it is used. */
+/** Returns the input-side schema of `input`, converted once and then reused. */
 export function schemaOf(input: SchemaInput): Schema<unknown> {
   const schema = known.get(input);
   if (schema) return schema;

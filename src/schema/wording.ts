@@ -1,6 +1,6 @@
 /**
- * The words in which values are found wanting. The three validators speak
- * different dialects; the model and the person hear only this one.
+ * The wording of validation errors. The three validators phrase errors differently; models and
+ * people get only these phrases.
  */
 
 export const REQUIRED = "is required";
@@ -27,12 +27,12 @@ const FORMATS: Record<string, string> = {
   datetime: "date and time (ISO 8601)",
 };
 
-/** The name of an expected kind, as JSON Schema would say it. */
+/** Returns the name of an expected type in the terms of JSON Schema. */
 export function kindName(kind: string): string {
   return KINDS[kind] ?? kind;
 }
 
-/** The kind of a value. */
+/** Returns the type of a value in the same terms. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
@@ -40,7 +40,7 @@ export function kindOf(value: unknown): string {
   return Number.isNaN(value) ? "NaN" : typeof value;
 }
 
-/** The value is of another kind than `kind`. */
+/** The message for a value whose type is not `kind`. */
 export function wrongKind(kind: string, received: string): string {
   if (received === "nothing") return REQUIRED;
   if (kind === "never") return "is not allowed";
@@ -55,27 +55,27 @@ export function choices(values: readonly unknown[]): string {
   return `one of ${shown.join(", ")}${more}`;
 }
 
-/** The value is none of the choices. */
+/** The message for a value that is not one of the choices. */
 export function wrongChoice(values: readonly unknown[], received: string): string {
   if (received === "nothing") return REQUIRED;
   const sameKind = values.some((value) => kindOf(value) === received);
   return `expected ${choices(values)}${sameKind ? "" : `, received ${received}`}`;
 }
 
-/** The text has not the format, or nothing where the format has no name here. */
+/** The message for a text that does not have the format, or undefined for an unknown format. */
 export function wrongFormat(format: string): string | undefined {
   return FORMATS[format] && `expected a valid ${FORMATS[format]}`;
 }
 
-/** The text does not match the pattern. */
+/** The message for a text that does not match the pattern. */
 export function wrongPattern(pattern: string): string {
   return `expected text matching ${pattern}`;
 }
 
-/** What a limit counts. */
+/** The unit that a limit counts. */
 export type Counted = "character" | "item" | "field" | undefined;
 
-/** The value is outside a limit: `expected at least 3 characters`. */
+/** The message for a value outside a limit: `expected at least 3 characters`. */
 export function outside(
   bound: "at least" | "at most" | "more than" | "less than" | "exactly",
   limit: unknown,
@@ -84,7 +84,7 @@ export function outside(
   return `expected ${bound} ${limit}${of === undefined ? "" : ` ${of}${limit === 1 ? "" : "s"}`}`;
 }
 
-/** The bound of a limit as both Zods put it. */
+/** Returns the bound of a limit from a Zod issue, of either version. */
 export function boundOf(
   side: "min" | "max",
   inclusive?: boolean,
@@ -95,7 +95,9 @@ export function boundOf(
   return inclusive ? "at most" : "less than";
 }
 
-/** What the size of an `origin` counts; `null` where a limit cannot be put into these words. */
+/**
+ * Returns the unit that the size of an `origin` counts, or null if these phrases do not cover it.
+ */
 export function countedIn(origin: string): Counted | null {
   if (origin === "string") return "character";
   if (origin === "array" || origin === "set") return "item";

@@ -1,11 +1,11 @@
 /**
- * Zod 3, for authors who have not moved yet. `zod-to-json-schema` writes draft
- * 7; what differs in 2020-12 (tuples, references) is put right on the way.
+ * Zod 3, for authors who have not migrated. `zod-to-json-schema` emits draft 7; this file
+ * converts what differs in 2020-12 (tuples and references).
  */
 import { defaultErrorMap, type ZodIssue, type ZodTypeAny, type ZodTypeDef } from "zod/v3";
 import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
 import type { JsonObject } from "../model/content.ts";
-import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
+import { type Finding, MAX_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";
 import type { Schema, SchemaSide } from "./types.ts";
 import {
@@ -36,7 +36,7 @@ const NOT_JSON: Record<string, string> = {
   ZodVoid: "void",
 };
 
-/** A `_def`, as far as it is read here. */
+/** The fields of a `_def` that this file reads. */
 interface Def extends ZodTypeDef {
   typeName?: string;
   coerce?: boolean;
@@ -44,12 +44,12 @@ interface Def extends ZodTypeDef {
   effect?: { type: string };
 }
 
-/** True for a schema made by Zod 3. */
+/** True for a type of Zod 3. */
 export function isZod3(input: object): input is ZodTypeAny {
   return "_def" in input && "safeParse" in input;
 }
 
-/** The schema of a Zod 3 type. */
+/** Builds a schema from a Zod 3 type. */
 export function fromZod3(schema: ZodTypeAny, side: SchemaSide): Schema {
   return {
     json: describe(schema, side),
@@ -58,10 +58,10 @@ export function fromZod3(schema: ZodTypeAny, side: SchemaSide): Schema {
         const result = schema.safeParse(value);
         if (result.success) return { ok: true, value: result.data };
         return refused(
-          result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, value)),
+          result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) => findings(issue, value)),
         );
       } catch (error) {
-        // Zod 3 has no class of its own for an asynchronous check in a synchronous parse.
+        // Zod 3 throws a plain Error when a synchronous parse meets an asynchronous check.
         return unchecked(
           error,
           error instanceof RangeError ? undefined : "its schema threw an error or is asynchronous",
@@ -77,7 +77,7 @@ function describe(schema: ZodTypeAny, side: SchemaSide): JsonObject {
       target: "jsonSchema7",
       $refStrategy: "none",
       pipeStrategy: side,
-      // Fields that the schema strips may be given, but never come out.
+      // Callers may pass fields that the schema strips, but the output never has them.
       removeAdditionalStrategy: side === "input" ? "strict" : "passthrough",
       override(def: Def, refs, seen) {
         refuse(def, side, refs.currentPath);
@@ -100,7 +100,7 @@ function describe(schema: ZodTypeAny, side: SchemaSide): JsonObject {
 
 function refuse(def: Def, side: SchemaSide, path: readonly string[]): void {
   const type = NOT_JSON[def.typeName ?? ""];
-  // z.coerce.date() reads the very string that the JSON Schema speaks of.
+  // z.coerce.date() parses the same string that the JSON Schema describes.
   const isRead = def.typeName === "ZodDate" && def.coerce && side === "input";
   if (type !== undefined && !isRead) throw notJson(fieldAt(path), type);
   if (

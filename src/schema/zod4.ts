@@ -1,6 +1,6 @@
 /**
- * Zod 4. The JSON Schema is made here; parsing is `safeParse` with an
- * error map, which Zod asks only after the author's own messages.
+ * Zod 4. This file generates the JSON Schema. Parsing is `safeParse` with an error map, which Zod
+ * consults only if the author gave no message.
  */
 import {
   $ZodAsyncError,
@@ -12,7 +12,7 @@ import {
   toJSONSchema,
 } from "zod/v4/core";
 import type { JsonObject } from "../model/content.ts";
-import { type Finding, MOST_ISSUES, refused, settle, unchecked } from "./issues.ts";
+import { type Finding, MAX_ISSUES, refused, settle, unchecked } from "./issues.ts";
 import { definitionName } from "./pointer.ts";
 import { fieldAt, notJson, SchemaProblem } from "./problem.ts";
 import type { Schema, SchemaSide } from "./types.ts";
@@ -37,27 +37,27 @@ import {
 const CONTEXT = { error: wordingOf, reportInput: true };
 const ASYNC = "its schema has an asynchronous check or transform";
 
-/** True for a schema made by Zod 4, its `mini` flavour included. */
+/** True for a type of Zod 4, including Zod Mini. */
 export function isZod4(input: object): input is $ZodType {
   return "_zod" in input;
 }
 
-/** The schema of a Zod 4 type. */
+/** Builds a schema from a Zod 4 type. */
 export function fromZod4<T>(schema: $ZodType<T>, side: SchemaSide): Schema<T> {
   const { json, asynchronous } = describe(schema, side);
-  // Not even tried: Zod lets go of the promise, whose rejection would end the process.
+  // Do not parse at all: Zod drops the promise, and its rejection would end the process.
   if (asynchronous) return { json, parse: () => unchecked(undefined, ASYNC) };
   return { json, parse: zod4Parser(schema) };
 }
 
-/** How values are parsed by a Zod 4 type that is known to do it at once. */
+/** Returns the parser of a Zod 4 type that is known to be synchronous. */
 export function zod4Parser<T>(schema: $ZodType<T>): Schema<T>["parse"] {
   return (value) => {
     try {
       const result = safeParse(schema, value, CONTEXT);
       if (result.success) return { ok: true, value: result.data };
       return refused(
-        result.error.issues.slice(0, MOST_ISSUES).flatMap((issue) => findings(issue, [])),
+        result.error.issues.slice(0, MAX_ISSUES).flatMap((issue) => findings(issue, [])),
       );
     } catch (error) {
       return unchecked(error, error instanceof $ZodAsyncError ? ASYNC : undefined);
@@ -76,7 +76,7 @@ function describe(schema: $ZodType, side: SchemaSide): { json: JsonObject; async
       },
       override: ({ zodSchema, path }) => {
         const { type } = zodSchema._zod.def;
-        // Zod describes these as what they hold, but no JSON value ever parses as one.
+        // Zod describes these by their content, but no JSON value ever parses as one.
         if (type === "file" || type === "promise") throw notJson(fieldAt(path.map(String)), type);
         asynchronous ||= isAsynchronous(zodSchema);
       },
@@ -114,7 +114,7 @@ function isAsyncFunction(fn: unknown): boolean {
     (fn as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === "AsyncFunction";
 }
 
-/** Zod moves a root with `.meta({ id })` into `$defs`, but MCP wants `type` at the root. */
+/** Zod moves a root with `.meta({ id })` into `$defs`, but MCP requires `type` at the root. */
 function withoutRootRef(json: JsonObject): JsonObject {
   const { $schema, $ref, $defs, ...rest } = json;
   const name = definitionName($ref);
@@ -163,7 +163,7 @@ function wordingOf(issue: $ZodRawIssue): string | undefined {
   }
 }
 
-/** What stands where a tagged union has its tag. */
+/** Returns the value at the tag of a tagged union. */
 function tagOf({ input, discriminator }: $ZodRawIssue): unknown {
   return (input as JsonObject | null | undefined)?.[discriminator as string];
 }

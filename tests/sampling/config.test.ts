@@ -129,7 +129,7 @@ describe("samplingFromEnvironment()", () => {
     assert.match(env({ PARLEY_MODEL: "openai-compatible:m" }), /set PARLEY_MODEL_URL/);
     assert.match(
       env({ PARLEY_MODEL: "openai:gpt-5", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "nowhere" }),
-      /OPENAI_BASE_URL is no http/,
+      /OPENAI_BASE_URL is not a full http/,
     );
     const secret = env({ PARLEY_MODEL: "openai:x", OPENAI_API_KEY: "sk-s", OPENAI_BASE_URL: "!" });
     assert.ok(!secret.includes("sk-s"));

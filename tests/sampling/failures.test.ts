@@ -66,9 +66,9 @@ for (const { name, ok, error } of PROVIDERS) {
           ],
           [{ text: "garbage" }, /JSON/],
           [{ text: "" }, /empty/],
-          [{ json: { hello: "world" } }, /not what/],
-          [{ json: null }, /not what/],
-          [{ json: [] }, /not what/],
+          [{ json: { hello: "world" } }, /not in the format/],
+          [{ json: null }, /not in the format/],
+          [{ json: [] }, /not in the format/],
         ] as [Reply, RegExp][]
       ) {
         await withModel(name, [reply], async ({ model, provider, clock }) => {
@@ -222,6 +222,6 @@ describe("an answer without end", () => {
       apiKey: KEY,
       fetch: endless as typeof fetch,
     });
-    assert.match(await failure(ask(provider, plain)), /too long/);
+    assert.match(await failure(ask(provider, plain)), /longer than 16 MiB/);
   });
 });
