@@ -50,7 +50,7 @@ export const planDinner = createMcpTool("plan_dinner")
   .execute(function* ({ guests, wishes }, ctx) {
     if (!ctx.canSample) {
       // Said before anything is asked, so that nobody answers in vain.
-      const wayOut = "use a client that does, or give the server a model of its own (PARLEY_MODEL)";
+      const wayOut = "use a client that does, or configure a model for the server (PARLEY_MODEL)";
       throw new CapabilityError("sampling", ctx.client.name, wayOut);
     }
     // A branch has a conversation of its own, so that neither suggestion copies the other.

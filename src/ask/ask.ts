@@ -1,6 +1,6 @@
 /**
- * What the backchannel needs from whoever runs the tool. The session implements
- * it, one view for each branch; nothing here knows how a question travels.
+ * What elicitation and sampling need from the run of a tool. The run's context implements
+ * `Asker`, one for each branch. This folder does not know how a question reaches the client.
  */
 import type { Operation } from "effection";
 import type {
@@ -16,7 +16,7 @@ import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
 
-/** A question before it has an id and a place. */
+/** A question before it gets an id and a place in the run. */
 export type Question =
   | {
     readonly kind: "elicit";
@@ -28,46 +28,51 @@ export type Question =
   | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams }
   | { readonly kind: "roots"; readonly key: string };
 
-/** What became of a question. */
+/** The outcome of a question. */
 export type Reply =
   | { readonly type: "answered"; readonly requestId: string; readonly response: ClientAnswer }
   | { readonly type: "timeout" };
 
 export interface Asker {
   readonly client: ClientInfo;
-  /** The server's own model, if it has one. */
+  /** The server's own model, if one is configured. */
   readonly provider: SamplingProvider | undefined;
-  /** Who answers samples, where neither the client nor the call says otherwise. */
+  /** Who answers samples by default. A call can override it. */
   readonly answerer: SampleAnswerer;
   /** Reads the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;
   /** Whether this form may ask for a password. */
   mayAskPassword(key: string): boolean;
-  /** Tells the operator, and nobody else. */
+  /** Reports to the operator only. */
   report(what: string, error: unknown): void;
-  /** An id that is the same when the tool is run again. */
+  /** Returns an id that is the same when the tool is replayed. */
   newId(kind: string): string;
-  /** An id that nobody can guess, and that is the same when the tool is run again. */
+  /** Returns a random id that is the same when the tool is replayed. */
   fresh(what: string): Operation<string>;
   /** Milliseconds since the epoch. */
   time(): number;
-  /** Does something once, also if the tool is run again; what comes of it must be JSON. */
+  /**
+   * Runs an operation once and records its result, which must be JSON. A replay uses the recorded
+   * result.
+   */
   once<T>(name: string, run: () => Operation<T>): Operation<T>;
   /**
-   * Whether the record of an earlier run goes on with an elicitation of this key and
-   * whose message begins like that.
+   * In a replay: whether the next recorded event is an elicitation with this key whose message
+   * starts with `start`.
    */
   askedNext(key: string, start: string): boolean;
-  /** Puts the question and waits. Leaving it early takes the question back. */
+  /** Sends the question and waits for the answer. Halting the operation withdraws the question. */
   ask(question: Question, timeout?: number): Operation<Reply>;
 }
 
-/** Whether the client could not answer at all. What came back may be anything. */
+/**
+ * Whether the client answered with an error. The response comes from outside and may be anything.
+ */
 export function isFailure(response: ClientAnswer): response is RequestFailure {
   return typeof response === "object" && response !== null && "error" in response;
 }
 
-/** A question together with where it is asked. */
+/** A question with its place in the run. */
 export type PlacedQuestion = Question & { readonly place: Place };
 
 export function checkLimit(what: string, value: unknown): void {

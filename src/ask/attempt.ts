@@ -1,9 +1,9 @@
 /**
- * One try at a sample: who answers it, what is sent, and what came back.
+ * One attempt at a sample: chooses who answers, sends the request, and reads the response.
  *
- * The client answers if it can. One that cannot be offered tools is asked in
- * words. The server's own provider answers for those that cannot at all, and,
- * where every question to the client costs a round of the call, before them.
+ * The client answers if it can. A client that does not support tools gets them described in the
+ * prompt. The server's own model answers if the client cannot. It also answers first if each
+ * question to the client costs a round trip of the call (revision 2026-07-28 and later).
  */
 import { action, type Operation } from "effection";
 import { checkJson } from "../lib/json.ts";
@@ -31,27 +31,28 @@ const DEFAULT_MAX_TOKENS = 4096;
 /** The first revision in which a question to the client ends the request. */
 const STATELESS = "2026-07-28";
 
-/** What a provider of somebody else's says of its failure may be long. */
-
-/** The conversation that a prompt continues, and what it may cost. */
+/** The conversation that a prompt continues, and its token budget. */
 export interface Conversation {
   readonly messages: McpMessage[];
   readonly budget: TokenBudget;
 }
 
-/** A sample, checked and ready to be sent. */
+/** A validated sample, ready to be sent. */
 export interface Prepared {
   readonly config: SampleConfigBase;
   readonly messages: readonly McpMessage[];
   /** The message that the model answers. */
   readonly request: McpMessage;
-  /** What the branch's conversation gets before the exchange; nothing at all without a prompt. */
+  /**
+   * Messages that the branch's conversation gets before the exchange. Undefined if the sample has
+   * no prompt.
+   */
   readonly continues: readonly McpMessage[] | undefined;
   readonly tools: readonly OfferedTool[];
   readonly choice: SamplingToolChoice;
 }
 
-/** What came back. */
+/** The model's answer. */
 export interface Attempt {
   readonly answer: SampleResponse;
   readonly response: McpMessage;
@@ -70,10 +71,10 @@ export function prepare(
     throw new TypeError("Cannot sample: it takes either a prompt or messages; pass one of the two");
   }
   if (prompt !== undefined && typeof prompt !== "string") {
-    throw new TypeError("Cannot sample: the prompt is no text; pass a string, or messages");
+    throw new TypeError("Cannot sample: the prompt is not a string; pass a string, or messages");
   }
   checkLimit("maxTokens", config.maxTokens);
-  // Calls that nobody gave a result to count as done once the conversation goes on.
+  // Tool calls without a result count as done once the conversation continues.
   const continues = prompt === undefined ? undefined : closing(conversation.messages);
   const all = prompt === undefined
     ? readMessages(messages)
@@ -100,20 +101,20 @@ export function* attempt(
   prepared: Prepared,
 ): Operation<Attempt> {
   const { config, tools, choice } = prepared;
-  // A model that said nothing leaves a message that no model may be sent.
+  // A model that returned nothing left an empty message, which models reject.
   const messages = prepared.messages.filter(({ content }) => content.length > 0);
   const needsTools = tools.length > 0 || messages.some(usesTools);
   const answerer = answererOf(asker, config, needsTools);
-  const knowsTools = answerer !== "client in words";
+  const supportsTools = answerer !== "client as text";
   const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
   const params: SampleParams = {
-    messages: knowsTools ? withModelIds(messages) : asText(messages, toolTexts(tools, choice)),
+    messages: supportsTools ? withModelIds(messages) : asText(messages, toolTexts(tools, choice)),
     maxTokens: Math.max(1, Math.floor(granted)),
     ...(config.systemPrompt !== undefined && { systemPrompt: config.systemPrompt }),
     ...(config.temperature !== undefined && { temperature: config.temperature }),
     ...(config.stopSequences && { stopSequences: config.stopSequences }),
     ...(config.modelPreferences && { modelPreferences: config.modelPreferences }),
-    ...(tools.length > 0 && knowsTools && toolParams(tools, choice)),
+    ...(tools.length > 0 && supportsTools && toolParams(tools, choice)),
   };
   let spent = 0;
   let answer: SampleResponse;
@@ -138,28 +139,28 @@ function answererOf(
   { client, provider, answerer }: Asker,
   { by = answerer }: SampleConfigBase,
   needsTools: boolean,
-): "client" | "client in words" | SamplingProvider {
+): "client" | "client as text" | SamplingProvider {
   const { sampling } = client.capabilities;
-  const costsARound = (client.protocolVersion ?? "") >= STATELESS;
-  if (provider && by !== "client" && (by === "provider" || costsARound || !sampling)) {
+  const costsRoundTrip = (client.protocolVersion ?? "") >= STATELESS;
+  if (provider && by !== "client" && (by === "provider" || costsRoundTrip || !sampling)) {
     return provider;
   }
   if (by === "provider") {
     throw new SampleError(
-      "Cannot ask the model: the server has none of its own; set PARLEY_MODEL, or let the client answer",
+      "Cannot ask the model: the server has no model configured; set PARLEY_MODEL, or let the client answer",
     );
   }
-  if (sampling) return !needsTools || sampling.tools ? "client" : "client in words";
+  if (sampling) return !needsTools || sampling.tools ? "client" : "client as text";
   throw new CapabilityError(
     "sampling",
     client.name,
     by === "client"
-      ? "use a client that does, or let the server's own model answer too"
-      : "use a client that does, or give the server a model of its own (PARLEY_MODEL)",
+      ? "use a client that does, or let the server's own model answer"
+      : "use a client that does, or configure a model for the server (PARLEY_MODEL)",
   );
 }
 
-/** Whether anybody would answer a sample: the client, or the server's own model. */
+/** Whether a sample would be answered, by the client or by the server's own model. */
 export function canSample(
   { client, provider, answerer }: Pick<Asker, "client" | "provider" | "answerer">,
 ): boolean {
@@ -169,17 +170,19 @@ export function canSample(
 
 function* askClient(asker: Asker, params: SampleParams): Operation<SampleResponse> {
   const reply = yield* asker.ask({ kind: "sample", key: "sample", params });
-  // A sample has no deadline of its own; a branch around it may have one.
+  // A sample has no timeout of its own, but the branch around it may have one.
   if (reply.type === "timeout") {
-    throw new SampleError("Cannot ask the model: time is up; try again");
+    throw new SampleError("Cannot ask the model: the time limit has passed; try again");
   }
   return answerOf(reply.response, "the client");
 }
 
-/** No step of an author's has this name. */
+/** Reserved step name. Author steps cannot use it. */
 const PROVIDER_STEP = "__sample__";
 
-/** What the provider says is recorded, as what the client says is, and not asked again. */
+/**
+ * Asks the provider and records its answer like a client's, so that a replay does not ask again.
+ */
 function* askProvider(
   asker: Asker,
   provider: SamplingProvider,
@@ -192,7 +195,7 @@ function* askProvider(
 
 type Outcome = { readonly answer: SampleResponse } | { readonly failure: string };
 
-/** Leaving early really stops the request. */
+/** Halting this operation aborts the request. */
 function outcomeOf(
   asker: Asker,
   provider: SamplingProvider,
@@ -218,18 +221,18 @@ async function answered(
   }
 }
 
-/** What somebody else's code threw may hold anything, so the caller is not told. */
+/** Third-party errors may contain anything, so only the operator sees them. */
 function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): string {
   if (error instanceof SampleError) return error.message;
   asker.report(`${provider.name} failed`, error);
   return `Cannot ask the model: ${provider.name} failed; try again later, the server's log has the details`;
 }
 
-/** The answer, if it is one. */
+/** Returns the response if it is a valid answer, and throws otherwise. */
 export function answerOf(response: ClientAnswer, who: string): SampleResponse {
   if (isFailure(response)) {
     throw new SampleError(
-      `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or do without`,
+      `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or continue without it`,
     );
   }
   const { content, model } = (response ?? {}) as Partial<SampleResponse>;
@@ -246,27 +249,30 @@ function isContent(content: unknown): boolean {
   return Array.isArray(content) ? content.every(isBlock) : isBlock(content);
 }
 
-/** A block of a kind that is not ours to judge may be anything; it is left out later. */
+/** Unknown block types are accepted here and dropped later. */
 function isBlock(block: unknown): boolean {
   if (typeof block !== "object" || block === null || !("type" in block)) return false;
-  return !SAID.includes(block.type) || problemOf(block) === undefined;
+  return !ASSISTANT_BLOCKS.includes(block.type) || problemOf(block) === undefined;
 }
 
-/** What an assistant can say. Results of tools are the user's, and the rest is unknown here. */
-const SAID: readonly unknown[] = ["text", "image", "audio", "tool_use"];
+/** The block types that an assistant may produce. Tool results belong to the user. */
+const ASSISTANT_BLOCKS: readonly unknown[] = ["text", "image", "audio", "tool_use"];
 
-/** The answer as a message of the conversation. */
+/** Returns the answer as a message of the conversation. */
 export function responseOf({ content }: SampleResponse): McpMessage {
   const message = normalizeMessage({ role: "assistant", content });
   return {
     role: "assistant",
     content: message.content.filter((block) =>
-      SAID.includes(block.type) && !(block.type === "text" && block.text === "")
+      ASSISTANT_BLOCKS.includes(block.type) && !(block.type === "text" && block.text === "")
     ),
   };
 }
 
-/** What the answer cost. The count comes from outside, and must not give tokens back. */
+/**
+ * Returns the tokens that the answer cost. The reported count comes from outside and must not be
+ * negative.
+ */
 export function costOf({ usage }: SampleResponse, { content }: McpMessage): number {
   const counted = usage?.outputTokens;
   if (Number.isFinite(counted) && counted! >= 0) return counted!;

@@ -1,10 +1,9 @@
 /**
- * How many tokens a branch may still spend on answers.
+ * Limits the tokens that a branch may spend on answers.
  *
- * What a child spends its parents spend too, so the tightest limit on the way
- * up decides. What an answer may take is set aside until it is there, so that
- * questions that are put at the same time cannot spend the same tokens. Where
- * nobody counts tokens for us, four characters make one.
+ * A branch's spending counts against all its parents, so the tightest limit above it applies. The
+ * tokens of a pending answer are reserved, so that concurrent samples cannot spend the same
+ * tokens. If the model reports no token count, four characters count as one token.
  */
 import { McpToolTokenError } from "../model/errors.ts";
 
@@ -20,24 +19,24 @@ export class TokenBudget {
     return this.#used;
   }
 
-  /** Tokens left, here and on the way up. */
+  /** Tokens left for this branch, given all limits above it. */
   get left(): number {
     return Math.min(this.limit - this.#used - this.#setAside, this.parent?.left ?? Infinity);
   }
 
-  /** Sets aside as many of `wanted` tokens as there are; throws when none are left. */
+  /** Reserves up to `wanted` tokens. Throws if none are left. */
   grant(wanted: number): number {
     for (let budget: TokenBudget | undefined = this; budget; budget = budget.parent) {
       const gone = budget.#used + budget.#setAside;
       if (gone >= budget.limit) throw new McpToolTokenError(gone, budget.limit);
     }
-    // Without an end there would be no taking it back.
+    // Cap the reservation: an infinite one could not be subtracted again.
     const granted = Math.min(wanted, this.left, Number.MAX_SAFE_INTEGER);
     this.#add(granted, 0);
     return granted;
   }
 
-  /** An answer is there, or will not come: what was granted for it is free, what it took is spent. */
+  /** Releases a reservation and books the tokens that the answer cost. */
   settle(granted: number, spent: number): void {
     this.#add(-granted, spent);
   }

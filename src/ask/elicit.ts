@@ -1,4 +1,4 @@
-/** Asking the person: a form, or a page to visit. */
+/** Asks the person, with a form or by sending them to a page. */
 import type { Operation } from "effection";
 import { type JsonObject, text } from "../model/content.ts";
 import { CapabilityError, ElicitationError } from "../model/errors.ts";
@@ -22,15 +22,15 @@ import type {
 import { type Asker, checkLimit, isFailure } from "./ask.ts";
 import { mask } from "./mask.ts";
 
-/** How often a question is put again because its answer did not fit. */
-const MOST_REPEATS = 3;
+/** How often a question is repeated after an invalid answer. */
+const MAX_REPEATS = 3;
 
 const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
 const WAY_OUT_OF_HIDDEN =
   "use a client that shows forms, or call the tool with everything it needs in its arguments";
 
-/** A client that says nothing of modes has forms. */
+/** Elicitation without any declared mode means form mode. */
 export function canElicitForm({ capabilities: { elicitation } }: ClientInfo): boolean {
   return elicitation !== undefined &&
     (elicitation.form !== undefined || elicitation.url === undefined);
@@ -41,9 +41,10 @@ export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boo
 }
 
 /**
- * Asks until the answer fits the form, the person says no, or time is up. A client
- * that accepts a form which has required fields, but fills in none, did not show it:
- * asking again would end the same way, so it counts as one without forms.
+ * Asks until the answer is valid, the person declines, or the time limit passes.
+ *
+ * A client that accepts a form with required fields but fills in none did not show it. Asking
+ * again would have the same result, so it is treated as a client without forms.
  */
 export function* elicit(
   asker: Asker,
@@ -63,7 +64,7 @@ export function* elicit(
   if (sensitive.length > 0 && !asker.mayAskPassword(key)) {
     throw new ElicitationError(
       key,
-      "this server asks for no passwords in forms",
+      "this server does not allow passwords in forms",
       "use a page, or start the server with --allow-form-passwords",
     );
   }
@@ -72,7 +73,7 @@ export function* elicit(
   const end = timeout === undefined ? undefined : asker.time() + timeout;
   let asked = message;
   let problem = "";
-  for (let repeats = 0; repeats <= MOST_REPEATS; repeats++) {
+  for (let repeats = 0; repeats <= MAX_REPEATS; repeats++) {
     const reply = yield* asker.ask(
       {
         kind: "elicit",
@@ -89,9 +90,10 @@ export function* elicit(
       const { content } = reply.response as { content?: unknown };
       const parsed = response.parse(content ?? {});
       if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
-      // The person cannot mend a schema that is broken; asking again would be no use.
+      // The author's schema threw an error. Asking again would not help.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
-      // A record of an earlier version may go on by asking again, and must be followed.
+      // Records of earlier versions may contain a repeated question here. A replay must follow
+      // its record.
       if (isBlank(content, requestedSchema) && !asker.askedNext(key, `${message}${AGAIN}`)) {
         throw new CapabilityError(
           "elicitation",
@@ -100,35 +102,38 @@ export function* elicit(
           "not_shown",
         );
       }
-      problem = describeIssues(parsed.issues.map((issue) => discreet(issue, sensitive)));
+      problem = describeIssues(parsed.issues.map((issue) => redacted(issue, sensitive)));
     } else problem = `it says neither accept, decline nor cancel`;
     asked = `${message}${AGAIN} ${problem}.`;
   }
   throw new ElicitationError(
     key,
-    `after ${MOST_REPEATS + 1} tries it still does not fit: ${problem}`,
+    `after ${MAX_REPEATS + 1} tries it still does not fit: ${problem}`,
     "call the tool again with other arguments, or check the client",
   );
 }
 
-/** What a question begins with, after its message, when it is put again. */
+/**
+ * Follows the message of a repeated question. Stored sessions contain this text, so it must not
+ * change.
+ */
 const AGAIN = "\n\nThe last answer could not be used:";
 
-/** Whether the content is `{}` although fields are required. */
+/** Whether the content is `{}` although the form has required fields. */
 function isBlank(content: unknown, { required }: JsonObject): boolean {
   return Array.isArray(required) && required.length > 0 &&
     typeof content === "object" && content !== null && !Array.isArray(content) &&
     Object.keys(content).length === 0;
 }
 
-/** Few tools go on with the messages of an exchange; they are made for those that do. */
+/** Builds the exchange lazily: few tools use its messages. */
 function accepted(
   form: ElicitForm,
   requestId: string,
   context: JsonObject,
   content: unknown,
 ): ElicitResult<unknown, unknown> {
-  // At once: it tells what the person said, not what the tool has made of it since.
+  // Copy the answer now: the tool may modify `content` later.
   const shown = shownAnswer(form, content);
   let exchange: ElicitExchange<unknown, unknown> | undefined;
   return {
@@ -140,15 +145,15 @@ function accepted(
   };
 }
 
-/** What is wrong with a secret may quote it; that it is wrong does not. */
-function discreet(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue {
+/** Replaces the message of a sensitive field, which may quote the secret. */
+function redacted(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue {
   const hidden = sensitive.some((field) =>
     issue.path === field || issue.path.startsWith(`${field}.`) || issue.path.startsWith(`${field}[`)
   );
   return hidden ? { ...issue, message: "is not valid" } : issue;
 }
 
-/** Sends the person to a page, and tells whether they agreed to go. */
+/** Sends the person to a page, and returns whether they agreed to open it. */
 export function* elicitUrl(
   asker: Asker,
   config: ElicitUrlConfig,
@@ -194,7 +199,7 @@ function actionOf(
 
 const known = new WeakMap<object, Schema<unknown>>();
 
-/** The form for one question, made once however often it is asked with. */
+/** Returns the form for a narrowed question, converted once and then reused. */
 function narrowed(
   schemas: SchemaReader,
   { key, response }: ElicitForm,
@@ -223,10 +228,10 @@ function narrowed(
   );
 }
 
-/** A form has no address: without this check, a URL question would go out as a form. */
+/** Rejects URL mode: `ctx.elicit` has no URL, so the question would go out as a form. */
 function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unknown): void {
   const isUrl = (given: unknown) => (given as { mode?: unknown } | undefined)?.mode === "url";
-  // A tool may declare a context of its own that is called `mode`.
+  // A tool may declare a context field named `mode`.
   const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
   if (!isUrl(options) && (isContext || !isUrl(ask))) return;
   throw new TypeError(
@@ -234,7 +239,7 @@ function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unkn
   );
 }
 
-/** Types say the same at compile time; this is for callers without types. */
+/** Repeats the compile-time checks for callers without types. */
 function checkCall(form: ElicitForm, message: unknown, context: JsonObject): void {
   if (typeof message !== "string" || message === "") {
     throw new TypeError(
@@ -263,23 +268,23 @@ function checkedPage({ message, url }: ElicitUrlConfig): { message: string; url:
   const parsed = URL.parse(String(url));
   if (parsed?.protocol !== "https:" && parsed?.protocol !== "http:") {
     throw new TypeError(
-      `Cannot send the person to "${url}": it is no http or https address; pass a full URL`,
+      `Cannot send the person to "${url}": it is not an http or https URL; pass a full URL`,
     );
   }
   if (typeof message !== "string" || message === "") {
     throw new TypeError(
-      `Cannot send the person to "${url}": there is no message; say in { message } why they should go`,
+      `Cannot send the person to "${url}": it has no message; give the reason in { message }`,
     );
   }
   return { message, url: parsed.href };
 }
 
-/** An answer as it is shown: sensitive fields are masked in it. */
+/** Returns the answer as text, with sensitive fields masked. */
 export function shownAnswer({ sensitive }: ElicitForm, content: unknown): string {
   return JSON.stringify(sensitive.length > 0 ? mask(content as JsonObject, sensitive) : content);
 }
 
-/** The exchange of an accepted form, whose answer is shown like this. */
+/** Builds the exchange of an accepted form. `shown` is the answer as text. */
 export function elicitExchange<TContext, TResponse>(
   { key }: ElicitForm,
   id: string,

@@ -1,11 +1,11 @@
-/** Finds the JSON in what a model wrote around it. */
+/** Finds JSON values in text that a model wrote. */
 
-/** Prose full of open brackets must not be searched from every one of them to its end. */
-const MOST_UNCLOSED = 20;
+/** Stops the search in text with many unclosed brackets, which would take quadratic time. */
+const MAX_UNCLOSED = 20;
 
 /**
- * Every value that may be meant, the likeliest first: the whole text, then what
- * stands in code fences, then what stands in brackets anywhere.
+ * Yields possible values, the most likely first: the whole text, then code fences, then anything
+ * in brackets.
  */
 export function* findJson(text: string): Generator<unknown> {
   const whole = parse(text.trim());
@@ -22,12 +22,12 @@ export function* findJson(text: string): Generator<unknown> {
     if (text[start] !== "{" && text[start] !== "[") continue;
     const end = endOf(text, start);
     if (end === undefined) {
-      if (++unclosed === MOST_UNCLOSED) return;
+      if (++unclosed === MAX_UNCLOSED) return;
       continue;
     }
     const found = parse(text.slice(start, end));
     if (found) yield found.value;
-    // What is inside a broken outer value is not what was meant.
+    // Skip the content of a malformed outer value: its parts are not the answer.
     start = end - 1;
   }
 }
@@ -40,7 +40,7 @@ function parse(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Where the bracket that opens at `start` is closed again. */
+/** Returns the position after the bracket that closes the one at `start`. */
 function endOf(text: string, start: number): number | undefined {
   let depth = 0;
   let quoted = false;

@@ -1,11 +1,11 @@
-/** Hides what the author marked as sensitive. */
+/** Masks the fields that the author declared sensitive. */
 import type { JsonObject } from "../model/content.ts";
 
 export const MASK = "••••••";
 
 /**
- * A copy in which every sensitive field that is present reads as a mask. Of what
- * is no object at all nothing is copied: who knows where in it the secret is.
+ * Returns a copy in which every sensitive field is masked. If the content is not an object,
+ * nothing of it is copied, because the secret may be anywhere in it.
  */
 export function mask(content: JsonObject, sensitive: readonly string[]): JsonObject {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return {};

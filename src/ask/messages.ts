@@ -1,4 +1,4 @@
-/** The rules that a conversation with a model must keep. */
+/** Validates the conversations that are sent to a model. */
 import {
   type ContentBlock,
   type McpMessage,
@@ -9,9 +9,14 @@ import {
 } from "../model/content.ts";
 import type { SampleExchange } from "../tool/sample-types.ts";
 
-/** Messages as an author wrote them, each with a list of blocks. Types say the same. */
+/**
+ * Reads an author's messages and normalises their content to a list of blocks. Repeats the
+ * compile-time checks.
+ */
 export function readMessages(messages: unknown): McpMessage[] {
-  if (!Array.isArray(messages)) throw new TypeError("Cannot sample: messages is no list; pass one");
+  if (!Array.isArray(messages)) {
+    throw new TypeError("Cannot sample: messages is not an array; pass one");
+  }
   return messages.map((message, index) => {
     if (message?.role !== "user" && message?.role !== "assistant") {
       throw wrong(index, `its role is ${JSON.stringify(message?.role)}, not user or assistant`);
@@ -25,7 +30,7 @@ export function readMessages(messages: unknown): McpMessage[] {
   });
 }
 
-/** What each kind of block must have, and of which type. */
+/** The required properties of each block type, with their types. */
 const PARTS: Record<string, Record<string, "string" | "object">> = {
   text: { text: "string" },
   image: { data: "string", mimeType: "string" },
@@ -34,21 +39,24 @@ const PARTS: Record<string, Record<string, "string" | "object">> = {
   tool_result: { toolUseId: "string", content: "object" },
 };
 
-/** What is wrong with a block, if anything is. */
+/** Returns what is wrong with a block, or undefined. */
 export function problemOf(block: unknown): string | undefined {
-  if (typeof block !== "object" || block === null) return "it is no block of content";
+  if (typeof block !== "object" || block === null) return "it is not a content block";
   const { type } = block as { type?: unknown };
   const parts = typeof type === "string" && Object.hasOwn(PARTS, type) ? PARTS[type] : undefined;
   if (!parts) return `its type is ${JSON.stringify(type)}, not ${Object.keys(PARTS).join(", ")}`;
   for (const [name, kind] of Object.entries(parts)) {
     const part = (block as Record<string, unknown>)[name];
     if (typeof part !== kind || part === null) return `its ${name} is no ${kind}`;
-    if (name === "content" && !Array.isArray(part)) return "its content is no list";
+    if (name === "content" && !Array.isArray(part)) return "its content is not an array";
   }
   return undefined;
 }
 
-/** Every `tool_use` is followed by a message of only `tool_result` blocks, one for each. */
+/**
+ * Checks that every `tool_use` is followed by a message that has exactly one `tool_result` for
+ * each call.
+ */
 export function checkMessages(messages: readonly McpMessage[]): void {
   messages.forEach((message, index) => {
     const uses = toolUses(message);
@@ -93,7 +101,7 @@ function isToolResult(block: { type: string }): block is ToolResultContent {
   return block.type === "tool_result";
 }
 
-/** A user's message that answers every call of an assistant's message. */
+/** Returns a user message with a result for every call in an assistant message. */
 export function toolResults(
   message: McpMessage,
   resultOf: (use: ToolUseContent) => string | ContentBlock[],
@@ -138,7 +146,7 @@ export function closeToolCalls(
   return [...messages, toolResults(response, typeof result === "function" ? result : () => result)];
 }
 
-/** The last message of the user, which is the one that the model answers. */
+/** Returns the last user message, which the model answers. */
 export function lastUserMessage(messages: readonly McpMessage[]): McpMessage | undefined {
   return messages.findLast((message) => message.role === "user");
 }

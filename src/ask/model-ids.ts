@@ -1,21 +1,21 @@
 /**
- * The ids of tool calls as models take them. Some providers refuse a whole conversation because
- * of one id that is longer than 40 characters or holds anything but letters, digits, `_` and `-`.
+ * Makes tool call ids acceptable to models. Some providers reject a whole conversation if one id
+ * is longer than 40 characters or has characters other than letters, digits, `_` and `-`.
  */
 import type { McpMessage, MessageContent } from "../model/content.ts";
 
-const TAKEN = /^[A-Za-z0-9_-]{1,40}$/;
+const ACCEPTED = /^[A-Za-z0-9_-]{1,40}$/;
 
 /**
- * The same conversation with ids that every provider takes. Ids that fit stay as they are. Others
- * come from authors, from other models, and from sessions that an earlier version stored.
+ * Returns the conversation with ids that every provider accepts. Valid ids stay as they are.
+ * Other ids come from authors, other models, and sessions stored by earlier versions.
  */
 export function withModelIds(messages: readonly McpMessage[]): McpMessage[] {
   const given = new Set(messages.flatMap(({ content }) => content.flatMap(idsIn)));
   const short = new Map<string, string>();
-  for (const id of given) if (!TAKEN.test(id)) short.set(id, "");
+  for (const id of given) if (!ACCEPTED.test(id)) short.set(id, "");
   if (short.size === 0) return [...messages];
-  // Numbered in order: a conversation that only grows keeps the ids that it had.
+  // Number the ids in order, so that a growing conversation keeps the ids it had.
   let number = 0;
   for (const id of short.keys()) {
     let next: string;

@@ -1,4 +1,4 @@
-/** Asking the client what it has opened to servers. */
+/** Asks the client for its roots. */
 import type { Operation } from "effection";
 import { CapabilityError, ToolError } from "../model/errors.ts";
 import type { Root, RootsResponse } from "../model/events.ts";

@@ -1,4 +1,4 @@
-/** What a tool gets back for a sample. */
+/** Builds the results that a tool gets for a sample. */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage, ToolUseContent } from "../model/content.ts";
 import { describeIssues } from "../schema/issues.ts";
@@ -25,21 +25,21 @@ export function exchange({ request }: Prepared, response: McpMessage, ...rest: M
   return { request, response, messages: [request, response, ...rest] };
 }
 
-/** Data that the schema has accepted, and the call that it came in. */
+/** Validated data, and the call that carried it. */
 type Data = { readonly value: unknown; readonly call: FoundCall };
 
-/** The data of an answer, or what is wrong with it. */
+/** Returns the data of an answer, or what is wrong with it. */
 export function dataOf(made: Attempt, tool: OfferedTool): Data | { readonly problem: string } {
   const call = made.calls.find(({ name }) => name === SCHEMA_TOOL);
   if (!call) {
     const [other] = made.calls;
-    return { problem: other ? `it calls "${other.name}" and holds no data` : "it holds no JSON" };
+    return { problem: other ? `it calls "${other.name}" and has no data` : "it has no JSON" };
   }
   const parsed = tool.schema.parse(call.input);
   return parsed.ok ? { value: parsed.value, call } : { problem: describeIssues(parsed.issues) };
 }
 
-/** The data stands once, in the call; the result only says that it arrived. */
+/** The call already contains the data, so the tool result only confirms it. */
 export function parsedResult(
   prepared: Prepared,
   made: Attempt,
@@ -94,12 +94,12 @@ function assistantCalls(calls: readonly FoundCall[]): McpMessage {
   };
 }
 
-/** A call as it was made, whether or not it fits. */
+/** Returns a call without validating its arguments. */
 export function rawCall({ id, name, input }: FoundCall): SamplingToolCall {
   return { id, name, arguments: isObject(input) ? input : { value: input } };
 }
 
-/** The calls with arguments that their schemas have accepted, or what is wrong with one. */
+/** Returns the calls with validated arguments, or what is wrong with one of them. */
 export function checkedCalls(
   { calls }: Attempt,
   tools: readonly OfferedTool[],

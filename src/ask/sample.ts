@@ -1,4 +1,4 @@
-/** Asking the model: for text, for data, or for a decision among tools. */
+/** Asks the model for text, for structured data, or for a tool call. */
 import type { Operation } from "effection";
 import { type McpMessage, text } from "../model/content.ts";
 import { SampleValidationError } from "../model/errors.ts";
@@ -32,7 +32,7 @@ export type { Conversation } from "./attempt.ts";
 
 const DEFAULT_RETRIES = 2;
 
-/** One question, one answer, whatever it is worth. */
+/** Asks once and returns the answer, whether or not it is valid. */
 export function* sample(
   asker: Asker,
   conversation: Conversation,
@@ -46,7 +46,11 @@ export function* sample(
     const data = dataOf(made, schema);
     return "value" in data
       ? keep(conversation, prepared, parsedResult(prepared, made, data))
-      : keep(conversation, prepared, unparsedResult(prepared, made, excused(made, data.problem)));
+      : keep(
+        conversation,
+        prepared,
+        unparsedResult(prepared, made, withReason(made, data.problem)),
+      );
   }
   if (config?.tools !== undefined) {
     const prepared = prepare(
@@ -66,7 +70,7 @@ export function* sample(
   });
 }
 
-/** Asks until the answer fits the schema, or tries run out. */
+/** Asks until the answer fits the schema, or the retries run out. */
 export function* sampleSchema(
   asker: Asker,
   conversation: Conversation,
@@ -88,7 +92,7 @@ export function* sampleSchema(
   );
 }
 
-/** Asks until the model calls a tool with arguments that fit, or tries run out. */
+/** Asks until the model calls a tool with valid arguments, or the retries run out. */
 export function* sampleTools(
   asker: Asker,
   conversation: Conversation,
@@ -99,7 +103,7 @@ export function* sampleTools(
   const { toolChoice = "required" } = config;
   if (toolChoice === "none") {
     throw new TypeError(
-      'Cannot sample for calls of tools: toolChoice is "none"; leave it out, or use ctx.sample',
+      'Cannot sample with tools: toolChoice is "none"; leave it out, or use ctx.sample',
     );
   }
   const prepared = prepare(conversation, config, tools, toolChoice);
@@ -111,7 +115,7 @@ export function* sampleTools(
   });
 }
 
-/** Types say the same at compile time; this is for callers without types. */
+/** Repeats a compile-time check for callers without types. */
 function refuseBoth(config: { readonly schema?: unknown; readonly tools?: unknown }): void {
   if (config?.schema === undefined || config.tools === undefined) return;
   throw new Error(
@@ -133,32 +137,32 @@ function* guaranteed<R extends SampleResultBase & { exchange: { messages: McpMes
     const made = yield* attempt(asker, conversation, { ...prepared, messages });
     const checked = check(made);
     if ("ok" in checked) return keep(conversation, prepared, checked.ok);
-    const problem = excused(made, checked.problem);
+    const problem = withReason(made, checked.problem);
     if (tries > retries) throw new SampleValidationError(method, tries, problem, base(made));
     messages = corrected(messages, made.response, problem);
   }
 }
 
-/** Why an answer does not fit, if whoever gave it said so. */
-function excused({ answer: { stopReason } }: Attempt, problem: string): string {
-  if (stopReason === "maxTokens") return `it was cut off, because it grew too long, and ${problem}`;
-  return stopReason === "refusal" ? `the model refused to give it, and ${problem}` : problem;
+/** Adds the reason for an invalid answer, if the model gave one. */
+function withReason({ answer: { stopReason } }: Attempt, problem: string): string {
+  if (stopReason === "maxTokens") return `it was cut off at the token limit, and ${problem}`;
+  return stopReason === "refusal" ? `the model refused, and ${problem}` : problem;
 }
 
-/** The conversation with the answer that did not fit, and what was wrong with it. */
+/** Returns the conversation extended by the invalid answer and a correction. */
 function corrected(
   messages: readonly McpMessage[],
   response: McpMessage,
   problem: string,
 ): McpMessage[] {
-  const reproach = `This answer cannot be used: ${problem}. Answer again, and mend that.`;
+  const correction = `This answer cannot be used: ${problem}. Correct this and answer again.`;
   const reply: McpMessage = toolUses(response).length > 0
-    ? toolResults(response, () => reproach, true)
-    : { role: "user", content: [text(reproach)] };
+    ? toolResults(response, () => correction, true)
+    : { role: "user", content: [text(correction)] };
   return [...messages, response, reply];
 }
 
-/** A prompt becomes part of the branch's conversation, with what came back. */
+/** Adds the exchange to the branch's conversation, if the sample had a prompt. */
 function keep<R extends { exchange: { messages: McpMessage[] } }>(
   conversation: Conversation,
   { continues }: Prepared,

@@ -1,10 +1,9 @@
 /**
- * Data from a model.
+ * Structured data from a model.
  *
- * MCP has no word for structured output, and every provider has another. What
- * all of them have is tools, so data is asked for as the call of one reserved
- * tool. A client or provider that knows better intercepts it; one that knows no
- * tools at all is asked for JSON in words.
+ * MCP has no structured output, and every provider has its own. All of them have tools, so data
+ * is requested as a call of one reserved tool. A client or provider with native structured output
+ * recognises that tool. A client without tools gets the request as text.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
@@ -20,14 +19,14 @@ import { toolUses } from "./messages.ts";
 
 export { SCHEMA_TOOL };
 
-/** A tool that the model may call, ready to be sent. */
+/** A tool that is offered to the model. */
 export interface OfferedTool {
   readonly name: string;
   readonly description?: string;
   readonly schema: Schema<unknown>;
 }
 
-/** What is added to a sample so that its answer is a call of one of the tools. */
+/** Returns the sampling parameters that make the model call one of the tools. */
 export function toolParams(
   tools: readonly OfferedTool[],
   mode: SamplingToolChoice,
@@ -42,14 +41,14 @@ export function toolParams(
   };
 }
 
-/** A call as it was found in an answer, not checked yet. */
+/** A tool call found in an answer, not validated yet. */
 export interface FoundCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
 }
 
-/** The calls in an answer: as blocks, or as JSON in its text. */
+/** Returns the calls in an answer, from its blocks or from JSON in its text. */
 export function findCalls(
   response: McpMessage,
   said: string,
@@ -79,7 +78,7 @@ export function findCalls(
   return [];
 }
 
-/** A call that a model wrote out, in the form it was told or in one it is used to. */
+/** Reads a call that the model wrote as JSON, in the requested form or in another common one. */
 function callIn(
   value: unknown,
   tools: readonly OfferedTool[],
@@ -89,29 +88,29 @@ function callIn(
   const { tool, name = tool, arguments: input = value.input ?? value.parameters ?? {} } = value;
   if (typeof name !== "string") return undefined;
   const isOffered = tools.some((offered) => offered.name === name);
-  // A name that nobody offered is a mistake only where a call was asked for.
+  // An unknown tool name counts as a call only if a call was required.
   if (!isOffered && (tool === undefined || mode === "auto")) return undefined;
   return { name, input: inputFor(tools, name, input) };
 }
 
-/** Data that came as a call of the reserved tool, written out. */
+/** Unwraps data that the model wrote as a call of the reserved tool. */
 function withoutCall(value: unknown): unknown {
   return isObject(value) && (value.tool ?? value.name) === SCHEMA_TOOL && "arguments" in value
     ? value.arguments
     : value;
 }
 
-/** What was meant for the tool's schema, taken out of the object it may have travelled in. */
+/** Unwraps the input if its schema was wrapped in an object. */
 function inputFor(tools: readonly OfferedTool[], name: string, input: unknown): unknown {
   const schema = tools.find((offered) => offered.name === name)?.schema;
   if (!schema || schema.json.type === "object" || !isObject(input) || !("value" in input)) {
     return input;
   }
-  // Some models leave the wrapping out, and their own data may have such a field.
+  // Some models omit the wrapper, and their data may have a field named `value`.
   return !schema.parse(input.value).ok && schema.parse(input).ok ? input : input.value;
 }
 
-/** A tool's input must be an object; anything else travels in a field of one. */
+/** A tool's input must be an object. Any other schema is wrapped in a `value` field. */
 function objectSchema(json: JsonObject): JsonObject {
   if (json.type === "object") return json;
   const { $schema, $defs, definitions, ...value } = json;
@@ -126,7 +125,7 @@ function objectSchema(json: JsonObject): JsonObject {
   };
 }
 
-/** The same schema two levels deeper: what refers to its root refers to its new place. */
+/** Adjusts references for a schema that was moved two levels down. */
 function moved(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(moved);
   if (!isObject(node)) return node;
@@ -144,12 +143,12 @@ export function schemaTool({ schemas }: Asker, input: SchemaInput): OfferedTool 
   return {
     name: SCHEMA_TOOL,
     description: "Answer by calling this tool with the data that was asked for.",
-    schema: usable(schemas, "the schema of a sample", input),
+    schema: readSchema(schemas, "the schema of a sample", input),
   };
 }
 
-/** The schema, or an error that says whose it is. */
-function usable(schemas: SchemaReader, whose: string, input: SchemaInput): Schema<unknown> {
+/** Reads the schema. Throws an error that names its owner. */
+function readSchema(schemas: SchemaReader, whose: string, input: SchemaInput): Schema<unknown> {
   try {
     return schemas.schema(input);
   } catch (error) {
@@ -164,7 +163,7 @@ export function offeredTools(
   tools: SampleToolsConfig["tools"],
 ): OfferedTool[] {
   if (!Array.isArray(tools) || tools.length === 0) {
-    throw new TypeError("Cannot sample with tools: there are none; pass at least one");
+    throw new TypeError("Cannot sample with tools: the list is empty; pass at least one");
   }
   const names = new Set<string>();
   return tools.map(({ name, description, inputSchema }) => {
@@ -173,19 +172,19 @@ export function offeredTools(
     }
     if (name === SCHEMA_TOOL) {
       throw new TypeError(
-        `Cannot offer a tool named "${SCHEMA_TOOL}": the name is reserved; give it another`,
+        `Cannot offer a tool named "${SCHEMA_TOOL}": the name is reserved; use another`,
       );
     }
     if (names.has(name)) {
       throw new TypeError(
-        `Cannot offer tool "${name}" to the model: another one has that name; rename one`,
+        `Cannot offer tool "${name}" to the model: the name is used twice; rename one`,
       );
     }
     names.add(name);
     return {
       name,
       ...(description !== undefined && { description }),
-      schema: usable(schemas, `the inputSchema of tool "${name}"`, inputSchema),
+      schema: readSchema(schemas, `the inputSchema of tool "${name}"`, inputSchema),
     };
   });
 }

@@ -1,9 +1,9 @@
-/** Samples for clients that know no tools: everything that has to do with tools is said in words. */
+/** Samples for clients without tools: tools, calls and results are written as text. */
 import { type McpMessage, type MessageContent, text } from "../model/content.ts";
 import type { SamplingToolChoice } from "../tool/sample-types.ts";
 import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
 
-/** What is asked for, in words. */
+/** Describes the requested call or data as text. */
 export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoice): string {
   const [only] = tools;
   if (!only || mode === "none") return "";
@@ -21,15 +21,14 @@ export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoic
   return `${must} JSON of the form {"tool": "<name>", "arguments": {…}}.\n\n${list.join("\n")}`;
 }
 
-/** Whether a message can only be sent to whoever knows tools. */
+/** Whether a message contains tool calls or results. */
 export function usesTools({ content }: McpMessage): boolean {
   return content.some((block) => block.type === "tool_use" || block.type === "tool_result");
 }
 
 /**
- * The messages for a client that knows no tools: calls and their results as
- * text, and what is asked for at their end, because a client may leave a system
- * prompt out.
+ * Returns the messages for a client without tools: calls and results become text, and the
+ * instruction is appended at the end, because a client may drop the system prompt.
  */
 export function asText(messages: readonly McpMessage[], instruction: string): McpMessage[] {
   const said = messages.map(({ role, content }): McpMessage => ({
@@ -45,7 +44,7 @@ export function asText(messages: readonly McpMessage[], instruction: string): Mc
 
 function blockInWords(block: MessageContent): MessageContent[] {
   if (block.type === "tool_use") {
-    // Data was asked for as data, so that is how it was answered.
+    // Data was requested as plain JSON, so the model's answer is shown as plain JSON.
     const { name, input } = block;
     return [text(JSON.stringify(name === SCHEMA_TOOL ? input : { tool: name, arguments: input }))];
   }

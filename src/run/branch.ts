@@ -1,4 +1,4 @@
-/** Where a context stands among the branches of its tool. */
+/** A branch of a tool's run: its place in the tree, its conversation and its limits. */
 import { TokenBudget } from "../ask/budget.ts";
 import { checkLimit } from "../ask/ask.ts";
 import type { Conversation } from "../ask/sample.ts";
@@ -23,10 +23,10 @@ export class Branch implements Conversation {
     readonly budget: TokenBudget,
   ) {}
 
-  /** How many of this kind and key this branch has had. */
+  /** Returns how many operations of this kind and key this branch has started before. */
   count(kind: string, key: string): number {
     const name = `${kind}:${key}`;
-    // Most branches do one thing, once, and need no map for that.
+    // Most branches do one thing once. They need no map.
     if (this.#first === undefined) {
       this.#first = name;
       return 0;
@@ -61,18 +61,18 @@ export class Branch implements Conversation {
   }
 }
 
-/** The tool itself. */
+/** The branch of the tool itself. */
 export function rootBranch({ limits }: Definition): Branch {
   const budget = new TokenBudget(limits.maxTokens);
   return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
 }
 
-/** A part of a tool that has no conversation, and opens no branches. */
+/** The branch of a `before` or `after` phase, which has no conversation and no child branches. */
 export function phaseBranch(phase: "before" | "after"): Branch {
   return new Branch(phasePath(phase), 0, 0, [], [], new TokenBudget(0));
 }
 
-/** Where what happens in a phase is recorded. */
+/** The path under which events of a phase are recorded. */
 export function phasePath(phase: string): string {
   return `#${phase}`;
 }

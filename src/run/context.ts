@@ -1,8 +1,8 @@
 /**
- * What a tool is given: one context for the tool, and one for each branch.
+ * The context that a tool's body gets: one for the tool, and one for each branch.
  *
- * It is a class with methods on its prototype rather than a record of closures,
- * because every parked call keeps one alive.
+ * It is a class with methods on its prototype rather than an object of closures, because every
+ * parked call keeps one in memory.
  */
 import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
@@ -43,7 +43,7 @@ import { type Branch, rootBranch } from "./branch.ts";
 import { isLight, runParallel } from "./run-parallel.ts";
 import type { RunPort } from "./run-port.ts";
 
-/** What `before` and `after` get: a context that cannot ask. */
+/** The context of `before` and `after`, which cannot ask questions. */
 export class ServerContext implements McpToolServerContext {
   constructor(
     protected readonly host: RunPort,
@@ -81,7 +81,7 @@ export class ServerContext implements McpToolServerContext {
 
   *#usePage(options: PageOptions): Operation<Page> {
     const { site, principal, facts } = this.host;
-    // Who was sent there goes there also after the tool has been run again.
+    // Record the page's name, so that its address stays valid after a replay.
     const isRecorded = options.path === undefined && !facts.isInside;
     const name = isRecorded ? yield* this.fresh("page") : crypto.randomUUID();
     return yield* resource<Page>(function* (provide) {
@@ -95,7 +95,7 @@ export class ServerContext implements McpToolServerContext {
   }
 
   log(level: LogLevel, data: unknown, logger?: string): Operation<void> {
-    return this.#tell(() =>
+    return this.#emitWithRoom(() =>
       this.host.emit({
         type: "log",
         level,
@@ -107,24 +107,26 @@ export class ServerContext implements McpToolServerContext {
   }
 
   notify(message: string, progress?: number, total?: number): Operation<void> {
-    return this.#tell(() => this.host.notify(message, progress, total, this.branchState.path));
+    return this.#emitWithRoom(() =>
+      this.host.notify(message, progress, total, this.branchState.path)
+    );
   }
 
-  /** Tells something as soon as whoever reads it has room for it, which is nearly always at once. */
-  #tell(tell: () => void): Operation<void> {
+  /** Emits an event as soon as the reader has room for it, which is nearly always immediately. */
+  #emitWithRoom(emit: () => void): Operation<void> {
     return {
       [Symbol.iterator]: () => {
         const room = this.host.room();
-        if (room) return this.#tellLater(room, tell)[Symbol.iterator]();
-        tell();
-        return AT_ONCE;
+        if (room) return this.#emitLater(room, emit)[Symbol.iterator]();
+        emit();
+        return DONE;
       },
     };
   }
 
-  *#tellLater(first: Operation<void>, tell: () => void): Operation<void> {
+  *#emitLater(first: Operation<void>, emit: () => void): Operation<void> {
     for (let room: typeof first | undefined = first; room; room = this.host.room()) yield* room;
-    tell();
+    emit();
   }
 
   step<T>(name: string, body: (key: string) => Operation<T>): Operation<T> {
@@ -176,7 +178,7 @@ interface Reserved<C> {
   readonly late: Place | undefined;
 }
 
-/** What `execute` and `client` get. */
+/** The context of `execute` and `client`. */
 export class ToolContext extends ServerContext
   implements McpToolContextWithElicits<ElicitsMap>, Asker {
   readonly #tool: Definition;
@@ -280,8 +282,8 @@ export class ToolContext extends ServerContext
     bodies: readonly ((ctx: this) => Operation<unknown>)[],
     options: McpToolBranchOptions,
   ): Operation<unknown[]> {
-    // All are opened before any is run, so that each has its place however they are run:
-    // a tool that was a task may be none when it is taken up again.
+    // Reserve the places of all branches before any of them runs. The order is then the same
+    // whether the tool runs as a task or not, and a replay may differ in that.
     const parts = bodies.map((body) => this.#open(body, options, this.#reserve(options)));
     if (yield* isLight) return yield* runParallel(this.host, parts);
     return yield* all(parts);
@@ -303,7 +305,7 @@ export class ToolContext extends ServerContext
     return outcome.value;
   }
 
-  /** A context for a branch, and a place for its timeout, if it has one. */
+  /** Reserves a context for a branch, and a place for its timeout if it has one. */
   #reserve(options: McpToolBranchOptions): Reserved<this> {
     const branch = this.#branch.open(options);
     const ctx = new ToolContext(this.host, this.#tool, branch) as this;
@@ -311,7 +313,7 @@ export class ToolContext extends ServerContext
     return { ctx, late };
   }
 
-  // Those below make the context the one that `elicit` and `sample` ask.
+  // `Asker`: what elicitation and sampling need.
 
   get provider(): SamplingProvider | undefined {
     return this.host.sampling.provider;
@@ -325,7 +327,7 @@ export class ToolContext extends ServerContext
     return this.#tool.schemas;
   }
 
-  /** A question that was put before goes on, whatever has been configured since. */
+  /** A replayed question is still allowed if the server's setting has changed since. */
   mayAskPassword(key: string): boolean {
     return this.host.site.formPasswords || this.host.wasAsked(this.#branch.path, "elicit", key);
   }
@@ -358,12 +360,12 @@ export class ToolContext extends ServerContext
   }
 }
 
-/** A number from 0 up to 1, with the 53 bits that a number can have. */
+/** Returns a number in [0, 1) made of 53 random bits. */
 function fractionOf(drawn: Buffer): number {
   return ((drawn.readUInt32BE(0) >>> 5) * 2 ** 26 + (drawn.readUInt32BE(4) >>> 6)) / 2 ** 53;
 }
 
-/** A UUID of version 4. */
+/** Returns a version 4 UUID made of random bytes. */
 function uuidOf(drawn: Buffer): string {
   const bytes = drawn.subarray(0, 16);
   bytes[6] = bytes[6]! & 0x0f | 0x40;
@@ -371,14 +373,14 @@ function uuidOf(drawn: Buffer): string {
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** An operation that can be evaluated more than once, unlike a generator object. */
+/** Returns an operation that can be evaluated more than once, unlike a generator object. */
 function operation<T>(body: () => Operation<T>): Operation<T> {
   return { [Symbol.iterator]: () => body()[Symbol.iterator]() };
 }
 
 /**
- * The value as JSON keeps it. The log must not change when the tool's own objects
- * do, and telling something must never be what breaks a tool.
+ * Copies a value as JSON. The log must not change when the tool modifies its objects, and an
+ * event that cannot be serialised must not fail the tool.
  */
 function snapshot(data: unknown): unknown {
   try {
@@ -388,21 +390,21 @@ function snapshot(data: unknown): unknown {
   }
 }
 
-/** Says what JSON would drop or refuse. */
+/** Replaces values that JSON would drop or reject. */
 function readable(_key: string, value: unknown): unknown {
   if (value instanceof Error) return { name: value.name, message: value.message };
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** An operation that does one thing, and never waits. */
+/** Returns an operation that calls a function and does not wait. */
 function doing(act: () => void): Operation<void> {
   return operation(function* () {
     act();
   });
 }
 
-/** The steps of an operation that has nothing left to do. */
-const AT_ONCE: Iterator<never, void> = {
+/** The iterator of an operation that has nothing left to do. */
+const DONE: Iterator<never, void> = {
   next: () => ({ done: true, value: undefined }),
   return: () => ({ done: true, value: undefined }),
   throw(error) {

@@ -1,13 +1,12 @@
 /**
- * Several operations at once, each a strand of its own, for as long as their tool
- * needs no task. Effection's `all` does the same, at some twenty kilobytes for each
- * that waits.
+ * Runs several operations concurrently, each as a strand, while their tool needs no task.
+ * Effection's `all` does the same, but costs about 20 KB for each waiting operation.
  *
- * G1  The first that throws decides; the others are halted, and have run their
- *     `finally` blocks, before anybody hears of it.
- * G2  Whoever halts them waits until all have run their `finally` blocks.
- * G3  The tool never goes on from inside Effection's reducer, where a part that
- *     became a task ends.
+ * PAR1  The first operation that throws decides the outcome. The others are halted, and have run
+ *       their `finally` blocks, before the outcome is reported.
+ * PAR2  Halting the group completes when all operations have run their `finally` blocks.
+ * PAR3  The tool never continues from inside Effection's reducer, where an operation that became
+ *       a task ends.
  */
 import type { Operation, Scope } from "effection";
 import { isStandIn, StrandBase, type StrandOutcome } from "../lib/strand.ts";
@@ -15,25 +14,25 @@ import { isStandIn, StrandBase, type StrandOutcome } from "../lib/strand.ts";
 type Failure = { readonly ok: false; readonly error: unknown };
 type Result = { readonly ok: true; readonly value?: unknown } | Failure;
 
-export interface TogetherHome {
-  /** Where a part that needs a task gets one. */
+export interface ParallelHome {
+  /** The scope for a part that needs a task. */
   readonly scope: Scope;
-  /** How many parts are at work besides the first. */
+  /** How many parts run besides the first. */
   parallel: number;
 }
 
-/** Tells whether whoever asks runs without a task. */
+/** Whether the caller runs without a task. */
 export const isLight: Operation<boolean> = effect((resolve, routine) => {
   resolve({ ok: true, value: isStandIn(routine) });
   return (done) => done({ ok: true });
 });
 
 /**
- * What all parts return, in order. Only for whoever `isLight`, and only for parts
- * that do nothing before their first step, as generators do.
+ * Returns the results of all parts, in order. The caller must be `isLight`. A part must do
+ * nothing before its first step, as generators do.
  */
 export function runParallel(
-  home: TogetherHome,
+  home: ParallelHome,
   parts: readonly Operation<unknown>[],
 ): Operation<unknown[]> {
   return effect((resolve) => {
@@ -44,18 +43,18 @@ export function runParallel(
 }
 
 class Group {
-  readonly #home: TogetherHome;
+  readonly #home: ParallelHome;
   readonly #resolve: (result: Result) => void;
   readonly #values: unknown[];
   #strands: PartStrand[];
   #left: number;
   #failure: Failure | undefined;
-  /** What a `finally` block threw while its part was being halted. */
-  #spoilt: Failure | undefined;
+  /** The error of a `finally` block that threw during a halt. */
+  #cleanupError: Failure | undefined;
   #leave: ((result: Result) => void) | undefined;
 
   constructor(
-    home: TogetherHome,
+    home: ParallelHome,
     parts: readonly Operation<unknown>[],
     resolve: (result: Result) => void,
   ) {
@@ -72,9 +71,9 @@ class Group {
     for (const strand of this.#strands) strand.start();
   }
 
-  /** Halts whatever is left, and says when that is done. */
+  /** Halts the remaining parts, then calls `done`. */
   leave(done: (result: Result) => void): void {
-    // How it came out has been told already.
+    // The outcome has been reported already.
     if (this.#left === 0) return done({ ok: true });
     this.#leave = done;
     this.#haltAll();
@@ -88,32 +87,33 @@ class Group {
     else if (outcome.type === "threw") {
       this.#failure ??= { ok: false, error: outcome.error };
     } else if (outcome.error !== undefined) {
-      this.#spoilt ??= { ok: false, error: outcome.error };
+      this.#cleanupError ??= { ok: false, error: outcome.error };
     }
+    // PAR1, PAR2: report only after the last part has ended.
     if (this.#left === 0) this.#settle();
     else if (this.#failure && !decided) this.#haltAll();
   }
 
   #haltAll(): void {
-    // The last to be halted may end the group, which lets go of its list.
+    // Halting the last part may end the group, which clears its list.
     for (const strand of this.#strands) strand.halt();
   }
 
   #settle(): void {
     this.#strands = [];
-    if (this.#leave) this.#leave(this.#spoilt ?? { ok: true });
-    else this.#resolve(this.#failure ?? this.#spoilt ?? { ok: true, value: this.#values });
+    if (this.#leave) this.#leave(this.#cleanupError ?? { ok: true });
+    else this.#resolve(this.#failure ?? this.#cleanupError ?? { ok: true, value: this.#values });
   }
 }
 
-/** One part of a group. One that has become a task may be at several things itself. */
+/** One part of a group. A part that has become a task may do several things at once. */
 class PartStrand extends StrandBase<unknown> {
   readonly #group: Group;
-  readonly #home: TogetherHome;
+  readonly #home: ParallelHome;
   readonly #part: Operation<unknown>;
   readonly #index: number;
 
-  constructor(group: Group, home: TogetherHome, part: Operation<unknown>, index: number) {
+  constructor(group: Group, home: ParallelHome, part: Operation<unknown>, index: number) {
     super(home.scope);
     this.#group = group;
     this.#home = home;
@@ -133,11 +133,15 @@ class PartStrand extends StrandBase<unknown> {
   protected ended(outcome: StrandOutcome<unknown>): void {
     if (this.light) return this.#group.ended(this.#index, outcome);
     this.#home.parallel--;
+    // PAR3: a part that became a task ends inside the reducer.
     queueMicrotask(() => this.#group.ended(this.#index, outcome));
   }
 }
 
-/** An operation that is one effect; see strand.ts for what that leans on. */
+/**
+ * Returns an operation of one effect. See strand.ts for the Effection internals that this relies
+ * on.
+ */
 function effect<T>(
   enter: (
     resolve: (result: Result) => void,

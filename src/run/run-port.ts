@@ -1,4 +1,4 @@
-/** What the runtime needs from the session that it runs a tool for. */
+/** What running a tool needs from its session. */
 import type { Buffer } from "node:buffer";
 import type { Operation, Scope } from "effection";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
@@ -16,7 +16,7 @@ import type { SamplingProvider } from "../sampling/provider.ts";
 import type { Page, PageOptions, ServerSite } from "../tool/site.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
 
-/** Something went wrong that the operator should hear of, and nobody else. */
+/** An error that is reported to the operator only. */
 export interface Fault {
   readonly what: string;
   readonly toolName: string;
@@ -38,18 +38,18 @@ export type RunOutcome =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
-/** The server as a run sees it. */
+/** The server, as a run sees it. */
 export interface Site extends ServerSite {
   /**
-   * Opens a page that belongs to somebody, until it is closed or its time has come.
-   * Where it has no path of its own, it is found by its name.
+   * Opens a page for a principal, until the page is closed or expires. A page without a path is
+   * addressed by its name.
    */
   open(page: PageOptions, principal: string, name: string): Operation<Page>;
 }
 
 export interface RunPort {
   readonly id: string;
-  /** On whose behalf it runs. */
+  /** The principal on whose behalf the tool runs. */
   readonly principal: string;
   readonly site: Site;
   readonly client: ClientInfo;
@@ -58,49 +58,49 @@ export interface RunPort {
   /** Who answers samples besides the client. */
   readonly sampling: SamplingSetup;
   /**
-   * True from the moment that the run is told to stop. A `yield*` inside `finally`
-   * makes JavaScript forget that a generator was returning and run on, so whatever
-   * must not happen after a halt looks here.
+   * True from the moment the run is told to stop. After a `yield*` inside `finally`, JavaScript
+   * continues a generator that was returning, so code that must not run after a halt checks this
+   * flag.
    */
   halting: boolean;
-  /** Records an event. While the run is being halted it records nothing. */
+  /** Records an event. Records nothing while the run is being halted. */
   emit(body: EventBody): void;
   /**
-   * What to wait for before anything more is told, because whoever reads it is behind;
-   * undefined if there is room. There may be none again afterwards.
+   * Returns an operation to wait for before the next event, if the reader is behind, or undefined
+   * if there is room. Call it again after waiting.
    */
   room(): Operation<void> | undefined;
-  /** Lets the client go; it will come back for the rest. */
+  /** Ends the client's request. The client comes back for the result. */
   hangUp(): void;
-  /** Tells everyone who listens to the server, not only this caller. */
+  /** Notifies all clients of the server, not only this caller. */
   announce(change: ServerChange): void;
-  /** Records how far the tool has come; counts by itself where it is not told. */
+  /** Records progress. Counts up if `progress` is omitted. */
   notify(message: string, progress?: number, total?: number, branch?: string): void;
-  /** Puts a question and waits; refuses while the run is being halted. */
+  /** Sends a question and waits for its answer. Throws while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
-  /** In a run that is replayed: whether a branch asked this next. */
+  /** In a replay: whether the next recorded question of a branch is this one. */
   wasAsked(branch: string, kind: Place["kind"], key: string): boolean;
-  /** Where what needs a task of its own is run. */
+  /** The scope for work that needs a task. */
   readonly scope: Scope;
-  /** How many parts of the tool are at work besides the first, where none of them is a task. */
+  /** How many parts of the tool run besides the first, while none of them is a task. */
   parallel: number;
-  /** Does things once, and remembers how they came out. */
+  /** Runs operations once and records their outcomes. */
   readonly facts: Facts;
-  /** When the call began, in milliseconds since the epoch. */
+  /** When the call started, in milliseconds since the epoch. */
   readonly createdAt: number;
   report(fault: Fault): void;
-  /** Hears, once, how the run ended. */
+  /** Reports the outcome of the run. Called exactly once. */
   runEnded(outcome: RunOutcome): void;
 }
 
-/** What is done once, also if the tool is run again. */
+/** Operations whose outcome is recorded. A replay uses the recorded outcome. */
 export interface Facts {
-  /** Whether a step is on the stack: what happens there is not recorded by itself. */
+  /** Whether a step is running. Operations inside a step are not recorded separately. */
   readonly isInside: boolean;
-  /** Whether a branch went on with this elicitation when the tool was run before. */
+  /** In a replay: whether this elicitation is the next recorded event of the branch. */
   askedNext(branch: string, key: string, start: string): boolean;
   step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
-  /** `drawn` are random bytes to make it of, where they must be the same the next time. */
+  /** `drawn` holds random bytes that are the same in a replay. Use them if present. */
   value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T>;
   sleep(place: Place, ms: number): Operation<void>;
 }

@@ -1,7 +1,8 @@
 /**
- * Runs a tool, a prompt or a resource. Total: whatever the arguments are and
- * whatever the author's code does, the run ends in exactly one outcome, and
- * nothing is thrown at the caller.
+ * Runs a tool, a prompt or a resource.
+ *
+ * RUN1  Every run ends in exactly one outcome, whatever the arguments are and whatever the
+ *       author's code does. Nothing is thrown at the caller.
  */
 import type { Operation, Scope } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -24,20 +25,20 @@ import type { RunOutcome, RunPort } from "./run-port.ts";
 export interface Run {
   /** Runs the tool up to its first wait. */
   start(): void;
-  /** Stops the tool at its current `yield*`; the outcome follows once it has cleaned up. */
+  /** Stops the tool at its current `yield*`. The outcome follows after its cleanup. */
   halt(): void;
-  /** True while it waits for one thing at a time. */
+  /** True while the run waits for one thing at a time and needs no task. */
   readonly light: boolean;
 }
 
 /**
- * Makes a run, which is not started yet, so that whoever has it can halt it from
- * the first step on. The outcome may be reported before this or `start` returns.
+ * Creates a run without starting it, so that the caller can halt it from the first step on. The
+ * outcome may be reported before this function or `start` returns.
  */
 export function runTool(tool: Definition, args: unknown, host: RunPort, home: Scope): Run {
   const params = tool.parameters.parse(args ?? {});
   if (params.ok) return new ToolRun(tool, params.value, host, home);
-  // Arguments that nest too deeply for the stack are the caller's doing, and no news to anybody.
+  // Arguments that overflow the stack are the caller's fault: do not report them to the operator.
   if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
     host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
   }
@@ -52,7 +53,7 @@ export function runTool(tool: Definition, args: unknown, host: RunPort, home: Sc
   return NOTHING_TO_RUN;
 }
 
-/** A strand of its own kind rather than a handful of functions: each parked call keeps one. */
+/** A subclass rather than closures: each parked call keeps one in memory. */
 class ToolRun extends StrandBase<unknown> implements Run {
   readonly #tool: Definition;
   readonly #host: RunPort;
@@ -72,13 +73,13 @@ class ToolRun extends StrandBase<unknown> implements Run {
   override start(): void {
     super.start();
     const { timeout } = this.#tool.limits;
-    // Only a tool that waits can run out of time.
+    // Only a tool that waits can time out.
     if (timeout === undefined || this.#over) return;
     const host = this.#host;
-    // A run that is taken up again has used some of its time before.
+    // A replayed run has used part of its time before.
     const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
     this.#timer = host.deadlines.add(left, () => {
-      // One that is being halted already ends for that reason, however long it takes.
+      // A run that is being halted already keeps that reason, however long its cleanup takes.
       if (host.halting) return;
       this.#timedOut = true;
       this.halt();
@@ -92,7 +93,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
 
   protected body(): Operation<unknown> {
     const params = this.#params;
-    // The generator has them from here on.
+    // The generator owns the parameters from here on.
     this.#params = undefined;
     return bodyOf(this.#tool.body, params, this.#host, this.#tool);
   }
@@ -102,7 +103,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
     const host = this.#host;
     this.#over = true;
     this.#timer?.cancel();
-    // One that asked on after a `yield*` in its `finally` was refused, and that is no fault.
+    // A tool that asks in `finally` during a halt gets an error. Do not report that error.
     if (
       outcome.type === "halted" && outcome.error !== undefined &&
       !(outcome.error instanceof SessionHaltedError)
@@ -128,13 +129,13 @@ function bodyOf(
     : handoff(body.phases, params, host, tool);
 }
 
-/** A plain function is allowed too, as long as it returns an operation. */
+/** Accepts a plain function too, if it returns an operation. */
 function operationOf(part: string, value: unknown): Operation<unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     if (Symbol.iterator in value) return value as Operation<unknown>;
   }
   throw new TypeError(
-    `Cannot run ${part}: it returned no operation; make it a generator, with function* or *${part}`,
+    `Cannot run ${part}: it did not return an operation; make it a generator, with function* or *${part}`,
   );
 }
 
@@ -171,7 +172,7 @@ function outcomeOf(
   }
 }
 
-/** Who hears of an error, and how much of it. */
+/** Decides who gets to see an error, and how much of it. */
 function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
   if (error instanceof ToolError) return refusal(tool, error.message);
   if (error instanceof ProtocolError) {
@@ -188,7 +189,7 @@ function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
   host.report(faultOf("it threw", tool, host, error));
   return refusal(
     tool,
-    `Cannot finish ${tool.kind} "${tool.name}": it failed for a reason of its own (session ${host.id}); the server's log has the details`,
+    `Cannot finish ${tool.kind} "${tool.name}": the tool threw an unexpected error (session ${host.id}); the server's log has the details`,
   );
 }
 

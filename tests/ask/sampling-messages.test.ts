@@ -67,7 +67,7 @@ describe("messages that are none", () => {
     const block = (content: unknown) => [user("?"), { role: "user", content }];
     for (
       const [messages, place] of [
-        ["hi", "no list"],
+        ["hi", "not an array"],
         [[null], "messages[0]"],
         [[user("?"), { role: "system", content: "x" }], "messages[1]"],
         [[user("?"), { content: "x" }], "messages[1]"],

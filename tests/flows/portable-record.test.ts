@@ -114,7 +114,7 @@ describe("a call whose record travels with its client", () => {
           assert.match(JSON.stringify(last), /tea for Ada, hush, 36/);
           // What was not put before is not put there.
           const anew = await round(b!, (await round(b!)).requestState, { who: answer("Ada") });
-          assert.match(JSON.stringify(anew), /this server asks for no passwords in forms/);
+          assert.match(JSON.stringify(anew), /this server does not allow passwords in forms/);
         }),
     ));
 

@@ -297,7 +297,7 @@ describe("a form that asks for a password", () => {
       serving({ serve: [secretive], ...options }, async ({ fetch }) => {
         const client = await TestClient.connect(fetch, { capabilities: ABLE });
         const text = await (await client.call("secretive")).text();
-        assert.match(text, /this server asks for no passwords in forms; use a page, or start/);
+        assert.match(text, /this server does not allow passwords in forms; use a page, or start/);
         assert.doesNotMatch(text, /Psst/);
       }));
   }

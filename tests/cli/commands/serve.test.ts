@@ -71,8 +71,8 @@ describe("parley serve", () => {
     const asking = join(root, "tests/cli/tools.ts");
     const capabilities = { elicitation: { form: {} } };
     const cases = [
-      [[], /this server asks for no passwords in forms/, false],
-      [["--no-form-passwords"], /this server asks for no passwords in forms/, true],
+      [[], /this server does not allow passwords in forms/, false],
+      [["--no-form-passwords"], /this server does not allow passwords in forms/, true],
       [["--allow-form-passwords"], /"inputRequests".*"pin"/s, false],
     ] as const;
     for (const [flags, expected, warned] of cases) {
