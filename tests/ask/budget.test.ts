@@ -4,7 +4,7 @@ import { McpToolTokenError } from "../../src/model/errors.ts";
 import { describe, it } from "../suite.ts";
 
 describe("TokenBudget", () => {
-  it("sets aside what it grants, so that nobody else is granted it", () => {
+  it("reserves what it grants, so that no other sample is granted it", () => {
     const budget = new TokenBudget(100);
     assert.deepEqual([budget.grant(70), budget.grant(70)], [70, 30]);
     assert.throws(() => budget.grant(1), McpToolTokenError);
@@ -14,7 +14,7 @@ describe("TokenBudget", () => {
     assert.deepEqual([budget.used, budget.left], [40, 60]);
   });
 
-  it("sets it aside on the way up too", () => {
+  it("reserves it in every budget above it too", () => {
     const parent = new TokenBudget(100);
     const [one, two] = [new TokenBudget(80, parent), new TokenBudget(80, parent)];
     assert.deepEqual([one.grant(80), two.grant(80)], [80, 20]);
@@ -23,7 +23,7 @@ describe("TokenBudget", () => {
     assert.equal(parent.left, 80);
   });
 
-  it("takes back what was granted without a limit", () => {
+  it("counts a grant that was made without a limit", () => {
     const budget = new TokenBudget();
     budget.settle(budget.grant(Infinity), 5);
     assert.deepEqual([budget.used, budget.left], [5, Infinity]);

@@ -37,7 +37,7 @@ const forms = ({ events }: ToolTestRun) =>
 const accept = (content: object) => ({ action: "accept", content }) as never;
 
 describe("ctx.elicit() with a narrower form", () => {
-  it("offers only what the narrower form offers", async () => {
+  it("offers only the choices of the narrower form", async () => {
     const run = await testTool(narrowed(z.object({ cell: z.enum(["1", "3"]) })), {}, {
       elicit: { pick: accept({ cell: "3" }) },
     });
@@ -54,7 +54,7 @@ describe("ctx.elicit() with a narrower form", () => {
     }]);
   });
 
-  it("asks again for what only the declared form would accept", async () => {
+  it("asks again for an answer that only the declared form would accept", async () => {
     const run = await testTool(narrowed(z.object({ cell: z.enum(["1", "3"]) })), {}, {
       elicit: { pick: [accept({ cell: "2" }), accept({ cell: "1" })] },
     });
@@ -63,7 +63,7 @@ describe("ctx.elicit() with a narrower form", () => {
     assert.match(forms(run)[1]!.message, /could not be used/);
   });
 
-  it("leaves the declared form as it was for the next question", async () => {
+  it("leaves the declared form unchanged for the next question", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       const ask = { message: "?", board: "" };
       yield* ctx.elicit("pick", ask, { response: z.object({ cell: z.enum(["1"]) }) });
@@ -75,7 +75,7 @@ describe("ctx.elicit() with a narrower form", () => {
     assert.match(second!, /"enum":\["1","2","3"\]/);
   });
 
-  it("keeps what is sensitive sensitive", async () => {
+  it("keeps sensitive fields sensitive", async () => {
     const response = z.object({ cell: z.enum(["1"]), pin: z.string() });
     const run = await testTool(narrowed(response), {}, {
       elicit: { pick: accept({ cell: "1", pin: "1234" }) },
@@ -85,13 +85,13 @@ describe("ctx.elicit() with a narrower form", () => {
     assert.match(JSON.stringify(run.events[0]), /"sensitive":\["pin"\]/);
   });
 
-  it("has a deadline where it is told one", async () => {
+  it("applies a timeout if one is given", async () => {
     const tool = narrowed(z.object({ cell: z.enum(["1"]) }), 1_000);
     const run = await testTool(tool, {}, { elicit: { pick: "timeout" } });
     assert.equal(run.text, "timeout");
   });
 
-  it("takes plain JSON Schema too", async () => {
+  it("accepts plain JSON Schema too", async () => {
     const response: SchemaInput = {
       type: "object",
       properties: { cell: { type: "string", enum: ["2"] } },
@@ -101,7 +101,7 @@ describe("ctx.elicit() with a narrower form", () => {
     assert.deepEqual(JSON.parse(run.text), { cell: "2" });
   });
 
-  it("refuses a form that cannot be asked, or that is not narrower", async () => {
+  it("refuses a form that cannot be shown, or that is not narrower", async () => {
     for (
       const response of [
         null,

@@ -19,13 +19,13 @@ const visiting = (config: unknown) =>
 const page = { message: "Please pay.", url: "https://pay.example.com/42" };
 
 describe("ctx.elicitUrl()", () => {
-  it("tells whether the person agreed to go", async () => {
+  it("returns whether the person agreed to open the page", async () => {
     for (const action of ["accept", "decline", "cancel"] as const) {
       assert.equal((await testTool(visiting(page), {}, { elicitUrl: action })).text, action);
     }
   });
 
-  it("sends the page as it is, with an id that the tool gets too", async () => {
+  it("sends the address unchanged, with an id that the tool gets too", async () => {
     let id = "";
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       const one = yield* ctx.elicitUrl(page);
@@ -42,7 +42,7 @@ describe("ctx.elicitUrl()", () => {
     ]);
   });
 
-  it("takes http and https addresses, as strings or URLs", async () => {
+  it("accepts http and https addresses, as strings or URLs", async () => {
     for (const url of ["http://localhost:80/x?y=1#z", new URL("https://example.com")]) {
       const { events } = await testTool(visiting({ ...page, url }), {}, { elicitUrl: "accept" });
       const { params } = events[0] as ElicitRequest;
@@ -67,7 +67,7 @@ describe("ctx.elicitUrl()", () => {
     }
   });
 
-  it("is told in its own way that nobody answered in time", async () => {
+  it("returns its own outcome when nobody answers in time", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       const answer = yield* ctx.elicitUrl(page, { timeout: 1_000 });
       assert.notEqual(answer.elicitationId, "");
@@ -77,7 +77,7 @@ describe("ctx.elicitUrl()", () => {
     assert.equal((await testTool(tool, {}, { elicitUrl: "accept" })).text, "accept");
   });
 
-  it("needs a client that declares it, whatever else that can do", async () => {
+  it("requires a client that declares URL mode, whatever else it declares", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       try {
         return (yield* ctx.elicitUrl(page)).action;
@@ -101,7 +101,7 @@ describe("ctx.elicitUrl()", () => {
     }
   });
 
-  it("throws an ElicitationError where the client fails or answers nonsense", async () => {
+  it("throws an ElicitationError if the client fails or sends an invalid answer", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       try {
         yield* ctx.elicitUrl(page);

@@ -41,14 +41,14 @@ function resultOf({ outcome }: { outcome: unknown }): ToolResult {
 }
 
 describe("ctx.elicit()", () => {
-  it("gives the tool what the person did", async () => {
+  it("returns what the person did", async () => {
     assert.equal((await testTool(plain, {}, { elicit: { number: five } })).text, "accept 5");
     for (const action of ["decline", "cancel"] as const) {
       assert.equal((await testTool(plain, {}, { elicit: { number: action } })).text, action);
     }
   });
 
-  it("asks with the message and the form, and nothing else", async () => {
+  it("sends the message and the form, and nothing else", async () => {
     const { events } = await testTool(plain, {}, { elicit: { number: five } });
     const request = events[0] as ElicitRequest;
     assert.equal(request.type, "elicit_request");
@@ -63,7 +63,7 @@ describe("ctx.elicit()", () => {
     assert.deepEqual(events.map(({ type }) => type), ["elicit_request", "answer", "result"]);
   });
 
-  it("is told in its own way that nobody answered in time", async () => {
+  it("returns its own outcome when nobody answers in time", async () => {
     const clock = createManualClock();
     const start = clock.now();
     const run = await testTool(timed, {}, { elicit: { number: "timeout" }, clock });
@@ -75,7 +75,7 @@ describe("ctx.elicit()", () => {
     );
   });
 
-  it("leaves no deadline behind when the answer came in time", async () => {
+  it("leaves no timer behind when the answer comes in time", async () => {
     const clock = createManualClock();
     await testTool(timed, {}, {
       elicit: {
@@ -89,7 +89,7 @@ describe("ctx.elicit()", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("refuses a timeout that is no number of 0 or more", async () => {
+  it("refuses a timeout that is not a number of 0 or more", async () => {
     for (const timeout of [NaN, -1, "60", null]) {
       const tool = asking.execute(function* (_params, ctx) {
         const options = { timeout: timeout as number };
@@ -101,7 +101,7 @@ describe("ctx.elicit()", () => {
     }
   });
 
-  it("takes what the schema makes of the answer", async () => {
+  it("returns the answer as the schema parses it", async () => {
     const tool = createMcpTool("t").description("d")
       .elicits({ day: { response: z.object({ day: z.iso.date().transform((d) => new Date(d)) }) } })
       .execute(function* (_params, ctx) {
@@ -113,8 +113,8 @@ describe("ctx.elicit()", () => {
   });
 });
 
-describe("an answer that does not fit", () => {
-  it("is asked for again with the reason, and the tool never sees it", async () => {
+describe("ctx.elicit(), given an answer that does not fit the form,", () => {
+  it("asks again with the reason, and the tool never sees the answer", async () => {
     const { text, conversation, events } = await testTool(plain, {}, {
       elicit: { number: [wrong, garbage({ action: "accept" }), five] },
     });
@@ -129,7 +129,7 @@ describe("an answer that does not fit", () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  it("is asked for again at most three times", async () => {
+  it("asks again at most three times", async () => {
     const { result, conversation, faults } = await testTool(plain, {}, {
       elicit: { number: wrong },
     });
@@ -138,7 +138,7 @@ describe("an answer that does not fit", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("is an ElicitationError that the tool can catch", async () => {
+  it("throws an ElicitationError that the tool can catch", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       try {
         yield* ctx.elicit("number", { message: "?" });
@@ -152,14 +152,14 @@ describe("an answer that does not fit", () => {
     assert.equal(text, "PARLEY_ELICITATION number");
   });
 
-  it("may be followed by a refusal, or by nothing", async () => {
+  it("accepts a decline or a timeout afterwards", async () => {
     for (const then of ["decline", "cancel", "timeout"] as const) {
       const { text } = await testTool(timed, {}, { elicit: { number: [wrong, wrong, then] } });
       assert.equal(text, then);
     }
   });
 
-  it("does not stop the clock: one deadline spans all the asking", async () => {
+  it("has one timeout for all attempts together", async () => {
     const clock = createManualClock();
     const start = clock.now();
     const { text, conversation } = await testTool(timed, {}, {
@@ -177,7 +177,7 @@ describe("an answer that does not fit", () => {
     assert.equal(clock.now() - start, 60_000);
   });
 
-  it("is anything that says neither accept, decline nor cancel", async () => {
+  it("asks again if the action is not accept, decline or cancel", async () => {
     for (const answer of [{}, { action: "maybe" }, { content: { n: 5 } }, "yes", 7, null, [five]]) {
       const { result, conversation, faults } = await testTool(plain, {}, {
         elicit: { number: () => garbage(answer) },
@@ -186,7 +186,7 @@ describe("an answer that does not fit", () => {
     }
   });
 
-  it("is content of any broken shape", async () => {
+  it("asks again for malformed content of any shape", async () => {
     for (const content of [null, "5", 5, [5], { n: { n: 5 } }, { n: "5" }]) {
       const { result, conversation } = await testTool(plain, {}, {
         elicit: { number: garbage({ action: "accept", content }) },
@@ -195,7 +195,7 @@ describe("an answer that does not fit", () => {
     }
   });
 
-  it("is not asked for again where the schema itself is broken", async () => {
+  it("does not ask again if the schema itself is broken", async () => {
     const tool = createMcpTool("t").description("d").elicits({
       q: {
         response: z.object({
@@ -215,10 +215,10 @@ describe("an answer that does not fit", () => {
   });
 });
 
-describe("an accept of {} where fields are required", () => {
+describe("ctx.elicit(), given an accept of {} where fields are required,", () => {
   const blank = { action: "accept", content: {} } as const;
 
-  it("is not asked again: the client counts as one that shows no forms", async () => {
+  it("does not ask again: it assumes that the client shows no forms", async () => {
     const { result, conversation, faults } = await testTool(plain, {}, {
       client: client({ elicitation: {} }, "Acme Chat"),
       elicit: { number: garbage(blank) },
@@ -229,7 +229,7 @@ describe("an accept of {} where fields are required", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("is a CapabilityError with a reason of its own, so that a tool can do without", async () => {
+  it("throws a CapabilityError with its own reason, so that a tool can do without", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       try {
         yield* ctx.elicit("number", { message: "?" });
@@ -245,7 +245,7 @@ describe("an accept of {} where fields are required", () => {
     assert.equal(undeclared.text, "elicitation undeclared");
   });
 
-  it("is an answer like any other where no field is required", async () => {
+  it("accepts {} like any other answer if no field is required", async () => {
     const tool = createMcpTool("t").description("d")
       .elicits({ note: { response: z.object({ note: z.string().optional() }) } })
       .execute(function* (_params, ctx) {
@@ -256,8 +256,8 @@ describe("an accept of {} where fields are required", () => {
   });
 });
 
-describe("a client that fails to ask", () => {
-  it("is an ElicitationError with the client's words", async () => {
+describe("ctx.elicit() with a client that fails to ask", () => {
+  it("throws an ElicitationError with the client's message", async () => {
     const { result, conversation, faults } = await testTool(plain, {}, {
       elicit: { number: { error: { code: -32603, message: "no window" } } },
     });
@@ -268,7 +268,7 @@ describe("a client that fails to ask", () => {
   });
 });
 
-describe("a client that cannot ask", () => {
+describe("ctx.elicit() with a client that cannot ask", () => {
   const forms: [ClientCapabilities, boolean][] = [
     [{}, false],
     [{ sampling: {} }, false],
@@ -278,7 +278,7 @@ describe("a client that cannot ask", () => {
     [{ elicitation: { url: {} } }, false],
   ];
 
-  it("is one that declares no forms; saying nothing of modes means forms", async () => {
+  it("throws unless the client declares forms; elicitation without modes means forms", async () => {
     for (const [capabilities, able] of forms) {
       const { result, conversation } = await testTool(plain, {}, {
         client: client(capabilities),
@@ -289,7 +289,7 @@ describe("a client that cannot ask", () => {
     }
   });
 
-  it("is told to the tool first, which may do otherwise", async () => {
+  it("tells the tool first, which may do something else", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       try {
         yield* ctx.elicit("number", { message: "?" });
@@ -303,7 +303,7 @@ describe("a client that cannot ask", () => {
     assert.equal(text, "PARLEY_CAPABILITY elicitation Acme Chat");
   });
 
-  it("is told to the model by the name with which it introduced itself", async () => {
+  it("names the client to the model as the client introduced itself", async () => {
     const named = await testTool(plain, {}, { client: client({}, "Acme Chat") });
     assert.equal(named.result.isError, true);
     assert.match(JSON.stringify(resultOf(named)), /Acme Chat/);
@@ -312,7 +312,7 @@ describe("a client that cannot ask", () => {
   });
 });
 
-describe("a caller without types", () => {
+describe("ctx.elicit() in code without types", () => {
   const context = z.object({ seats: z.number() });
   const half = createMcpTool("t").description("d").elicits({
     bare: { response: z.object({ ok: z.boolean() }) },
@@ -329,13 +329,13 @@ describe("a caller without types", () => {
     return faults[0];
   }
 
-  it("is told of a key that the tool does not declare", async () => {
+  it("rejects a key that the tool does not declare", async () => {
     for (const key of ["other", "", "__proto__", "constructor"]) {
       assert.ok(await thrownBy(key, { message: "?" }) instanceof TypeError, key);
     }
   });
 
-  it("is told of a message that is missing", async () => {
+  it("rejects a missing message", async () => {
     for (const ask of [undefined, null, {}, { message: "" }, { message: 5 }, "Sure?"]) {
       const thrown = await thrownBy("bare", ask);
       assert.ok(thrown instanceof TypeError, JSON.stringify(ask));
@@ -343,7 +343,7 @@ describe("a caller without types", () => {
     }
   });
 
-  it("is told that a form has no URL mode", async () => {
+  it("rejects URL mode in a form question", async () => {
     const url = { mode: "url", url: "https://a.example/" };
     for (const [key, more] of [["bare", {}], ["rich", { seats: 2 }]] as const) {
       const thrown = await thrownBy(key, { message: "?", ...more, ...url });
@@ -354,7 +354,7 @@ describe("a caller without types", () => {
     }
   });
 
-  it("may declare a context that is called mode", async () => {
+  it("accepts a context field that is called mode", async () => {
     const tool = createMcpTool("t").description("d").elicits({
       pick: {
         response: z.object({ ok: z.boolean() }),
@@ -366,7 +366,7 @@ describe("a caller without types", () => {
     assert.equal((await testTool(tool, {}, { elicit: { pick: "decline" } })).text, "decline");
   });
 
-  it("is told of a context that is missing, wrong or not declared", async () => {
+  it("rejects a context that is missing, wrong or not declared", async () => {
     for (const wrong of [{}, { seats: "2" }]) {
       assert.ok(await thrownBy("rich", { message: "?", ...wrong }) instanceof TypeError);
     }

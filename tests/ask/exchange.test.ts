@@ -35,7 +35,7 @@ async function play(answers: readonly unknown[] = [{ cell: 4 }, { cell: 0 }]) {
 }
 
 describe("ElicitResult.exchange", () => {
-  it("is a closed pair of tool_use and tool_result, with nothing of the context in it", async () => {
+  it("is a complete pair of tool_use and tool_result, without the context", async () => {
     const { id, exchanges } = await play();
     const [first, second] = exchanges;
     assert.deepEqual(first!.messages, [
@@ -67,7 +67,7 @@ describe("ElicitResult.exchange", () => {
     assert.deepEqual(asked, [1, 2, 3].map((seq) => `elicit_${id}_${seq}`));
   });
 
-  it("tells what the person said, whatever the tool makes of it", async () => {
+  it("holds what the person said, whatever the tool does with it", async () => {
     let exchange: ElicitExchange<Board, Pick> | undefined;
     const tool = playing.execute(function* (_params, ctx) {
       const move = yield* ctx.elicit("pickMove", { message: "Go!", board: "---", moves: [] });
@@ -81,7 +81,7 @@ describe("ElicitResult.exchange", () => {
     assert.deepEqual(said, { type: "text", text: '{"cell":4}' });
   });
 
-  it("captures the context without the message", async () => {
+  it("leaves the message out of the captured context", async () => {
     const { exchanges } = await play();
     assert.deepEqual(exchanges.map(({ context }) => context), [
       { board: "---", moves: [] },
@@ -89,7 +89,7 @@ describe("ElicitResult.exchange", () => {
     ]);
   });
 
-  it("lets out of the context what withArguments() picks, and changes nothing by it", async () => {
+  it("includes the context fields that withArguments() picks, and changes nothing else", async () => {
     const { id, exchanges: [, exchange] } = await play();
     const before = structuredClone(exchange!.messages);
     const [request, response] = exchange!.withArguments(({ board, moves }) => ({
@@ -109,7 +109,7 @@ describe("ElicitResult.exchange", () => {
     assert.deepEqual(exchange!.messages, before);
   });
 
-  it("can be put to the model as it is", async () => {
+  it("can be sent to the model unchanged", async () => {
     let sent: McpMessage[] = [];
     const tool = playing.execute(function* (_params, ctx) {
       const move = yield* ctx.elicit("pickMove", { message: "?", board: "", moves: [] });
@@ -126,7 +126,7 @@ describe("ElicitResult.exchange", () => {
     assert.deepEqual(sample.params.messages.slice(0, 2), sent);
   });
 
-  it("does not come with a refusal", async () => {
+  it("is absent when the person declines", async () => {
     const tool = playing.execute(function* (_params, ctx) {
       const move = yield* ctx.elicit("pickMove", { message: "?", board: "", moves: [] });
       return Object.keys(move).join();
@@ -158,7 +158,7 @@ describe("a sensitive field", () => {
     return String(answer.content.password === secret);
   });
 
-  it("reaches the tool, and shows neither in the exchange nor in the events", async () => {
+  it("reaches the tool, and appears neither in the exchange nor in the events", async () => {
     const { text, events } = await testTool(tool, {}, {
       elicit: {
         login: { action: "accept", content: { user: "ada", password: secret, pin: 4711 } },
@@ -170,7 +170,7 @@ describe("a sensitive field", () => {
     assert.match(shown, /ada/, "the other fields stay");
   });
 
-  it("is masked only where it is given", async () => {
+  it("is masked only if it has a value", async () => {
     await testTool(tool, {}, {
       elicit: { login: { action: "accept", content: { user: "ada", password: secret } } },
     });
@@ -178,14 +178,14 @@ describe("a sensitive field", () => {
     assert.doesNotMatch(JSON.stringify(exchanged), /pin/);
   });
 
-  it("is told to those who show the form", async () => {
+  it("is announced to clients that show the form", async () => {
     const { events } = await testTool(tool, {}, { elicit: { login: "decline" } });
     const [request] = events;
     assert.ok(request?.type === "elicit_request");
     assert.deepEqual(request.sensitive, ["password", "pin"]);
   });
 
-  it("is not quoted to anybody by what its schema says of it", async () => {
+  it("is never quoted in a validation message", async () => {
     const strict = createMcpTool("unlock").description("d")
       .elicits({
         code: {
@@ -205,7 +205,7 @@ describe("a sensitive field", () => {
     assert.doesNotMatch(JSON.stringify(events), /4711/);
   });
 
-  it("does not show when its answer does not fit", async () => {
+  it("is not quoted when its answer does not fit", async () => {
     const wrong: unknown[] = [
       { user: "ada", password: "hunter2" },
       { user: 5, password: secret, pin: 4711 },

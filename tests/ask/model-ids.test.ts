@@ -53,7 +53,7 @@ const anyId = fc.oneof(
 );
 
 describe("newSessionId()", () => {
-  it("has 22 characters, so that the id of a question has at most 40", () => {
+  it("returns 22 characters, so that a question's id has at most 40", () => {
     const ids = Array.from({ length: 2_000 }, newSessionId);
     for (const id of ids) {
       assert.match(id, /^[A-Za-z0-9_][A-Za-z0-9_-]{21}$/);
@@ -63,8 +63,8 @@ describe("newSessionId()", () => {
   });
 });
 
-describe("the ids of tool calls that reach a model", () => {
-  it("are at most 40 of [A-Za-z0-9_-], whoever made them, and still belong together", () =>
+describe("ids of tool calls that are sent to a model", () => {
+  it("have at most 40 characters of [A-Za-z0-9_-], whatever their origin, and still match", () =>
     fc.assert(
       fc.asyncProperty(
         fc.uniqueArray(anyId, { maxLength: 6 }),
@@ -115,7 +115,7 @@ describe("the ids of tool calls that reach a model", () => {
       { seed: 24, numRuns: 60 },
     ));
 
-  it("are short also in a session that was stored with a long id", async () => {
+  it("are short too in a session that was stored with a long id", async () => {
     const store = new InMemoryToolSessionStore();
     const id = "0c9a7f6e-2d0b-4d0b-9c55-5a1d6f1e7b11";
     const tool = asking(function* (ctx) {
@@ -152,7 +152,7 @@ describe("the ids of tool calls that reach a model", () => {
     assertClosed(provider.asked[0]!.messages, 1);
   });
 
-  it("would be refused by the models of these tests, as providers do", () =>
+  it("are checked by the test models as providers check them", () =>
     withModel("openai:gpt-4o", [{ json: openaiAnswer({ content: "ok" }) }], async (setting) => {
       const sample = (id: string) =>
         ask(setting.provider, { messages: conversation([id]), maxTokens: 10 });

@@ -16,19 +16,19 @@ const listing = createMcpTool("listing").description("Lists roots.").execute(
 );
 
 describe("ctx.roots()", () => {
-  it("gives what the client has opened to servers", async () => {
+  it("returns the folders that the client has opened to servers", async () => {
     const roots: Root[] = [{ uri: "file:///a", name: "a" }, { uri: "file:///b" }];
     assert.equal((await testTool(listing, {}, { roots })).text, "file:///a,file:///b");
     assert.equal((await testTool(listing, {}, { roots: [] })).text, "");
   });
 
-  it("is a CapabilityError where the client has none, and nothing is sent", async () => {
+  it("throws a CapabilityError, and sends nothing, if the client has no roots", async () => {
     const run = await testTool(listing, {}, { client: { capabilities: {} } });
     assert.equal(run.text, "PARLEY_CAPABILITY");
     assert.equal(run.conversation.length, 0);
   });
 
-  it("is a ToolError where the client fails or answers nonsense", function* () {
+  it("throws a ToolError if the client fails or sends an invalid answer", function* () {
     const live = yield* useLive();
     for (const response of [{ error: { code: -1, message: "no" } }, {}, { roots: 5 }]) {
       const session = live.open(listing);

@@ -42,7 +42,7 @@ function answer(part: Partial<SampleResponse>): SampleResponse {
 }
 
 describe("ctx.sample()", () => {
-  it("gives what the model said, and the exchange", async () => {
+  it("returns what the model said, and the exchange", async () => {
     let seen: unknown;
     await sampling(function* (ctx) {
       seen = yield* ctx.sample({ prompt: "Hello?" });
@@ -59,7 +59,7 @@ describe("ctx.sample()", () => {
     });
   });
 
-  it("continues the conversation of its branch with a prompt", async () => {
+  it("continues the conversation of its branch when given a prompt", async () => {
     let left: readonly McpMessage[] = [];
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "one" });
@@ -73,7 +73,7 @@ describe("ctx.sample()", () => {
     assert.deepEqual(left, [user("one"), model("1"), user("two"), model("2")]);
   });
 
-  it("leaves the conversation alone with messages", async () => {
+  it("leaves the conversation alone when given messages", async () => {
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "one" });
       yield* ctx.sample({ messages: [user("a"), model("b"), user("c")] });
@@ -82,7 +82,7 @@ describe("ctx.sample()", () => {
     assert.deepEqual(asked[1]!.messages, [user("a"), model("b"), user("c")]);
   });
 
-  it("takes messages with a string or a single block for content", async () => {
+  it("accepts messages whose content is a string or a single block", async () => {
     let exchange: unknown;
     const { asked } = await sampling(function* (ctx) {
       const messages = [
@@ -95,14 +95,14 @@ describe("ctx.sample()", () => {
     assert.deepEqual(exchange, [user("a"), model("x")], "the request is the user's last message");
   });
 
-  it("asks for 4096 tokens and nothing else unless told", async () => {
+  it("sends maxTokens 4096 and no other option by default", async () => {
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "?" });
     }, { sample: "x" });
     assert.deepEqual(asked, [{ messages: [user("?")], maxTokens: 4096 }]);
   });
 
-  it("passes on everything that it is told", async () => {
+  it("passes every option on", async () => {
     const told = {
       systemPrompt: "Be brief.",
       maxTokens: 10,
@@ -116,7 +116,7 @@ describe("ctx.sample()", () => {
     assert.deepEqual(asked, [{ messages: [user("?")], ...told }]);
   });
 
-  it("reads answers of a string, one block or several", async () => {
+  it("reads answers that are a string, one block or several", async () => {
     const contents: SampleResponse["content"][] = [
       "ab",
       { type: "text", text: "ab" },
@@ -138,11 +138,11 @@ describe("ctx.sample()", () => {
 const circular = { role: "user", content: [{ type: "text", text: "a", _meta: {} }] };
 circular.content[0]!._meta = { circular };
 
-describe("a sample that cannot be put", () => {
+describe("ctx.sample() with a request that cannot be sent", () => {
   const broken = (config: unknown) =>
     sampling((ctx) => ctx.sample(config as McpToolSampleConfig), { sample: "x" });
 
-  it("is refused before it is sent", async () => {
+  it("throws before anything is sent", async () => {
     for (
       const config of [
         undefined,
@@ -161,7 +161,7 @@ describe("a sample that cannot be put", () => {
     }
   });
 
-  it("is a CapabilityError where the client has no sampling", async () => {
+  it("throws a CapabilityError if the client has no sampling", async () => {
     const { run, asked } = await sampling(function* (ctx) {
       try {
         return (yield* ctx.sample({ prompt: "?" })).text;
@@ -174,7 +174,7 @@ describe("a sample that cannot be put", () => {
     assert.equal(asked.length, 0);
   });
 
-  it("tells the model so where the tool does not care", async () => {
+  it("reports that to the model if the tool does not catch it", async () => {
     const { run } = await sampling((ctx) => ctx.sample({ prompt: "?" }), {
       client: { name: "Acme", capabilities: {} },
     });
@@ -183,7 +183,7 @@ describe("a sample that cannot be put", () => {
   });
 });
 
-describe("an answer of the model that cannot be used", () => {
+describe("ctx.sample() with an answer that cannot be used", () => {
   const caught: Body = function* (ctx) {
     try {
       return (yield* ctx.sample({ prompt: "?" })).text;
@@ -194,12 +194,12 @@ describe("an answer of the model that cannot be used", () => {
     }
   };
 
-  it("is a SampleError where the client refused or failed", async () => {
+  it("throws a SampleError if the client refused or failed", async () => {
     const { run } = await sampling(caught, { sample: { error: { code: -1, message: "denied" } } });
     assert.equal(run.text, "PARLEY_SAMPLE");
   });
 
-  it("is a SampleError where it is malformed", async () => {
+  it("throws a SampleError if the answer is malformed", async () => {
     const malformed: unknown[] = [
       {},
       { role: "assistant", model: "m" },
@@ -220,8 +220,8 @@ describe("an answer of the model that cannot be used", () => {
   });
 });
 
-describe("maxTokens of a tool", () => {
-  it("clamps what a sample asks for, then refuses", async () => {
+describe("a tool's maxTokens", () => {
+  it("limits what a sample asks for, then refuses", async () => {
     const used: unknown[] = [];
     const { run, asked } = await sampling(
       function* (ctx) {
@@ -244,7 +244,7 @@ describe("maxTokens of a tool", () => {
     assert.deepEqual(used, ["PARLEY_TOKENS", 80, 70]);
   });
 
-  it("refuses at once where nothing may be spent", async () => {
+  it("refuses at once if nothing may be spent", async () => {
     const { run, asked } = await sampling((ctx) => ctx.sample({ prompt: "?" }), { sample: "x" }, {
       maxTokens: 0,
     });
@@ -252,7 +252,7 @@ describe("maxTokens of a tool", () => {
     assert.equal(asked.length, 0);
   });
 
-  it("estimates where nobody counts, or counts nonsense", async () => {
+  it("is estimated if the answer has no token count or a nonsensical one", async () => {
     const counts: unknown[] = [undefined, {}, { outputTokens: -5 }, { outputTokens: NaN }, {
       outputTokens: "9",
     }];

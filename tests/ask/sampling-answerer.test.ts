@@ -58,8 +58,8 @@ async function whoAnswers(
   return asked[0]!.tools ? "client" : "client in words";
 }
 
-describe("who answers", () => {
-  it("is the client, then the client in words, then the provider, in the legacy era", async () => {
+describe("choosing who answers a sample", () => {
+  it("prefers the client, then the client with tools as text, then the provider, in the legacy era", async () => {
     const expected: [ClientInfo, boolean, Who][] = [
       [WITH_TOOLS, false, "client"],
       [WITH_TOOLS, true, "client"],
@@ -75,7 +75,7 @@ describe("who answers", () => {
     }
   });
 
-  it("is the provider first in the modern era, where every question costs a round", async () => {
+  it("prefers the provider in the modern era, where every question costs a round trip", async () => {
     const expected: [ClientInfo, boolean, Who][] = [
       [WITH_TOOLS, true, "provider"],
       [WITHOUT_TOOLS, true, "provider"],
@@ -89,7 +89,7 @@ describe("who answers", () => {
     }
   });
 
-  it("is who the call says, or else who the server says", async () => {
+  it("follows the call's option, then the server's", async () => {
     const expected: [ClientInfo, SampleAnswerer, Who][] = [
       [WITH_TOOLS, "provider", "provider"],
       [WITH_TOOLS, "client", "client"],
@@ -110,7 +110,7 @@ describe("who answers", () => {
     assert.equal(await whoAnswers(WITH_TOOLS, auto), "client");
   });
 
-  it("is anybody with sampling for a plain sample", async () => {
+  it("takes any client with sampling for a plain sample", async () => {
     const { asked } = await sampling((ctx) => ctx.sample({ prompt: "?" }), {
       client: WITHOUT_TOOLS,
       sample: "hi",
@@ -119,8 +119,8 @@ describe("who answers", () => {
   });
 });
 
-describe("nobody to answer", () => {
-  it("ends the call, naming the client and both ways out", async () => {
+describe("a sample that nobody can answer", () => {
+  it("ends the call, and names the client and both remedies", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       return (yield* ctx.sample({ prompt: "?" })).text;
     });
@@ -138,7 +138,7 @@ describe("nobody to answer", () => {
     }
   });
 
-  it("is said differently where the tool insists on one of the two", async () => {
+  it("has another message if the tool insists on one of the two", async () => {
     const failing = async (by: SampleAnswerer, client: ClientInfo) => {
       const { error } = await sampling((ctx) => ctx.sample({ prompt: "?", by }), { client });
       return error;
@@ -150,7 +150,7 @@ describe("nobody to answer", () => {
   });
 });
 
-describe("a client that does not answer", () => {
+describe("a client that does not answer a sample", () => {
   it("is no longer asked when the tool no longer waits", async () => {
     const { error, run } = await sampling(
       (ctx) =>
@@ -162,10 +162,10 @@ describe("a client that does not answer", () => {
   });
 });
 
-describe("a provider", () => {
+describe("a sampling provider", () => {
   const client = WITHOUT_SAMPLING;
 
-  it("is asked what a client would be asked, and its tokens count", async () => {
+  it("gets the same request as a client, and its tokens count", async () => {
     const provider = scriptedProvider({ ...data({ cell: 4 }), usage: { outputTokens: 30 } });
     const { value } = await sampling(
       function* (ctx) {
@@ -183,7 +183,7 @@ describe("a provider", () => {
     assert.equal(first!.temperature, 1);
   });
 
-  it("is mended like a client", async () => {
+  it("is asked again after an invalid answer, like a client", async () => {
     const provider = scriptedProvider("no", calls(use("x", {})), data({ cell: 4 }));
     const { value } = await sampling((ctx) => ctx.sampleSchema({ prompt: "?", schema: Move }), {
       client,
@@ -193,7 +193,7 @@ describe("a provider", () => {
     assert.deepEqual(provider.asked.map(({ messages }) => messages.length), [1, 3, 5]);
   });
 
-  it("fails as a SampleError that names it, and says no more than a line", async () => {
+  it("that fails throws a SampleError with its name and one line of its message", async () => {
     const failing: SamplingProvider[] = [
       scriptedProvider(new Error("x".repeat(5_000))),
       scriptedProvider({} as never),
@@ -218,7 +218,7 @@ describe("a provider", () => {
     }
   });
 
-  it("is stopped when the tool no longer waits", function* () {
+  it("is aborted when the tool no longer waits", function* () {
     const asked = Promise.withResolvers<AbortSignal>();
     const provider: SamplingProvider = {
       name: "fake:model",
@@ -245,7 +245,7 @@ describe("a provider", () => {
     }
   });
 
-  it("is stopped when a branch runs out of time", async () => {
+  it("is aborted when a branch times out", async () => {
     const clock = createManualClock();
     const asked = Promise.withResolvers<AbortSignal>();
     const provider: SamplingProvider = {

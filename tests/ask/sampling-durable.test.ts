@@ -30,8 +30,8 @@ const tool = createMcpTool("t").description("d").durable()
     return `${parsed.n} ${failure} ${last.parsed.n}`;
   });
 
-describe("a durable tool that is taken up again", () => {
-  it("is told again what the server's own model had said, which is not asked again", async () => {
+describe("a durable tool that is resumed", () => {
+  it("gets the recorded answer of the server's own model, which is not asked again", async () => {
     const store = new InMemoryToolSessionStore();
     const serve = (provider: SamplingProvider) =>
       new LiveToolSessionRegistry({

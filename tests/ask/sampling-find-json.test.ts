@@ -7,13 +7,13 @@ import { countedText } from "../support/counted-text.ts";
 const found = (text: string) => [...findJson(text)];
 
 describe("findJson()", () => {
-  it("takes a text that is JSON for what it says", () => {
+  it("returns the value of a text that is JSON", () => {
     for (const value of [{ a: 1 }, [1, "]"], "a {} b", 4, true, null]) {
       assert.deepEqual(found(`  ${JSON.stringify(value)}\n`), [value]);
     }
   });
 
-  it("finds what stands in code fences first, then what stands in brackets", () => {
+  it("returns JSON in code fences first, then JSON in brackets", () => {
     assert.deepEqual(found('Hm {"a": 0}.\n```json\n{"a": 1}\n```\n```\n[2]\n```'), [
       { a: 1 },
       [2],
@@ -29,17 +29,17 @@ describe("findJson()", () => {
     assert.deepEqual(found('An open { bracket, then {"a": 1}'), [{ a: 1 }]);
   });
 
-  it("takes nothing from inside a broken value", () => {
+  it("returns nothing from inside an invalid value", () => {
     assert.deepEqual(found('{"a": {"b": 1}, oops}'), []);
   });
 
-  it("finds nothing where there is nothing", () => {
+  it("returns nothing if there is no JSON", () => {
     for (const text of ["", "   ", "hello", "{", "}{", '{"a": ', "```json\n```"]) {
       assert.deepEqual(found(text), [], text);
     }
   });
 
-  it("finds any value in any prose around it", () => {
+  it("finds any value in any surrounding prose", () => {
     const prose = fc.string().map((text) => text.replaceAll(/[[\]{}"`]/g, ""));
     fc.assert(
       fc.property(
@@ -54,7 +54,7 @@ describe("findJson()", () => {
     );
   });
 
-  it("looks at each character a bounded number of times, in any heap of brackets", () => {
+  it("looks at each character a bounded number of times in a text full of brackets", () => {
     // At most 20 searches reach the end of the text, and each start is looked at twice.
     const bound = 26;
     for (const unit of ["[", "{", '{"', "[]", "{}", '"[']) {

@@ -14,8 +14,8 @@ async function complaint(messages: unknown): Promise<string> {
   return error.message;
 }
 
-describe("messages with calls in them", () => {
-  it("are sent where every call has its result", async () => {
+describe("messages that contain tool calls", () => {
+  it("are sent if every call has its result", async () => {
     const messages = [user("?"), calling, results("ok", false, "2", "1"), model("so"), user("!")];
     const { asked } = await sampling((ctx) => ctx.sample({ messages: messages as [] }), {
       sample: "x",
@@ -23,7 +23,7 @@ describe("messages with calls in them", () => {
     assert.deepEqual(asked[0]!.messages, messages);
   });
 
-  it("are refused otherwise, and the message that is wrong is named", async () => {
+  it("are refused otherwise, with the invalid message named", async () => {
     for (
       const [messages, place] of [
         [[user("?"), calling], "messages[1]"],
@@ -62,8 +62,8 @@ describe("messages with calls in them", () => {
   });
 });
 
-describe("messages that are none", () => {
-  it("are refused, and what is wrong is named", async () => {
+describe("invalid messages", () => {
+  it("are refused, with the reason", async () => {
     const block = (content: unknown) => [user("?"), { role: "user", content }];
     for (
       const [messages, place] of [
@@ -87,8 +87,8 @@ describe("messages that are none", () => {
   });
 });
 
-describe("what an assistant cannot say", () => {
-  it("is left out of the answer, so that the conversation can go on", async () => {
+describe("content that an assistant cannot send", () => {
+  it("is left out of the exchange, so that the conversation can go on", async () => {
     const strange = [
       results("ok", false, "1").content[0]!,
       { type: "thinking", thinking: "hm" },

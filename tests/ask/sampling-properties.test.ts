@@ -125,7 +125,7 @@ function answers({ value }: Kind): fc.Arbitrary<ScriptedSample> {
 const who = fc.constantFrom("client", "client in words", "provider");
 
 describe("sampleSchema()", () => {
-  it("gives a value that the schema accepts, or throws SampleValidationError", async () => {
+  it("returns a value that the schema accepts, or throws SampleValidationError", async () => {
     let fits = 0;
     let misfits = 0;
     const sampled = kind.chain((it) =>

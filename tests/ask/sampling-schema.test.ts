@@ -28,7 +28,7 @@ describe("ctx.sample() with a schema", () => {
     assert.deepEqual(tools?.[0]?.inputSchema, z.toJSONSchema(Move, { io: "input" }));
   });
 
-  it("gives the data, and an exchange of three messages that holds it once", async () => {
+  it("returns the data, and an exchange of three messages that holds it once", async () => {
     const { value } = await sampling((ctx) => ctx.sample({ prompt: "Move!", schema: Move }), {
       sample: data({ cell: 4 }, "u7"),
     });
@@ -49,7 +49,7 @@ describe("ctx.sample() with a schema", () => {
     assert.equal(JSON.stringify(value.exchange.messages).match(/"cell"/g)?.length, 1);
   });
 
-  it("tells why there is no data, after one try", async () => {
+  it("returns the reason if there is no data, after one attempt", async () => {
     for (
       const [answer, rawText] of [
         [data({ cell: 9 }), '{"cell":9}'],
@@ -88,7 +88,7 @@ describe("ctx.sample() with a schema", () => {
     }
   });
 
-  it("takes the data from text where the model wrote it there", async () => {
+  it("reads the data from text if the model wrote it there", async () => {
     for (
       const answer of [
         '{"cell": 4}',
@@ -105,7 +105,7 @@ describe("ctx.sample() with a schema", () => {
     }
   });
 
-  it("is refused where the schema is none, before anything is sent", async () => {
+  it("refuses an invalid schema before anything is sent", async () => {
     for (const schema of [null, 5, "object", []]) {
       const { error, asked } = await sampling(
         (ctx) => ctx.sample({ prompt: "?", schema: schema as never }),
@@ -116,7 +116,7 @@ describe("ctx.sample() with a schema", () => {
     }
   });
 
-  it("cannot be put together with tools", async () => {
+  it("cannot be combined with tools", async () => {
     const config = { prompt: "?", schema: Move, tools: [] } as never;
     for (
       const body of [
@@ -136,7 +136,7 @@ describe("ctx.sample() with a schema", () => {
 });
 
 describe("ctx.sampleSchema()", () => {
-  it("gives data that has been through the schema", async () => {
+  it("returns data that the schema has parsed", async () => {
     const schema = z.object({
       day: z.iso.date().transform((day) => day.length),
       n: z.int().default(3),
@@ -150,7 +150,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(value.exchange.response.content, [use("__schema__", { day: "2026-11-16" })]);
   });
 
-  it("tries three times unless told, and says each time what was wrong", async () => {
+  it("makes three attempts by default, and says each time what was wrong", async () => {
     const { value, asked } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "Move!", schema: Move }),
       { sample: [data({ cell: 9 }, "a"), "I pick the middle.", data({ cell: 4 }, "c")] },
@@ -173,7 +173,7 @@ describe("ctx.sampleSchema()", () => {
     assert.match(wordsOf(third![4]!), /no JSON/);
   });
 
-  it("keeps of all tries only the one that succeeded", async () => {
+  it("keeps only the successful attempt in the conversation", async () => {
     const { value } = await sampling(function* (ctx) {
       const { exchange } = yield* ctx.sampleSchema({ prompt: "Move!", schema: Move });
       return { exchange, messages: ctx.messages };
@@ -188,7 +188,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(value.messages, kept);
   });
 
-  it("gives up with everything that is known of the last try", async () => {
+  it("throws an error with all details of the last attempt", async () => {
     for (const [retries, attempts] of [[undefined, 3], [0, 1], [5, 6]] as const) {
       const { error, asked } = await sampling(
         (ctx) =>
@@ -208,7 +208,7 @@ describe("ctx.sampleSchema()", () => {
     }
   });
 
-  it("tells the model if the tool does not care", async () => {
+  it("reports the failure to the model if the tool does not catch it", async () => {
     const { run } = await sampling((ctx) => ctx.sampleSchema({ prompt: "?", schema: Move }), {
       sample: "no",
     });
@@ -220,7 +220,7 @@ describe("ctx.sampleSchema()", () => {
     assert.ok(error instanceof SampleError);
   });
 
-  it("says so where an answer was cut off, or refused", async () => {
+  it("says so if an answer was cut off or refused", async () => {
     for (const [stopReason, words] of [["maxTokens", /cut off/], ["refusal", /refused/]] as const) {
       const { error } = await sampling(
         (ctx) => ctx.sampleSchema({ prompt: "?", schema: Move, retries: 1 }),
@@ -231,7 +231,7 @@ describe("ctx.sampleSchema()", () => {
     }
   });
 
-  it("asks again after an answer with nothing in it", async () => {
+  it("asks again after an empty answer", async () => {
     const { value, asked } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "Move!", schema: Move }),
       { sample: [calls(), { ...calls(), content: "" }, data({ cell: 1 })] },
@@ -259,7 +259,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(value.request, user("c"));
   });
 
-  it("takes Zod 4, Zod 3 and JSON Schema", async () => {
+  it("accepts Zod 4, Zod 3 and JSON Schema", async () => {
     const schemas: SchemaInput[] = [
       z.object({ cell: z.int() }),
       z3.object({ cell: z3.number().int() }),
@@ -275,7 +275,7 @@ describe("ctx.sampleSchema()", () => {
     }
   });
 
-  it("wraps what is no object, and unwraps the answer", async () => {
+  it("wraps a schema that is not an object, and unwraps the answer", async () => {
     type Tree = Tree[];
     const Tree: z.ZodType<Tree> = z.lazy(() => z.array(Tree));
     for (
@@ -308,7 +308,7 @@ describe("ctx.sampleSchema()", () => {
     assert.doesNotMatch(text, /"\$ref":"#"/);
   });
 
-  it("spends the tokens of every try", async () => {
+  it("counts the tokens of every attempt", async () => {
     const { error, asked } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "?", schema: Move, maxTokens: 100 }),
       { sample: { ...data({ cell: 9 }), usage: { outputTokens: 40 } } },
@@ -318,7 +318,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(asked.map(({ maxTokens }) => maxTokens), [70, 30]);
   });
 
-  it("counts what is in calls where nobody counts", async () => {
+  it("estimates the tokens of calls if nobody counts them", async () => {
     const { asked } = await sampling(
       function* (ctx) {
         yield* ctx.sampleSchema({ prompt: "?", schema: z.object({ a: z.string() }) });
@@ -332,7 +332,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(asked.map(({ maxTokens }) => maxTokens), [100, 90]);
   });
 
-  it("asks for whole tokens, and at least one", async () => {
+  it("asks for a whole number of tokens, and at least one", async () => {
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "?", maxTokens: 10.9 });
       yield* ctx.sample({ prompt: "?", maxTokens: 0 });
@@ -341,7 +341,7 @@ describe("ctx.sampleSchema()", () => {
     assert.deepEqual(asked.map(({ maxTokens }) => maxTokens), [10, 1, Number.MAX_SAFE_INTEGER]);
   });
 
-  it("refuses what cannot be asked, before it is sent", async () => {
+  it("refuses a request that cannot be sent before anything is sent", async () => {
     for (
       const config of [
         undefined,

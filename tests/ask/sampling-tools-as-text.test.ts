@@ -12,8 +12,8 @@ const tools = [
 ] as const;
 const client = WITHOUT_TOOLS;
 
-describe("a schema, in words", () => {
-  it("is asked for at the end of the last message, where no client leaves it out", async () => {
+describe("sampleSchema() with tools as text", () => {
+  it("appends the instruction to the last message, where no client drops it", async () => {
     const { asked } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "Move!", schema: Move, systemPrompt: "Be brief." }),
       { client, sample: '{"cell":4}' },
@@ -27,7 +27,7 @@ describe("a schema, in words", () => {
     assert.match(wordsOf(messages[0]!), /JSON Schema:\n\{.*"cell"/s);
   });
 
-  it("gives the same as with tools, also to the conversation", async () => {
+  it("returns the same as with tools, and leaves the same conversation", async () => {
     const { value } = await sampling(function* (ctx) {
       const { parsed, exchange } = yield* ctx.sampleSchema({ prompt: "Move!", schema: Move });
       return { parsed, exchange, messages: ctx.messages };
@@ -43,7 +43,7 @@ describe("a schema, in words", () => {
     assert.deepEqual(value.messages, value.exchange.messages);
   });
 
-  it("is mended in words, and the instruction is said again", async () => {
+  it("asks again in text, and repeats the instruction", async () => {
     const { value, asked } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "Move!", schema: Move }),
       { client, sample: ['{"cell":9}', '{"cell":4}'] },
@@ -55,7 +55,7 @@ describe("a schema, in words", () => {
     assert.ok(messages.flatMap(({ content }) => content).every(({ type }) => type === "text"));
   });
 
-  it("gives up like with tools", async () => {
+  it("gives up as it does with tools", async () => {
     const { error } = await sampling((ctx) => ctx.sampleSchema({ prompt: "?", schema: Move }), {
       client,
       sample: "no",
@@ -64,7 +64,7 @@ describe("a schema, in words", () => {
     assert.equal(error.attempts, 3);
   });
 
-  it("reads values that are no objects", async () => {
+  it("reads values that are not objects", async () => {
     const { value } = await sampling(
       (ctx) => ctx.sampleSchema({ prompt: "?", schema: z.array(z.string()) }),
       { client, sample: 'Of course: ["a", "b"]' },
@@ -73,8 +73,8 @@ describe("a schema, in words", () => {
   });
 });
 
-describe("tools, in words", () => {
-  it("are listed with their schemas, and the form of a call is told", async () => {
+describe("sampleTools() with tools as text", () => {
+  it("lists the tools with their schemas, and explains the form of a call", async () => {
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "?", tools, toolChoice: "required" });
       yield* ctx.sample({ prompt: "?", tools });
@@ -90,7 +90,7 @@ describe("tools, in words", () => {
     assert.ok(asked.every((params) => params.tools === undefined));
   });
 
-  it("are called and mended in words", async () => {
+  it("reads calls, and asks again, in text", async () => {
     const { value, asked } = await sampling((ctx) => ctx.sampleTools({ prompt: "?", tools }), {
       client,
       sample: [
@@ -108,7 +108,7 @@ describe("tools, in words", () => {
     assert.deepEqual(value.exchange.response.content, [use("attack", { cell: 4 }, call.id)]);
   });
 
-  it("give different calls different ids, the same in every run", async () => {
+  it("gives different calls different ids, the same in every run", async () => {
     const ids = async () => {
       const { value } = await sampling(function* (ctx) {
         const first = yield* ctx.sampleTools({ prompt: "1", tools });
@@ -124,8 +124,8 @@ describe("tools, in words", () => {
   });
 });
 
-describe("a conversation with calls in it, in words", () => {
-  it("is told as text, data as data", async () => {
+describe("a conversation that contains calls, with tools as text", () => {
+  it("is sent as text, with data as JSON", async () => {
     const { asked } = await sampling(function* (ctx) {
       const { exchange } = yield* ctx.sampleTools({ messages: [user("1")], tools });
       const history = closeToolCalls(exchange, "attacked");
@@ -157,7 +157,7 @@ describe("a conversation with calls in it, in words", () => {
     ]);
   });
 
-  it("keeps the pictures of results, and tells of the rest", async () => {
+  it("keeps the images of results, and describes the rest", async () => {
     const { asked } = await sampling((ctx) =>
       ctx.sample({
         messages: [

@@ -23,7 +23,7 @@ const tools = [
 ] as const;
 
 describe("ctx.sample() with tools", () => {
-  it("offers them, and leaves the choice to the model unless told", async () => {
+  it("offers the tools, and leaves the choice to the model by default", async () => {
     const { asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "?", tools });
       for (const toolChoice of ["auto", "required", "none"] as const) {
@@ -46,7 +46,7 @@ describe("ctx.sample() with tools", () => {
     assert.deepEqual(offered[2]!.inputSchema, tools[2].inputSchema);
   });
 
-  it("gives the calls as they were made, and an exchange that is still open", async () => {
+  it("returns the calls as the model made them, and an exchange that is still open", async () => {
     const made = [use("attack", { cell: "x" }, "a"), use("fly", {}, "b")];
     const { value } = await sampling(
       (ctx) => ctx.sample({ prompt: "?", tools }),
@@ -62,7 +62,7 @@ describe("ctx.sample() with tools", () => {
     assert.deepEqual(value.exchange.response.content, [{ type: "text", text: "Hm." }, ...made]);
   });
 
-  it("gives no calls where the model made none", async () => {
+  it("returns no calls if the model made none", async () => {
     for (const answer of ["I wait.", '{"tool": 5}', '{"tool": "fly"}', '{"name": "x"}']) {
       const { value } = await sampling((ctx) => ctx.sample({ prompt: "?", tools }), {
         sample: answer,
@@ -77,7 +77,7 @@ describe("ctx.sample() with tools", () => {
     assert.deepEqual(value.toolCalls, []);
   });
 
-  it("counts open calls as done once the conversation goes on", async () => {
+  it("treats open calls as done once the conversation goes on", async () => {
     const { value, asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "1", tools });
       yield* ctx.sample({ prompt: "2" });
@@ -93,7 +93,7 @@ describe("ctx.sample() with tools", () => {
 });
 
 describe("ctx.sampleTools()", () => {
-  it("asks for a call, and gives arguments that have been through the schema", async () => {
+  it("asks for a call, and returns arguments that the schema has parsed", async () => {
     const { value, asked } = await sampling((ctx) => ctx.sampleTools({ prompt: "?", tools }), {
       sample: calls(use("attack", { cell: 4 }, "a")),
     });
@@ -108,14 +108,14 @@ describe("ctx.sampleTools()", () => {
     ]);
   });
 
-  it("gives every call of several", async () => {
+  it("returns all of several calls", async () => {
     const { value } = await sampling((ctx) => ctx.sampleTools({ prompt: "?", tools }), {
       sample: calls(use("attack", { cell: 1 }, "a"), use("defend", { threat: "t" }, "b")),
     });
     assert.deepEqual(value.toolCalls.map(({ name }) => name), ["attack", "defend"]);
   });
 
-  it("takes a call that the model wrote out", async () => {
+  it("reads a call that the model wrote as text", async () => {
     for (
       const answer of [
         '{"tool": "attack", "arguments": {"cell": 4}}',
@@ -152,7 +152,7 @@ describe("ctx.sampleTools()", () => {
     }
   });
 
-  it("gives up after the retries", async () => {
+  it("gives up after the last retry", async () => {
     const { error, asked } = await sampling(
       (ctx) => ctx.sampleTools({ prompt: "?", tools, retries: 1 }),
       { sample: "no" },
@@ -164,7 +164,7 @@ describe("ctx.sampleTools()", () => {
     assert.equal(asked.length, 2);
   });
 
-  it("may leave the choice to the model, and still asks for a call", async () => {
+  it("can leave the choice to the model, and still asks for a call", async () => {
     const { value, asked } = await sampling(
       (ctx) => ctx.sampleTools({ prompt: "?", tools, toolChoice: "auto" }),
       { sample: ["Hm.", calls(use("wait", {}))] },
@@ -173,7 +173,7 @@ describe("ctx.sampleTools()", () => {
     assert.deepEqual(asked.map(({ toolChoice }) => toolChoice?.mode), ["auto", "auto"]);
   });
 
-  it("wraps arguments that are no object", async () => {
+  it("wraps arguments that are not an object", async () => {
     const { value, asked } = await sampling(
       (ctx) => ctx.sampleTools({ prompt: "?", tools: [{ name: "say", inputSchema: z.string() }] }),
       { sample: calls(use("say", { value: "hi" }, "s")) },
@@ -183,7 +183,7 @@ describe("ctx.sampleTools()", () => {
     assert.deepEqual(value.exchange.response.content, [use("say", { value: "hi" }, "s")]);
   });
 
-  it("refuses what cannot be offered, before anything is sent", async () => {
+  it("refuses tools that cannot be offered before anything is sent", async () => {
     const inputSchema = { type: "object" };
     const refused: [unknown, RegExp][] = [
       [[], /at least one/],
@@ -232,14 +232,14 @@ describe("closeToolCalls()", () => {
     assert.equal(messages.length, 2, "the exchange itself is left as it was");
   });
 
-  it("leaves an exchange without calls as it is", async () => {
+  it("returns an exchange without calls unchanged", async () => {
     const { value: { exchange } } = await sampling((ctx) => ctx.sample({ prompt: "?" }), {
       sample: "hi",
     });
     assert.deepEqual(closeToolCalls(exchange), exchange.messages);
   });
 
-  it("makes a history that can be sent on", async () => {
+  it("makes a history that can be sent again", async () => {
     const { asked } = await sampling(function* (ctx) {
       const { exchange } = yield* ctx.sampleTools({ messages: [user("1")], tools });
       yield* ctx.sample({ messages: [...closeToolCalls(exchange), user("2")] });

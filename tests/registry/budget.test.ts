@@ -35,9 +35,9 @@ const asksLong = (kilobytes: readonly number[]) =>
     return "done";
   });
 
-describe("the memory of calls that wait", () => {
+describe("the memory of waiting calls", () => {
   it(
-    "is bounded: a new call is refused before it runs, and taken when there is room again",
+    "is limited: a new call is refused before it runs, and accepted when there is room again",
     withRegistry(async ({ registry, open }) => {
       const waiting = [open(askTool, blob(40)), open(askTool, blob(50))];
       let ran = false;
@@ -65,7 +65,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "is bounded for each named caller, and others do not notice",
+    "is limited for each named caller, without effect on others",
     withRegistry(({ registry }) => {
       const open = (principal: string) => registry.open(askTool, blob(30), { principal });
       open("mallory");
@@ -78,7 +78,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "counts names of arguments, answers that came along, and what a client says of itself",
+    "includes argument names, early answers, and what a client says about itself",
     withRegistry(({ registry }) => {
       const long = "x".repeat(30 * KB);
       const client = { capabilities: { elicitation: { form: {} } } };
@@ -95,7 +95,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "ends a call that would wait with more than there is room for, and tells the model",
+    "ends a call that would exceed the limit while it waits, and tells the model",
     withRegistry(async ({ registry, open }) => {
       let cleaned = false;
       const session = open(tool(function* (ctx) {
@@ -120,7 +120,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "ends one that would do so in its first step",
+    "ends a call that would exceed it in its first step",
     withRegistry(async ({ open }) => {
       const session = open(asksLong([120]));
       await ended(session);
@@ -129,7 +129,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "leaves room to calls under way when new ones are refused already",
+    "keeps room for running calls when new ones are refused already",
     withRegistry(async ({ open }) => {
       const session = open(asksLong([70, 10]));
       open(askTool, blob(10));
@@ -144,7 +144,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "is left to those who hold little, where others have taken nearly all",
+    "is available to callers that hold little when others have taken nearly all",
     withRegistry(({ registry }) => {
       const open = (principal: string, kilobytes: number) =>
         registry.open(askTool, blob(kilobytes), { principal });
@@ -156,7 +156,7 @@ describe("the memory of calls that wait", () => {
   );
 
   it(
-    "counts a durable call that rests in a store in memory until it is gone",
+    "includes a durable call that rests in a store in memory, until it is gone",
     withRegistry(async ({ registry, clock }) => {
       const durable = asDurable(askTool);
       const session = registry.open(durable, blob(90));
@@ -194,7 +194,7 @@ class CountingStore extends InMemoryToolSessionStore {
   }
 }
 
-describe("the bytes of durable calls in a store", () => {
+describe("the stored bytes of durable calls", () => {
   const durable = asDurable(askTool);
   const counting = (store: CountingStore) =>
     new LiveToolSessionRegistry({
@@ -205,7 +205,7 @@ describe("the bytes of durable calls in a store", () => {
       report: () => {},
     });
 
-  it("are bounded for each caller, also when its calls have left memory", async () => {
+  it("are limited for each caller, even after its calls have left memory", async () => {
     const registry = counting(new CountingStore());
     const open = (principal: string) => registry.open(durable, blob(45), { principal });
     const first = open("mallory");
@@ -228,7 +228,7 @@ describe("the bytes of durable calls in a store", () => {
     await registry.close();
   });
 
-  it("that are there at the start count", async () => {
+  it("include those that are stored at the start", async () => {
     const store = new CountingStore();
     store.usages = new Map([["mallory", 49 * KB], ["ann", KB]]);
     const registry = counting(store);
@@ -240,7 +240,7 @@ describe("the bytes of durable calls in a store", () => {
     assert.equal(store.asked, 1);
   });
 
-  it("are not counted where a store does not tell them", async () => {
+  it("are not counted if the store cannot report them", async () => {
     const registry = new LiveToolSessionRegistry({
       store: new InMemoryToolSessionStore(),
       maxStored: KB,
@@ -249,7 +249,7 @@ describe("the bytes of durable calls in a store", () => {
     await registry.close();
   });
 
-  it("end a call that would wait with more than there is room for", async () => {
+  it("end a call that would exceed the limit while it waits", async () => {
     const registry = counting(new CountingStore());
     const session = registry.open(asDurable(asksLong([110])), {});
     await ended(session);
@@ -262,7 +262,7 @@ describe("the bytes of durable calls in a store", () => {
 });
 
 describe("a call that has left memory", () => {
-  it("is not taken up while its caller's calls take its share, and is afterwards", async () => {
+  it("is not revived while its caller's calls take up its share, and is revived afterwards", async () => {
     const durable = asDurable(askTool);
     const registry = new LiveToolSessionRegistry({
       store: new CountingStore(),

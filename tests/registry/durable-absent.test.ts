@@ -32,7 +32,7 @@ describe("a ToolSession that has left memory", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("is answered to nobody once its registry is closed", async () => {
+  it("returns no answer to anyone once its registry is closed", async () => {
     await Promise.resolve();
     const { registry } = serverOf(tool);
     const session = registry.open(tool, {});

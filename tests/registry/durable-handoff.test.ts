@@ -9,8 +9,8 @@ import { accept, textOf, until } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 
-describe("a durable tool with phases, taken up by another server", () => {
-  it("runs no phase again, nor what happened within it", async () => {
+describe("a durable tool with phases, revived by another server", () => {
+  it("does not run a completed phase again, nor its steps", async () => {
     await Promise.resolve();
     const done: string[] = [];
     const did = (what: string) =>

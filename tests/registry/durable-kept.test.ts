@@ -13,8 +13,8 @@ async function pass({ clock }: Server, ms: number): Promise<void> {
   }
 }
 
-describe("a durable session that is alive for longer than its record is kept", () => {
-  it("is on record as long as somebody holds it, and not much longer", async () => {
+describe("a durable session that lives longer than its record is kept", () => {
+  it("stays on record as long as somebody holds it, and not much longer", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const server = serverOf(askA, { store, durableTimeToLive: DAY });
@@ -32,7 +32,7 @@ describe("a durable session that is alive for longer than its record is kept", (
     await registry.close();
   });
 
-  it("is on record if it was taken up, also after a long pause of the machine", async () => {
+  it("stays on record if it was revived, even after the machine was suspended", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const first = serverOf(askA, { store, durableTimeToLive: DAY });
@@ -51,7 +51,7 @@ describe("a durable session that is alive for longer than its record is kept", (
     await second.registry.close();
   });
 
-  it("is told so in words of its own if its record is gone", async () => {
+  it("fails with its own message if its record is gone", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const { registry, faults } = serverOf(askA, { store });
@@ -75,12 +75,12 @@ describe("a durable session that is alive for longer than its record is kept", (
   });
 });
 
-describe("a durable session that somebody was told to come back to", () => {
+describe("a durable session that a client was asked to come back to", () => {
   const tool = durableTool(function* (ctx) {
     return (yield* ctx.elicit("a", { message: "?" })).content.n;
   });
 
-  it("is on record until then", async () => {
+  it("stays on record until then", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const server = serverOf(tool, { store, durableTimeToLive: DAY });

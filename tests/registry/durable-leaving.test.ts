@@ -5,8 +5,8 @@ import { describe, it } from "../suite.ts";
 import { answer, DAY, durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
 import { idle, textOf, until } from "../support/registry.ts";
 
-describe("a durable session that does a step while it waits", () => {
-  it("stays in memory until the step is done, and does it once", async () => {
+describe("a durable session that runs a step while it waits", () => {
+  it("stays in memory until the step is done, and runs it once", async () => {
     await Promise.resolve();
     let begun = 0;
     let finish = () => {};
@@ -48,7 +48,7 @@ describe("a durable session that does a step while it waits", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("can be answered meanwhile, and be cancelled", async () => {
+  it("can be answered and cancelled meanwhile", async () => {
     await Promise.resolve();
     let left = 0;
     const tool = durableTool(function* (ctx) {
@@ -81,7 +81,7 @@ describe("a durable session that does a step while it waits", () => {
   });
 });
 
-describe("a durable session that waits longer than it would be kept", () => {
+describe("a durable session that waits longer than its record would be kept", () => {
   const sleeper = durableTool(function* (ctx) {
     yield* ctx.sleep(10 * DAY);
     return "slept";
@@ -97,7 +97,7 @@ describe("a durable session that waits longer than it would be kept", () => {
       ["asks", patient, "timeout"],
     ] as const
   ) {
-    it(`is there when its time has come, if it ${what}`, async () => {
+    it(`still exists when its time has come, if it ${what}`, async () => {
       await Promise.resolve();
       const store = new InMemoryToolSessionStore();
       const { clock, registry } = serverOf(tool, { store });

@@ -9,7 +9,7 @@ import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
 import { HandStore } from "../support/hand-store.ts";
 import { ended, idle, textOf, until } from "../support/registry.ts";
 
-describe("a registry that is closed while it takes a session up", () => {
+describe("a registry that is closed while it revives a session", () => {
   it("closes, starts nothing, and loses nothing", async () => {
     await Promise.resolve();
     const store = new HandStore();
@@ -49,7 +49,7 @@ describe("a registry that is closed while it takes a session up", () => {
   });
 });
 
-describe("a session whose record its client carries", () => {
+describe("a session with a portable record", () => {
   const callOf = ({ id, client }: LiveToolSession, definition: Definition): PortableCall => ({
     sessionId: id,
     definition,
@@ -70,7 +70,7 @@ describe("a session whose record its client carries", () => {
     return (yield* ctx.elicit("b", { message: "?" })).content.n;
   });
 
-  it("goes on from it where it has ended here in another way", async () => {
+  it("continues from that record if it ended differently here", async () => {
     await Promise.resolve();
     const here = serverOf(forked);
     const session = here.registry.open(forked, {}, { portable: true, needsCaller: true });
@@ -95,7 +95,7 @@ describe("a session whose record its client carries", () => {
     await here.registry.close();
   });
 
-  it("asks again after an accept of {} where its record does, as earlier versions did", async () => {
+  it("asks again after an accept of {} if its record does, as earlier versions did", async () => {
     const first = serverOf(askA);
     const session = first.registry.open(askA, {}, { portable: true, needsCaller: true });
     const call = callOf(session, askA);
@@ -127,7 +127,7 @@ describe("a session whose record its client carries", () => {
     await registry.close();
   });
 
-  it("stays where it has outgrown an older record, which its log no longer tells", async () => {
+  it("stays if it has outgrown an older record, which its log no longer holds", async () => {
     await Promise.resolve();
     const tool = durableTool(function* (ctx) {
       const a = (yield* ctx.elicit("a", { message: "?" })).content.n;
@@ -147,7 +147,7 @@ describe("a session whose record its client carries", () => {
     await registry.close();
   });
 
-  it("is answered although there is no room for another one", async () => {
+  it("is answered even if there is no room for another session", async () => {
     await Promise.resolve();
     const { registry } = serverOf(askA, { maxSessions: 1 });
     const session = registry.open(askA, {}, { portable: true, needsCaller: true });

@@ -87,9 +87,9 @@ function respond(session: LiveToolSession, key: string, n: number): void {
   assert.equal(session.respond(request.id, { action: "accept", content: { n } }), "accepted");
 }
 
-describe("a durable tool, taken up by another server", () => {
+describe("a durable tool that is revived by another server", () => {
   it(
-    "goes on where it was, and does nothing twice",
+    "continues where it was, and does nothing twice",
     withServers(async (servers) => {
       const done: string[] = [];
       const tool = durable(function* (ctx) {
@@ -120,7 +120,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "is fenced off from the server that had it",
+    "cannot be changed any more by its former server",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         return (yield* ctx.elicit("a", { message: "a?" })).content.n;
@@ -136,7 +136,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "gives every branch its own answers, however they interleave",
+    "gives every branch its own answers, whatever their order",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         const branch = (key: string) =>
@@ -166,7 +166,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "lets a race be won by the runner that won it before",
+    "lets the same branch win a race as before",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         const winner = yield* race([
@@ -189,7 +189,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "sleeps no longer for having been taken up, and wakes by itself",
+    "does not sleep longer because it was revived, and wakes by itself",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         const start = yield* ctx.now();
@@ -207,7 +207,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "sees the same time, chance and ids, and the same errors",
+    "sees the same time, random numbers, ids and errors",
     withServers(async (servers) => {
       const seen: unknown[] = [];
       const tool = durable(function* (ctx) {
@@ -235,7 +235,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "gets the answers to sensitive questions back, which the record does not show",
+    "gets back the answers to sensitive questions, which the record does not show",
     withServers(async (servers) => {
       const tool = createMcpTool("t").description("d").durable()
         .elicits({
@@ -263,7 +263,7 @@ describe("a durable tool, taken up by another server", () => {
   );
 
   it(
-    "is there to be read once it has ended, and is not run again",
+    "can be read after its end, and does not run again",
     withServers(async (servers) => {
       let runs = 0;
       const tool = durable(function* () {
@@ -279,9 +279,9 @@ describe("a durable tool, taken up by another server", () => {
   );
 });
 
-describe("a durable tool that does something else than it did", () => {
+describe("a durable tool that does something else than what is recorded", () => {
   it(
-    "fails there, says what was recorded and what was asked, and does nothing more",
+    "fails at that point, names what was recorded and what was asked, and does nothing more",
     withServers(async (servers) => {
       let effects = 0;
       const version = (first: string): Definition =>
@@ -307,7 +307,7 @@ describe("a durable tool that does something else than it did", () => {
   );
 
   it(
-    "fails if it ends without what it did before",
+    "fails if it ends before it has repeated everything recorded",
     withServers(async (servers) => {
       const asks = durable(function* (ctx) {
         yield* ctx.elicit("a", { message: "?" });
@@ -327,7 +327,7 @@ describe("a durable tool that does something else than it did", () => {
   );
 
   it(
-    "fails if it leaves out what others wait for, instead of standing for ever",
+    "fails if it leaves out what others wait for, instead of waiting for ever",
     withServers(async (servers) => {
       const asks = (keys: readonly string[]) =>
         durable(function* (ctx) {
@@ -357,7 +357,7 @@ describe("a durable tool that does something else than it did", () => {
   );
 
   it(
-    "is not taken up by another version of itself",
+    "is not revived by another version of itself",
     withServers(async (servers) => {
       let runs = 0;
       const version = (name: string): Definition =>
@@ -378,7 +378,7 @@ describe("a durable tool that does something else than it did", () => {
   );
 });
 
-describe("the body of a step", () => {
+describe("ctx.step()'s body", () => {
   for (
     const [what, inner] of Object.entries({
       "do another": (ctx: Ctx) => ctx.step("inner", function* () {}),
@@ -388,7 +388,7 @@ describe("the body of a step", () => {
     })
   ) {
     it(
-      `may not ${what}: none of it would be there when the tool is run again`,
+      `may not ${what}: it would be missing when the tool runs again`,
       withServers(async (servers) => {
         const tool = durable(function* (ctx) {
           try {
@@ -404,7 +404,7 @@ describe("the body of a step", () => {
   }
 
   it(
-    "leaves the steps beside it alone, also while it waits",
+    "does not affect the steps beside it, even while it waits",
     withServers(async (servers) => {
       let open!: () => void;
       const gate = new Promise<void>((resolve) => open = resolve);
@@ -438,7 +438,7 @@ describe("a durable tool that sleeps", () => {
     });
 
   it(
-    "leaves memory, and is woken when its time has come, once",
+    "leaves memory, and is woken once, when its time has come",
     withServers(async (servers) => {
       const log: string[] = [];
       const tool = sleeper(log);
@@ -462,7 +462,7 @@ describe("a durable tool that sleeps", () => {
   );
 
   it(
-    "goes on by itself with the next server, in time or late",
+    "continues by itself with the next server, in time or late",
     withServers(async (servers) => {
       for (const [slept, left] of [[1_000_000, 2_600_000], [9_000_000, 0]] as const) {
         const log: string[] = [];
@@ -483,7 +483,7 @@ describe("a durable tool that sleeps", () => {
   );
 
   it(
-    "is left alone where it is run for somebody who waits",
+    "is left alone if it runs for a caller who waits",
     withServers(async (servers) => {
       const log: string[] = [];
       const tool = sleeper(log);
@@ -503,9 +503,9 @@ describe("a durable tool that sleeps", () => {
   );
 });
 
-describe("a durable tool that was at work when its server died", () => {
+describe("a durable tool that was running when its server died", () => {
   it(
-    "goes on by itself with the next one; one that waits is left on disk",
+    "continues by itself with the next server; one that waits stays on disk",
     withServers(async (servers) => {
       let runs = 0;
       const tool = durable(function* (ctx) {
@@ -550,7 +550,7 @@ describe("a durable tool that was at work when its server died", () => {
   );
 
   it(
-    "is taken up in portions, however many there are",
+    "is revived in batches, however many there are",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         yield* ctx.sleep(1_000);
@@ -570,7 +570,7 @@ describe("a durable tool that was at work when its server died", () => {
 
 describe("a durable tool whose server died while it was being cancelled", () => {
   it(
-    "is not run again, and comes to its end",
+    "does not run again, and comes to its end",
     withServers(async (servers) => {
       let runs = 0;
       let clean!: () => void;
@@ -601,7 +601,7 @@ describe("a durable tool whose server died while it was being cancelled", () => 
 
 describe("a durable tool that leaves memory", () => {
   it(
-    "does so when it waits and nobody is there, and comes back when it is looked for",
+    "does so when it waits without readers, and is revived when it is requested",
     withServers(async (servers) => {
       let left = 0;
       const tool = durable(function* (ctx) {
@@ -639,7 +639,7 @@ describe("a durable tool that leaves memory", () => {
   );
 
   it(
-    "is taken up only once it has left, however long its finally blocks take",
+    "is revived only after it has left, however long its finally blocks take",
     withServers(async (servers) => {
       let leave!: () => void;
       const leaving = new Promise<void>((resolve) => leave = resolve);
@@ -665,7 +665,7 @@ describe("a durable tool that leaves memory", () => {
   );
 
   it(
-    "can still be asked how it stands, be cancelled, and be acquired",
+    "still has a status, and can be cancelled and acquired",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         return (yield* ctx.elicit("a", { message: "?" })).content.n;
@@ -684,7 +684,7 @@ describe("a durable tool that leaves memory", () => {
   );
 
   it(
-    "stays while somebody reads along",
+    "stays while somebody reads it",
     withServers(async (servers) => {
       const tool = durable(function* (ctx) {
         return (yield* ctx.elicit("a", { message: "?" })).content.n;
@@ -702,7 +702,7 @@ describe("a durable tool that leaves memory", () => {
   );
 
   it(
-    "records nothing, and asks nothing, in a finally block on its way out",
+    "records nothing, and asks nothing, in a finally block while it leaves",
     withServers(async (servers) => {
       const refused: string[] = [];
       const tool = durable(function* (ctx) {

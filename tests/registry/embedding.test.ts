@@ -21,7 +21,7 @@ function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome> {
 }
 
 describe("useToolSessionRegistry()", () => {
-  it("gives a registry for as long as the scope lives, and names it there", function* () {
+  it("returns a registry that lives as long as the scope, and sets it in the scope's context", function* () {
     const clock = createManualClock();
     const log: string[] = [];
     const { registry, session } = yield* scoped(function* () {
@@ -65,7 +65,7 @@ describe("useToolSessionRegistry()", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("uses the store of its scope, unless it is given another", function* () {
+  it("uses the store of its scope by default", function* () {
     const [outer, given] = [new InMemoryToolSessionStore(), new InMemoryToolSessionStore()];
     yield* ToolSessionStoreContext.set(outer);
     const clock = createManualClock();
@@ -81,7 +81,7 @@ describe("useToolSessionRegistry()", () => {
     });
   });
 
-  it("lets tools see the contexts of the scope", function* () {
+  it("lets tools see the scope's contexts", function* () {
     const Tenant = createContext<string>("tenant");
     yield* Tenant.set("acme");
     const registry = yield* useToolSessionRegistry({ clock: createManualClock() });
@@ -99,7 +99,7 @@ describe("useToolSessionRegistry()", () => {
     });
   });
 
-  it("keeps what a tool does to contexts from the others", function* () {
+  it("isolates a tool's changes to contexts from the others", function* () {
     const Tenant = createContext<string>("tenant");
     yield* Tenant.set("acme");
     const registry = yield* useToolSessionRegistry({ clock: createManualClock() });
@@ -114,7 +114,7 @@ describe("useToolSessionRegistry()", () => {
     assert.equal(yield* Tenant.expect(), "acme");
   });
 
-  it("is not brought down by a tool, or a child of one, that crashes", function* () {
+  it("survives a tool, or a child of one, that crashes", function* () {
     const faults: unknown[] = [];
     const registry = yield* useToolSessionRegistry({
       clock: createManualClock(),

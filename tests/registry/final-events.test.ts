@@ -50,7 +50,7 @@ function twoSteps() {
   return { tool, done };
 }
 
-describe("a durable call that could not be recorded, and whose caller was told so", () => {
+describe("a durable call that could not be recorded, and whose caller knows", () => {
   async function failed(store: FullStore, options: ToolSessionOptions = {}) {
     const { tool, done } = twoSteps();
     const server = serverOf(tool, { store });
@@ -72,7 +72,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
     await registry.close();
   }
 
-  it("does not go on by itself", async () => {
+  it("does not continue by itself", async () => {
     await Promise.resolve();
     const store = new FullStore();
     const { registry, tool, done, session } = await failed(store);
@@ -83,7 +83,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
     assert.deepEqual((await stored(store, session.id)).map(({ type }) => type), ["begun", "error"]);
   });
 
-  it("is ended as soon as the store takes it, which is tried from time to time", async () => {
+  it("is ended as soon as the store accepts writes, which is tried at intervals", async () => {
     await Promise.resolve();
     const store = new FullStore();
     const { tool, done } = twoSteps();
@@ -111,7 +111,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
     assert.equal(done.length, 1);
   });
 
-  it("does not keep a server from closing whose store never takes it", async () => {
+  it("does not stop a server from closing if the store never accepts writes", async () => {
     await Promise.resolve();
     const store = new FullStore();
     const { tool } = twoSteps();
@@ -127,7 +127,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
     assert.equal(clock.timers, 0);
   });
 
-  it("is left to whoever has taken it up", async () => {
+  it("is left to the server that has taken it over", async () => {
     await Promise.resolve();
     const store = new FullStore();
     const { tool, done } = twoSteps();
@@ -147,7 +147,7 @@ describe("a durable call that could not be recorded, and whose caller was told s
     assert.equal(done[0], done[1]);
   });
 
-  it("goes on if its caller is to send the same request again", async () => {
+  it("continues if its caller is to send the same request again", async () => {
     await Promise.resolve();
     const store = new FullStore();
     const { registry, tool, done, session } = await failed(store, { needsCaller: true });

@@ -32,7 +32,7 @@ async function crash(store: InMemoryToolSessionStore, id: string, times = 1): Pr
 }
 
 describe("a durable session that its server did not survive", () => {
-  it("is taken up twice more, and reported each time; then it is set aside", async () => {
+  it("is revived twice more, and reported each time; then it is set aside", async () => {
     const { store, id } = await withCall(working);
     for (const failed of [1, 2]) {
       await crash(store, id);
@@ -59,7 +59,7 @@ describe("a durable session that its server did not survive", () => {
     await registry.close();
   });
 
-  it("goes on once it is revived, and may fail as often again", async () => {
+  it("continues once it is revived by hand, and may fail as often again", async () => {
     const { store, id } = await withCall();
     await crash(store, id, 3);
     const { registry } = serverOf(askA, { store });
@@ -74,7 +74,7 @@ describe("a durable session that its server did not survive", () => {
     await registry.close();
   });
 
-  it("is not woken by a server that starts, and stops no other", async () => {
+  it("is not woken by a server that starts, and blocks no other", async () => {
     const { store, id } = await withCall(working);
     const { registry: other } = serverOf(askA, { store });
     const innocent = other.open(askA, {});
@@ -94,8 +94,8 @@ describe("a durable session that its server did not survive", () => {
   });
 });
 
-describe("a durable session that survives being taken up", () => {
-  it("is never set aside: it waits, leaves in good order, records something, or works on", async () => {
+describe("a durable session that survives its revival", () => {
+  it("is never set aside: it waits, leaves in order, records something, or works on", async () => {
     for (const survive of ["wait", "leave", "record", "work"] as const) {
       const tool = survive === "work" ? working : askA;
       const { store, id } = await withCall(tool);
@@ -117,7 +117,7 @@ describe("a durable session that survives being taken up", () => {
     }
   });
 
-  it("writes no more than it did where it records something soon", async () => {
+  it("causes no extra writes if it records something soon", async () => {
     class Counting extends InMemoryToolSessionStore {
       sets = 0;
       override *set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
@@ -137,7 +137,7 @@ describe("a durable session that survives being taken up", () => {
     await registry.close();
   });
 
-  it("counts from the first time for a record of an earlier version, whatever its epoch", async () => {
+  it("starts counting at its first revival if its record is of an earlier version, whatever its epoch", async () => {
     const { store, id } = await withCall(working);
     await run(function* () {
       const { meta, ...entry } = (yield* store.get(id))!;

@@ -27,7 +27,7 @@ const done = tool(function* () {
 
 describe("ToolSessionRegistry.create(), .get(), .acquire() and .release()", () => {
   it(
-    "start a session, find it, hold it and let it go",
+    "start a session, find it, hold it and release it",
     withRegistry(async ({ registry, clock }) => {
       await run(function* () {
         const session = yield* registry.create(askTool, {});
@@ -46,7 +46,7 @@ describe("ToolSessionRegistry.create(), .get(), .acquire() and .release()", () =
   );
 
   it(
-    "say that a session is gone, or never was",
+    "report that a session is gone, or never existed",
     withRegistry(async ({ registry }) => {
       const acquired = await run(function* () {
         assert.equal(yield* registry.get("nobody"), null);
@@ -63,7 +63,7 @@ describe("ToolSessionRegistry.create(), .get(), .acquire() and .release()", () =
   );
 
   it(
-    "give every session an id of its own",
+    "give every session its own id",
     withRegistry(({ open }) => {
       assert.equal(new Set(Array.from({ length: 100 }, () => open(askTool).id)).size, 100);
     }),
@@ -72,7 +72,7 @@ describe("ToolSessionRegistry.create(), .get(), .acquire() and .release()", () =
 
 describe("a session that has finished", () => {
   it(
-    "is kept for its grace time, and gone after it",
+    "is kept for its grace time, and then forgotten",
     withRegistry(({ registry, open, clock }) => {
       const session = open(done);
       assert.deepEqual(registry.counts, { live: 0, finished: 1, deadlines: 1 });
@@ -85,7 +85,7 @@ describe("a session that has finished", () => {
   );
 
   it(
-    "is kept while it is held, and its grace time begins when the last lets go",
+    "is kept while it is held, and its grace time begins when the last holder releases it",
     withRegistry(({ registry, open, clock }) => {
       const session = open(done);
       registry.hold(session);
@@ -106,7 +106,7 @@ describe("a session that has finished", () => {
 
   for (const graceTime of [0, 5_000]) {
     it(
-      `does not hold up others, or the program, while it is held, with ${graceTime} ms of grace`,
+      `delays neither others nor the end of the program while it is held, with ${graceTime} ms of grace`,
       withRegistry(({ registry, open, clock }) => {
         const held = open(done);
         registry.hold(held);
@@ -123,7 +123,7 @@ describe("a session that has finished", () => {
   }
 
   it(
-    "that somebody is told to come back for after its end is kept so long, and no longer",
+    "is kept as long as a client was asked to come back for it, and no longer",
     withRegistry(({ registry, open, clock }) => {
       const [first, second] = [open(done), open(done)];
       registry.promise(first, clock.now() + HOUR);
@@ -138,7 +138,7 @@ describe("a session that has finished", () => {
   );
 
   it(
-    "is evicted, oldest first, where there are too many, but never while it is held",
+    "is evicted, oldest first, when there are too many, but never while it is held",
     withRegistry(({ registry, open }) => {
       const [a, b, c, d] = ["a", "b", "c", "d"].map((name, nth) => {
         const session = open(done);
@@ -155,7 +155,7 @@ describe("a session that has finished", () => {
   );
 
   it(
-    "is evicted where they are too heavy together",
+    "is evicted when all together take too much memory",
     withRegistry(({ registry, open }) => {
       const heavy = tool(function* () {
         return "x".repeat(10_000);
@@ -177,7 +177,7 @@ describe("a session that has finished", () => {
   );
 
   it(
-    "can be forgotten at once, unless somebody holds it, and is told gone once",
+    "can be forgotten at once unless somebody holds it, and is reported gone once",
     withRegistry(({ registry }) => {
       let gone = 0;
       const session = registry.open(done, {}, {}, { gone: () => void gone++ });
@@ -192,9 +192,9 @@ describe("a session that has finished", () => {
   );
 });
 
-describe("a session that waits with nobody there", () => {
+describe("a session that waits without readers", () => {
   it(
-    "is halted after its time to live, and whoever answers later is told",
+    "is halted after its time to live, and later answers are refused with the reason",
     withRegistry(async ({ registry, open, clock }) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -224,7 +224,7 @@ describe("a session that waits with nobody there", () => {
   );
 
   it(
-    "lives while somebody holds it; its time begins anew when they let go",
+    "lives while somebody holds it; its time starts again when they release it",
     withRegistry(({ registry, open, clock }) => {
       const session = open(askTool);
       registry.hold(session);
@@ -238,7 +238,7 @@ describe("a session that waits with nobody there", () => {
   );
 
   it(
-    "gets a new time for every question",
+    "gets its full time again for every question",
     withRegistry(({ open, clock }) => {
       const session = open(tool(function* (ctx) {
         for (;;) yield* ctx.elicit("n", { message: "?" });
@@ -252,7 +252,7 @@ describe("a session that waits with nobody there", () => {
   );
 
   it(
-    "does not expire while it works",
+    "does not expire while it is running",
     withRegistry(async ({ open, clock, registry }) => {
       let go!: () => void;
       const session = open(tool(function* () {
@@ -270,7 +270,7 @@ describe("a session that waits with nobody there", () => {
   );
 });
 
-describe("ToolSessionRegistry, at its cap", () => {
+describe("ToolSessionRegistry, at its limit", () => {
   it(
     "refuses another session until one ends, and starts nothing",
     withRegistry(async ({ registry, open }) => {
@@ -339,7 +339,7 @@ describe("ToolSessionRegistry.close()", () => {
     await until(() => readers.every(({ outcome }) => outcome?.status === "cancelled"));
   });
 
-  it("refuses to start anything from then on, also while it is closing", async () => {
+  it("refuses to start anything afterwards, even while it is closing", async () => {
     await Promise.resolve();
     const { registry } = bare();
     let refused: unknown;
@@ -411,8 +411,8 @@ describe("ToolSessionRegistry.close()", () => {
   });
 });
 
-describe("the room in a registry", () => {
-  it("is not all for one named caller", async () => {
+describe("the capacity of a registry", () => {
+  it("cannot be taken up by one named caller", async () => {
     const registry = new LiveToolSessionRegistry({ maxSessions: 10, maxSessionsPerPrincipal: 2 });
     const open = (principal: string) => registry.open(askTool, {}, { principal });
     const mine = [open("mallory"), open("mallory")];
@@ -425,7 +425,7 @@ describe("the room in a registry", () => {
     await registry.close();
   });
 
-  it("is made by those that nobody was promised, first", async () => {
+  it("is freed first by sessions that no client was asked to come back to", async () => {
     const registry = new LiveToolSessionRegistry({ maxFinished: 2, clock: createManualClock() });
     const [promised, other] = [registry.open(askTool, {}), registry.open(askTool, {})];
     promised.keepUntil = Infinity;

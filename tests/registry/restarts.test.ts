@@ -154,8 +154,8 @@ async function play(program: Program, turns: readonly Turn[], restarting: boolea
   return { story, said, effects, faults, outcome };
 }
 
-describe("a durable tool that is taken up again at any point", () => {
-  it("does, asks and says what it does when it is left alone", async () => {
+describe("a durable tool that is revived at any point", () => {
+  it("does, asks and says the same as an uninterrupted run", async () => {
     await fc.assert(
       fc.asyncProperty(programs, turns, async (program, turns) => {
         const alone = await play(program, turns, false);
@@ -167,7 +167,7 @@ describe("a durable tool that is taken up again at any point", () => {
   });
 });
 
-describe("a durable tool with a race, taken up again", () => {
+describe("a durable tool with a race that is revived", () => {
   const ask = (key: string): Program => ({ do: "ask", key });
   const sequence = (...of: Program[]): Program => ({ do: "sequence", of });
   const turn = (which: number, together = false): Turn => ({ which, together, restart: true });
@@ -176,7 +176,7 @@ describe("a durable tool with a race, taken up again", () => {
   const racing = sequence({ do: "race", of: [ask("a"), late] }, ask("a"), ask("b"));
 
   for (const together of [false, true]) {
-    it(`has the same winner, and the loser does no more than it did: ${together ? "both are answered" : "one is answered"}`, async () => {
+    it(`has the same winner, and the loser does no more than before: ${together ? "both are answered" : "one is answered"}`, async () => {
       const turns = [turn(0, together), turn(0), turn(0), turn(0)];
       const alone = await play(racing, turns, false);
       assert.equal(alone.outcome?.status, "completed");

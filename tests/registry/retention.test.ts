@@ -36,7 +36,7 @@ function add(finished: FinishedSessions, fake: Fake): string[] {
 }
 
 describe("FinishedSessions.add()", () => {
-  it("lets the oldest go, those that are promised to somebody last", () => {
+  it("evicts the oldest first, and those that a client was asked to come back to last", () => {
     const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
     assert.deepEqual(add(finished, new Fake("a", NOW + 1)), []);
     assert.deepEqual(add(finished, new Fake("b")), []);
@@ -45,7 +45,7 @@ describe("FinishedSessions.add()", () => {
     assert.equal(finished.size, 2);
   });
 
-  it("keeps one that was promised only after it had ended", () => {
+  it("keeps a session that a client was asked to come back to only after its end", () => {
     const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
     const late = new Fake("late");
     add(finished, late);
@@ -54,7 +54,7 @@ describe("FinishedSessions.add()", () => {
     assert.deepEqual(add(finished, new Fake("c")), ["b"]);
   });
 
-  it("lets those of the largest holder go, not those of a third party that are older", () => {
+  it("evicts from the largest holder, not older ones of a third party", () => {
     const finished = new FinishedSessions({ max: 5, maxBytes: 1_000 });
     const of = (principal: string, id: string, keepUntil = 0, held = false) =>
       new Fake(id, keepUntil, held, 1, principal);
@@ -70,7 +70,7 @@ describe("FinishedSessions.add()", () => {
     assert.equal(finished.size, 5);
   });
 
-  it("lets those of the heaviest holder go, where there are too many bytes", () => {
+  it("evicts from the heaviest holder if there are too many bytes", () => {
     const finished = new FinishedSessions({ max: 10, maxBytes: 10 });
     add(finished, new Fake("third party", 0, false, 2, "ann"));
     add(finished, new Fake("heavy", 0, false, 4, "mallory"));
@@ -80,7 +80,7 @@ describe("FinishedSessions.add()", () => {
     assert.equal(finished.size, 3);
   });
 
-  it("never lets one go that somebody reads, and goes by bytes too", () => {
+  it("never evicts a session that somebody reads, also by bytes", () => {
     const finished = new FinishedSessions({ max: 10, maxBytes: 10 });
     add(finished, new Fake("held", 0, true, 4));
     add(finished, new Fake("b", 0, false, 3));
@@ -89,7 +89,7 @@ describe("FinishedSessions.add()", () => {
     assert.deepEqual(finished.get("held")?.id, "held");
   });
 
-  it("looks at a few of them, however many there are", () => {
+  it("examines only a few of them, however many there are", () => {
     const max = 5_000;
     for (const held of [false, true]) {
       const finished = new FinishedSessions({ max, maxBytes: Infinity });

@@ -23,7 +23,7 @@ const tool = createMcpTool("t").description("d").durable({ version: "1", sealed:
 const [KEY, OTHER] = [new Sealer("the key of the store"), new Sealer("another key")];
 
 describe("a call with an answer that is sealed with another key", () => {
-  it("is not gone on with, is not recorded as failed, and goes on once the key is back", async () => {
+  it("does not continue, is not recorded as failed, and continues once the key is back", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
     const first = serverOf(tool, { store, sealer: KEY });
@@ -50,7 +50,7 @@ describe("a call with an answer that is sealed with another key", () => {
     await last.registry.close();
   });
 
-  it("is refused in words where its client carries the record", async () => {
+  it("is refused with a reason if its client carries the record", async () => {
     const at = (sealer: Sealer) =>
       createParley({ serve: [tool], state: "sealed", sealer, formPasswords: true });
     const [old, both, young] = [

@@ -30,7 +30,7 @@ function wakerOf(wakes: Wake[], wake: (id: string) => Promise<void>) {
 }
 
 describe("Waker", () => {
-  it("runs one that becomes due while it is at work", async () => {
+  it("runs a session that becomes due while it is at work", async () => {
     let go = () => {};
     const wakes = [{ id: "slow", wakeAt: 0 }];
     const { clock, waker, woken } = wakerOf(
@@ -79,7 +79,7 @@ describe("Waker", () => {
     await waker.stop();
   });
 
-  it("runs one after all that could not be run for a while", async () => {
+  it("runs a session after all when it could not be run for a while", async () => {
     let broken = true;
     const { clock, waker, woken, failures } = wakerOf([{ id: "one", wakeAt: 0 }], async () => {
       await Promise.resolve();
@@ -96,7 +96,7 @@ describe("Waker", () => {
     await waker.stop();
   });
 
-  it("reports nothing of what was under way when it was stopped", async () => {
+  it("reports nothing about work that was under way when it was stopped", async () => {
     let fail = () => {};
     const { clock, waker, failures } = wakerOf(
       [{ id: "one", wakeAt: 0 }],

@@ -58,7 +58,7 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
-    "waits for a finally that waits, and does not believe what comes after it",
+    "waits for an asynchronous finally, and ignores an outcome that comes after it",
     withRegistry(async ({ open }) => {
       for (const promoted of [false, true]) {
         const cleaning = gate();
@@ -118,7 +118,7 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
-    "may be called from a reader inside the tool's own step, the first one too",
+    "may be called by a reader inside the tool's own step, even the first",
     withRegistry(async ({ open, registry }) => {
       for (const wait of ["none", "elicit", "sleep", "spawn"]) {
         for (const first of [true, false]) {
@@ -153,7 +153,7 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
-    "leaves whatever the tool enters after it was cancelled in its own step",
+    "abandons whatever the tool enters after it was cancelled in its own step",
     withRegistry(async ({ open, registry }) => {
       for (const promoted of [false, true]) {
         const log: string[] = [];
@@ -186,7 +186,7 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
-    "does nothing to a session that has ended, and counts once",
+    "does nothing to a session that has ended, and works once",
     withRegistry(async ({ open }) => {
       const session = open(askTool);
       accept(session, { n: 1 });
@@ -201,7 +201,7 @@ describe("ToolSession.cancel()", () => {
   );
 
   it(
-    "reports what a finally threw, and is done all the same",
+    "reports what a finally threw, and completes all the same",
     withRegistry(async ({ open, faults }) => {
       const session = open(tool(function* (ctx) {
         try {
@@ -220,7 +220,7 @@ describe("ToolSession.cancel()", () => {
 
 describe("a tool that is being halted", () => {
   it(
-    "can ask, tell and log nothing any more",
+    "can no longer ask, notify or log",
     withRegistry(async ({ open }) => {
       const refused: unknown[] = [];
       const session = open(tool(function* (ctx) {
@@ -252,7 +252,7 @@ describe("a tool that is being halted", () => {
   );
 });
 
-describe("a tool's time limit", () => {
+describe("a tool's timeout", () => {
   const slow = (cleaning: Operation<void>, log: string[]) =>
     tool(function* (ctx) {
       try {
@@ -269,7 +269,7 @@ describe("a tool's time limit", () => {
   };
 
   it(
-    "halts it, runs its finally, and tells the model",
+    "halts the tool, runs its finally, and reports the timeout to the model",
     withRegistry(async ({ open, clock }) => {
       const log: string[] = [];
       const session = open(slow(nothing, log));
@@ -285,7 +285,7 @@ describe("a tool's time limit", () => {
   );
 
   it(
-    "holds while questions of its own are answered, and leaves no deadline",
+    "keeps running while questions are answered, and leaves no timer",
     withRegistry(async ({ open, clock, registry }) => {
       const session = open(slow(nothing, []));
       registry.hold(session);
@@ -297,7 +297,7 @@ describe("a tool's time limit", () => {
   );
 
   it(
-    "changes nothing for a tool that is being cancelled already",
+    "changes nothing for a tool that is already being cancelled",
     withRegistry(async ({ open, clock }) => {
       const cleaning = gate();
       const session = open(slow({
@@ -315,7 +315,7 @@ describe("a tool's time limit", () => {
   );
 
   it(
-    "is the reason, also if somebody cancels while it is being halted for it",
+    "stays the reason if somebody cancels while the tool is being halted",
     withRegistry(async ({ open, clock }) => {
       const cleaning = gate();
       const session = open(slow({

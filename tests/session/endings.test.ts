@@ -61,7 +61,7 @@ function opened({ open }: Kit, [name, one]: [string, ReturnType<typeof tool>]) {
 
 describe("a tool that throws a ToolError", () => {
   it(
-    "tells the model, and nobody else: the session is completed",
+    "tells only the model: the session is completed",
     withRegistry(async (kit) => {
       for (const one of throwing(new ToolError("no seats left"))) {
         const result = await resultOf(opened(kit, one));
@@ -97,7 +97,7 @@ describe("a tool that throws a ProtocolError", () => {
   );
 
   it(
-    "loses data that cannot be sent, and the operator hears of it",
+    "drops error data that cannot be sent, and reports it to the operator",
     withRegistry(({ open, faults }) => {
       const cycle: Record<string, unknown> = {};
       cycle["self"] = cycle;
@@ -112,9 +112,9 @@ describe("a tool that throws a ProtocolError", () => {
   );
 });
 
-describe("a tool that throws anything else", () => {
+describe("a tool that throws any other error", () => {
   it(
-    "tells the model the session's id and no more; the operator gets the rest",
+    "shows the model the session's id only; the operator gets the details",
     withRegistry(async (kit) => {
       const error = new Error("password is hunter2");
       for (const one of throwing(error)) {
@@ -132,7 +132,7 @@ describe("a tool that throws anything else", () => {
   );
 
   it(
-    "may throw what is no error",
+    "may throw a value that is not an error",
     withRegistry(async (kit) => {
       for (const thrown of [undefined, null, 0, "text", {}, Symbol("s")]) {
         const session = kit.open(tool(function* () {
@@ -145,7 +145,7 @@ describe("a tool that throws anything else", () => {
   );
 
   it(
-    "ends all the same where reporting it fails",
+    "ends even if the report of its error fails",
     withRegistry(async ({ open }) => {
       const { error: print } = console;
       const printed: unknown[] = [];
@@ -169,7 +169,7 @@ describe("a tool that throws anything else", () => {
 
 describe("a tool's result", () => {
   it(
-    "is refused where it does not fit its output, and the operator hears of it",
+    "is refused if it does not fit the output schema, and reported to the operator",
     withRegistry(async ({ open, faults }) => {
       const session = open(
         createMcpTool("weigh").description("d").output(z.object({ kg: z.number() }))
@@ -184,7 +184,7 @@ describe("a tool's result", () => {
   );
 
   it(
-    "is refused where it cannot be sent, and the session ends",
+    "is refused if it cannot be sent, and the session ends",
     withRegistry(async ({ open, faults, registry }) => {
       const cycle: Record<string, unknown> = {};
       cycle["self"] = cycle;
@@ -210,7 +210,7 @@ describe("a tool's result", () => {
   );
 
   it(
-    "may be nothing, and may come in the first step",
+    "may be undefined, and may come in the first step",
     withRegistry(async ({ open }) => {
       const session = open(tool(function* () {}));
       assert.deepEqual(await resultOf(session), { content: [] });
@@ -219,9 +219,9 @@ describe("a tool's result", () => {
   );
 });
 
-describe("arguments that do not fit", () => {
+describe("arguments that do not fit the schema", () => {
   it(
-    "never reach the tool: the model is told which field, and what it expected",
+    "never reach the tool: the model learns which field is wrong and what is expected",
     withRegistry(async ({ open, registry }) => {
       let ran = false;
       const session = open(

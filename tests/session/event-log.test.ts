@@ -52,13 +52,13 @@ describe("EventLog.append()", () => {
     assert.equal(log.bytes, 0);
   });
 
-  it("leaves what it was given as it was", () => {
+  it("does not modify the event it was given", () => {
     const body = Object.freeze(progress(1));
     logOf(0).append(body);
     assert.deepEqual(body, { type: "progress", progress: 1 });
   });
 
-  it("takes nothing after the final event (L4)", () => {
+  it("accepts nothing after the final event (L4)", () => {
     const finals: EventBody[] = [
       result,
       { type: "error", error: { code: 1, message: "m" } },
@@ -96,7 +96,7 @@ describe("EventLog.append()", () => {
     ]);
   });
 
-  it("changes nothing if the event cannot be weighed", () => {
+  it("changes nothing if the event's size cannot be estimated", () => {
     const log = logOf(1);
     const cycle: Record<string, unknown> = {};
     cycle["self"] = cycle;
@@ -109,7 +109,7 @@ describe("EventLog.append()", () => {
 });
 
 describe("EventLog.after() and .next()", () => {
-  it("serve any number of readers, each from where it is", () => {
+  it("serve any number of readers, each from its own position", () => {
     const log = logOf(6);
     for (let from = 0; from <= 6; from++) {
       const walked: number[] = [];
@@ -119,13 +119,13 @@ describe("EventLog.after() and .next()", () => {
     }
   });
 
-  it("have nothing for a reader that is ahead", () => {
+  it("return nothing for a reader that is ahead of the log", () => {
     const log = logOf(2);
     assert.deepEqual(log.after(99), []);
     assert.equal(log.next(99), undefined);
   });
 
-  it("tell a reader that is too far behind where the log now starts (L3)", () => {
+  it("tell a reader that is too far behind where the log starts now (L3)", () => {
     const log = logOf(10, { maxEvents: 4 });
     assert.equal(log.firstLSN, 7);
     for (const read of [() => log.after(5), () => log.next(5)]) {
@@ -137,8 +137,8 @@ describe("EventLog.after() and .next()", () => {
   });
 });
 
-describe("EventLog, within its limits", () => {
-  it("keeps the newest events by count, over a long stream", () => {
+describe("EventLog limits", () => {
+  it("keep the newest events by count, over a long stream", () => {
     const log = logOf(0, { maxEvents: 10 });
     for (let n = 1; n <= 1_000; n++) {
       log.append(progress(n));
@@ -153,7 +153,7 @@ describe("EventLog, within its limits", () => {
     }
   });
 
-  it("keeps the newest events by bytes, and counts only those", () => {
+  it("keep the newest events by bytes, and count only those", () => {
     const data = "x".repeat(1_000);
     const log = new EventLog("s", { maxEvents: 1_000, maxBytes: 5_000 });
     for (let n = 0; n < 200; n++) log.append({ type: "log", level: "info", data });
@@ -163,7 +163,7 @@ describe("EventLog, within its limits", () => {
     assert.ok(log.bytes <= 5_000);
   });
 
-  it("keeps the last event however large it is", () => {
+  it("keep the last event, however large it is", () => {
     const log = logOf(3, { maxBytes: 10 });
     log.append({
       type: "result",
@@ -173,7 +173,7 @@ describe("EventLog, within its limits", () => {
     assert.equal(log.firstLSN, 4);
   });
 
-  it("finds the newest event that fits, among those that are kept", () => {
+  it("find() returns the newest kept event that matches", () => {
     const log = logOf(10, { maxEvents: 4 });
     const find = (progress: number) =>
       log.findLast((event) => event.type === "progress" && event.progress === progress)?.lsn;
@@ -184,7 +184,7 @@ describe("EventLog, within its limits", () => {
 });
 
 describe("EventLog.watch()", () => {
-  it("wakes everyone for every event, until they leave", () => {
+  it("wakes every watcher for every event, until it leaves", () => {
     const log = logOf(0);
     const woken: string[] = [];
     const leaveA = log.watch(() => woken.push("a"));
@@ -210,7 +210,7 @@ describe("EventLog.watch()", () => {
     assert.equal(woken, 3);
   });
 
-  it("does not wake one that another has just let go", () => {
+  it("does not wake a watcher that another has just removed", () => {
     const log = logOf(0);
     const woken: string[] = [];
     log.watch(() => {
@@ -222,7 +222,7 @@ describe("EventLog.watch()", () => {
     assert.deepEqual(woken, ["a"]);
   });
 
-  it("lets watchers come, go and append while they are being woken", () => {
+  it("lets watchers join, leave and append while they are being woken", () => {
     const log = logOf(0);
     const late: number[] = [];
     const leave = log.watch(() => {
@@ -253,7 +253,7 @@ describe("EventLog with a journal", () => {
     assert.deepEqual(order.slice(3), ["then 3", "woken at 3"]);
   });
 
-  it("drops nothing that is not recorded, however much that is", () => {
+  it("drops nothing that is not recorded, whatever its size", () => {
     const { log } = journalled({ maxEvents: 2 });
     for (let n = 1; n <= 50; n++) log.append(progress(n));
     log.recorded(10);
@@ -263,7 +263,7 @@ describe("EventLog with a journal", () => {
     assert.equal(log.firstLSN, 49);
   });
 
-  it("shows a large batch to a reader that keeps up before it drops the front of it", () => {
+  it("shows a large batch to a reader that keeps up before dropping its front", () => {
     const { log } = journalled({ maxEvents: 2 });
     const seen: number[] = [];
     log.watch(() => seen.push(...lsns(log.after(seen.length))));
@@ -273,7 +273,7 @@ describe("EventLog with a journal", () => {
     assert.equal(log.firstLSN, 9);
   });
 
-  it("finds what is not recorded yet", () => {
+  it("finds events that are not recorded yet", () => {
     const { log } = journalled();
     log.append(progress(7));
     assert.equal(log.findLast((event) => event.type === "progress")?.lsn, 1);
@@ -281,7 +281,7 @@ describe("EventLog with a journal", () => {
 });
 
 describe("EventLog.abandonJournal()", () => {
-  it("takes back what was not recorded, and numbers on from there", () => {
+  it("withdraws what was not recorded, and continues numbering from there", () => {
     const { log, written } = journalled();
     const called: number[] = [];
     log.append(progress(1), () => called.push(1));

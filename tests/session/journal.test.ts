@@ -42,7 +42,7 @@ function withHandStore(
 
 describe("Journal", () => {
   it(
-    "shows nothing before it is committed",
+    "shows no event before it is committed",
     withHandStore(async ({ open }, store) => {
       const session = open(chatty);
       const reader = follow(session);
@@ -61,7 +61,7 @@ describe("Journal", () => {
   );
 
   it(
-    "gathers the next batch while one commit is under way, and keeps the order",
+    "collects the next batch while a commit is under way, and keeps the order",
     withHandStore(async ({ open }, store) => {
       const session = open(chatty);
       assert.deepEqual(store.commits.map(({ events }) => events.map(({ lsn }) => lsn)), [[1]]);
@@ -109,7 +109,7 @@ describe("Journal", () => {
   );
 
   it(
-    "hands an answer to the tool only when it is recorded (T3)",
+    "gives an answer to the tool only once it is recorded (T3)",
     withHandStore(async ({ open }, store) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -131,7 +131,7 @@ describe("Journal", () => {
   );
 
   it(
-    "tells the tool that time is up only when that is recorded (T3)",
+    "tells the tool of a timeout only once that is recorded (T3)",
     withHandStore(async ({ open, clock }, store) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -152,7 +152,7 @@ describe("Journal", () => {
   );
 
   it(
-    "knows a second answer while the first is still being recorded",
+    "recognises a second answer while the first is still being recorded",
     withHandStore(async ({ open }, store) => {
       const session = open(askTool);
       store.commitAll();
@@ -166,7 +166,7 @@ describe("Journal", () => {
   );
 
   it(
-    "ends the session, for everyone, only when its end is recorded",
+    "ends the session for everyone only once its end is recorded",
     withHandStore(async ({ open, registry }, store) => {
       const session = open(tool(function* () {
         return "done";
@@ -233,7 +233,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "takes back a result that could not be recorded",
+    "withdraws a result that could not be recorded",
     withHandStore(async ({ open }, store) => {
       const session = open(tool(function* () {
         return "done";
@@ -245,7 +245,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "takes back an answer that could not be recorded: the tool never gets it",
+    "withdraws an answer that could not be recorded: the tool never gets it",
     withHandStore(async ({ open }, store) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -263,7 +263,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "does so too when another owner has taken over (StoreConflictError)",
+    "does the same if another owner has taken over (StoreConflictError)",
     withHandStore(async ({ open, faults }, store) => {
       const session = open(askTool);
       store.commitAll();
@@ -277,7 +277,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "does so while the tool is being cancelled",
+    "does the same while the tool is being cancelled",
     withHandStore(async ({ open }, store) => {
       const session = open(askTool);
       const cancel = run(() => session.cancel());
@@ -289,7 +289,7 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
-    "does so when the store fails at once, in the tool's first step",
+    "does the same if the store fails at once, in the tool's first step",
     withRegistry(async ({ open }) => {
       for (
         const body of [
@@ -319,7 +319,7 @@ describe("Journal, when the store fails", () => {
 
 describe("a registry with a store", () => {
   it(
-    "deletes a session there when it forgets it, and waits for that when it closes",
+    "deletes a forgotten session there, and waits for that when it closes",
     withHandStore(async ({ open, registry, clock }, store) => {
       store.slowDelete = true;
       const session = open(askTool);
@@ -341,7 +341,7 @@ describe("a registry with a store", () => {
   );
 
   it(
-    "keeps the record of one whose end nobody has been told, until it expires",
+    "keeps the record of a session whose outcome was not delivered, until it expires",
     withHandStore(async ({ open, registry, clock }, store) => {
       const session = open(askTool);
       store.release();
@@ -363,7 +363,7 @@ describe("a registry with a store", () => {
   );
 
   it(
-    "reports a deletion that fails, and goes on",
+    "reports a deletion that fails, and continues",
     withRegistry(async ({ open, clock, faults }) => {
       const session = open(tool(function* () {
         return "done";

@@ -34,7 +34,7 @@ describe("EventLog.isFull", () => {
     assert.equal(log.isFull, false);
   });
 
-  it("counts bytes, too, however much is taken at a time", () => {
+  it("counts bytes too, however many events are read at a time", () => {
     const { log, append } = logOf(1_000, 10_000);
     const reader = log.attach(0);
     append(4, "x".repeat(1_400));
@@ -49,7 +49,7 @@ describe("EventLog.isFull", () => {
     assert.equal(log.isFull, false, "what was taken does not count");
   });
 
-  it("is false where nobody reads, and where everybody has left", () => {
+  it("is false if there are no readers, or all have left", () => {
     const { log, append } = logOf();
     append(20);
     assert.equal(log.isFull, false);
@@ -60,7 +60,7 @@ describe("EventLog.isFull", () => {
     assert.equal(log.isFull, false);
   });
 
-  it("goes by the slowest reader", () => {
+  it("follows the slowest reader", () => {
     const { log, append } = logOf();
     const [fast, slow] = [log.attach(0), log.attach(0)];
     append(5);
@@ -70,7 +70,7 @@ describe("EventLog.isFull", () => {
     assert.equal(log.isFull, false);
   });
 
-  it("counts a first reader that is still to come", () => {
+  it("waits for a first reader that is still to come", () => {
     const { log, append } = logOf();
     log.awaitReader(0);
     append(5);
@@ -89,7 +89,7 @@ describe("EventLog.isFull", () => {
 });
 
 describe("EventLog.whenRoom()", () => {
-  it("goes on when the reader has taken what there was, in the order of waiting", async () => {
+  it("resumes waiters in order once the reader has caught up", async () => {
     const { log, append, clock } = logOf();
     const reader = log.attach(0);
     append(5);
@@ -112,7 +112,7 @@ describe("EventLog.whenRoom()", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("gives up a reader that takes nothing, until it takes something", async () => {
+  it("stops waiting for a reader that reads nothing, until it reads again", async () => {
     const { log, append, clock, wait } = logOf();
     const reader = log.attach(0);
     append(5);
@@ -133,7 +133,7 @@ describe("EventLog.whenRoom()", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("gives a reader that takes something its time again", async () => {
+  it("gives a reader that reads something its full time again", async () => {
     const { log, append, clock, wait } = logOf();
     const [reader] = [log.attach(0), log.attach(0)];
     append(6);
@@ -147,7 +147,7 @@ describe("EventLog.whenRoom()", () => {
     assert.equal(waiting.over, true);
   });
 
-  it("leaves no timer behind when it is called off", () => {
+  it("leaves no timer behind when it is halted", () => {
     const { log, append, clock, wait } = logOf();
     log.attach(0);
     append(5);

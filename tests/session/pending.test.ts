@@ -21,11 +21,11 @@ function named(keys: readonly string[]): string[] {
 }
 
 describe("Pending.number()", () => {
-  it("names a question by its key, numbered after the first", () => {
+  it("names a question by its key, with a number from the second on", () => {
     assert.deepEqual(named(["a", "b", "a", "a", "b"]), ["a", "b", "a_2", "a_3", "b_2"]);
   });
 
-  it("gives no name twice, also where keys look like numbered names", () => {
+  it("never returns a name twice, even if keys look like numbered names", () => {
     assert.deepEqual(named(["a", "a_2", "a", "a_2", "a"]), ["a", "a_2", "a_3", "a_2_2", "a_4"]);
     assert.deepEqual(named(["a", "a", "a_2"]), ["a", "a_2", "a_2_2"]);
     const keys = fc.array(fc.constantFrom("a", "a_2", "a_2_2", "a_3", "_2", "", "__proto__"));
@@ -41,7 +41,7 @@ describe("Pending.number()", () => {
     );
   });
 
-  it("gives an id that counts within the session", () => {
+  it("returns an id that is counted within the session", () => {
     const pending = new Pending();
     const url = { mode: "url", message: "?", url: "https://a", elicitationId: "e" } as const;
     const sample = { messages: [], maxTokens: 1 };

@@ -118,10 +118,10 @@ const stores: Record<string, () => ToolSessionStore | undefined> = {
   "a store that takes its time": () => new HandStore(),
 };
 
-describe("sessions, whatever happens to them", () => {
+describe("sessions under random events", () => {
   for (const [name, make] of Object.entries(stores)) {
     for (const maxEvents of [1_000, 8]) {
-      it(`lose, double and leave nothing, with ${name}, keeping ${maxEvents} events`, async () => {
+      it(`lose, duplicate and leave nothing, with ${name}, keeping ${maxEvents} events`, async () => {
         await fc.assert(
           fc.asyncProperty(steps(name.includes("time")), fc.boolean(), async (steps, gently) => {
             const world = new World(make(), maxEvents);

@@ -6,7 +6,7 @@ import { idle, textOf, tool, until, withRegistry } from "../support/registry.ts"
 describe("ctx.step()", () => {
   const store = new HandStore();
   it(
-    "does nothing with a value that is not on record: the next run would have another one",
+    "does not use a value that is not recorded yet: the next run would see another",
     withRegistry(async ({ open }) => {
       const done: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -32,10 +32,10 @@ describe("ctx.step()", () => {
   );
 });
 
-describe("ctx.step() without any such value", () => {
+describe("ctx.step() that uses no unrecorded value", () => {
   const store = new HandStore();
   it(
-    "does not wait for the record before it begins",
+    "starts without waiting for the record",
     withRegistry(async ({ open }) => {
       let done = 0;
       const session = open(tool(function* (ctx) {

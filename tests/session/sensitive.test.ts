@@ -28,7 +28,7 @@ const login = createMcpTool("login").description("d")
 
 const content = { user: "ada", password: SECRET, pin: 73019 };
 
-describe("sensitive fields of an answer", () => {
+describe("sensitive fields in an answer", () => {
   it(
     "reach the tool, and are masked in the events and in the exchange",
     withRegistry(async ({ open }) => {
@@ -55,7 +55,7 @@ describe("sensitive fields of an answer", () => {
   );
 
   it(
-    "are masked as well in answers that do not fit, or are not accepted",
+    "are masked too in answers that do not fit, or are not accepted",
     withRegistry(async ({ open }) => {
       const session = open(login);
       accept(session, { user: "ada", password: "hunter2", pin: 73019 });
@@ -69,7 +69,7 @@ describe("sensitive fields of an answer", () => {
   );
 
   it(
-    "are not given away by a client that sends them in another form",
+    "are not exposed by a client that sends them in another form",
     withRegistry(({ open }) => {
       const session = open(login);
       for (const odd of [SECRET, [SECRET], [{ password: SECRET }]]) {
@@ -79,7 +79,7 @@ describe("sensitive fields of an answer", () => {
     }),
   );
 
-  it("are sealed in the store, for the question that they answer", async () => {
+  it("are sealed in the store, bound to the question they answer", async () => {
     const store = new InMemoryToolSessionStore();
     const sealer = new Sealer("a key");
     const kept: Record<string, string> = {};
@@ -102,7 +102,7 @@ describe("sensitive fields of an answer", () => {
   });
 
   it(
-    "do not make a repeated answer look like another, nor the other way round",
+    "do not make a repeated answer look different, nor a different one look repeated",
     withRegistry(({ open }) => {
       const session = open(login);
       const id = questionOf(session);

@@ -33,7 +33,7 @@ const both = tool(function* (ctx) {
 
 describe("ToolSession.status()", () => {
   it(
-    "tells where a session stands, from its making to its end",
+    "returns the status of a session, from its start to its end",
     withRegistry(async ({ registry, open }) => {
       const seen: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -60,7 +60,7 @@ describe("ToolSession.status()", () => {
   );
 
   it(
-    "waits for the person while it waits for the person and the model",
+    "returns waiting for the person if both the person and the model are asked",
     withRegistry(async ({ open }) => {
       const session = open(tool(function* (ctx) {
         yield* all([ctx.sample({ prompt: "?" }), ctx.elicit("n", { message: "?" })]);
@@ -76,7 +76,7 @@ describe("ToolSession.status()", () => {
 
 describe("ToolSession.respondToElicit()", () => {
   it(
-    "takes answers in any order",
+    "accepts answers in any order",
     withRegistry(async ({ open }) => {
       for (const order of [[0, 1], [1, 0]]) {
         const session = open(both);
@@ -91,7 +91,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "counts the first answer, and says what became of the others",
+    "accepts the first answer, and reports what became of the others",
     withRegistry(async ({ open }) => {
       const session = open(both);
       await until(() => session.openRequests().length === 2);
@@ -121,7 +121,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "says that a question is withdrawn, and later that the session has ended",
+    "reports that a question was withdrawn, and later that the session has ended",
     withRegistry(async ({ open }) => {
       const session = open(tool(function* (ctx) {
         yield* race([ctx.elicit("n", { message: "?" }), ctx.elicit("m", { message: "?" })]);
@@ -144,7 +144,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "knows nothing of the questions of another session",
+    "knows no questions of another session",
     withRegistry(({ open }) => {
       const [a, b] = [open(askTool), open(askTool)];
       assert.equal(a.respond(questionOf(b), { action: "decline" }), "unknown");
@@ -153,7 +153,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "takes an answer too long ago to be compared for the same",
+    "treats an answer that is too old to compare as a repetition",
     withRegistry(async ({ open }) => {
       const session = open(tool(function* (ctx) {
         yield* ctx.elicit("n", { message: "?" });
@@ -169,7 +169,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "leaves a question open if its answer cannot even be recorded",
+    "leaves a question open if its answer cannot be recorded",
     withRegistry(async ({ open }) => {
       const session = open(
         createMcpTool("login").description("d")
@@ -188,7 +188,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "may be called by a reader in the very turn in which the question is put (T2)",
+    "may be called by a reader in the same turn in which the question is asked (T2)",
     withRegistry(async ({ open }) => {
       const adding = tool(function* (ctx) {
         let sum = 0;
@@ -230,9 +230,9 @@ describe("ToolSession.respondToElicit()", () => {
   );
 });
 
-describe("a question whose answer does not fit", () => {
+describe("a question whose answer does not fit the form", () => {
   it(
-    "is put again with the reason, and the tool hears nothing of it",
+    "is asked again with the reason, and the tool does not notice",
     withRegistry(async ({ open }) => {
       const session = open(askTool);
       const first = session.openRequests()[0] as ElicitRequest;
@@ -250,7 +250,7 @@ describe("a question whose answer does not fit", () => {
   );
 
   it(
-    "is put again three times, and no more",
+    "is asked again three times at most",
     withRegistry(async ({ open }) => {
       const session = open(askTool);
       for (let n = 0; n < 4; n++) accept(session, { n: "never" });
@@ -272,7 +272,7 @@ describe("ctx.elicit() with a timeout", () => {
   });
 
   it(
-    "has an outcome of its own, and takes the question back",
+    "returns its own outcome, and withdraws the question",
     withRegistry(async ({ open, clock }) => {
       const session = open(patient);
       const id = questionOf(session);
@@ -293,7 +293,7 @@ describe("ctx.elicit() with a timeout", () => {
   );
 
   it(
-    "leaves no deadline behind when it is answered",
+    "leaves no timer behind when it is answered",
     withRegistry(async ({ open, clock, registry }) => {
       const session = open(patient);
       registry.hold(session);
@@ -307,7 +307,7 @@ describe("ctx.elicit() with a timeout", () => {
 
 describe("ToolSession.getEvents()", () => {
   it(
-    "gives every reader all of it, whenever it joins, and how it ended",
+    "gives every reader all events and the outcome, whenever it joins",
     withRegistry(async ({ open }) => {
       const session = open(both);
       const early = follow(session);
@@ -330,7 +330,7 @@ describe("ToolSession.getEvents()", () => {
   );
 
   it(
-    "tells a reader that is too far behind, and others read on",
+    "throws for a reader that is too far behind, while others read on",
     withRegistry(async ({ open }) => {
       const session = open(tool(function* (ctx) {
         for (let n = 0; n < 20; n++) yield* ctx.notify("on");
@@ -350,7 +350,7 @@ describe("ToolSession.getEvents()", () => {
   );
 
   it(
-    "may be left at any time, and the tool goes on with nobody attached",
+    "may be halted at any time, and the tool goes on without readers",
     withRegistry(async ({ open, clock }) => {
       const session = open(askTool);
       const reader = follow(session);
