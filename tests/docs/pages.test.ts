@@ -34,6 +34,20 @@ describe("the pages", () => {
     }
   });
 
+  it("name files of the source that exist, where they are for maintainers", () => {
+    const forMaintainers = [
+      "CONTRIBUTING.md",
+      "docs/architecture.md",
+      ...listFiles("docs/decisions", ".md"),
+    ];
+    for (const page of forMaintainers) {
+      for (const [, path = ""] of readText(page).matchAll(/`((?:[\w.-]+\/)+(?:[\w.-]+\.ts)?)`/g)) {
+        const exists = [path, `src/${path}`].some((file) => existsSync(join(root, file)));
+        assert.ok(exists, `${page} names ${path}`);
+      }
+    }
+  });
+
   it("are all in llms.txt, and can all be reached from the README", () => {
     const listed = pages.filter((page) => !isRecord(page));
     const list = readText("llms.txt");
