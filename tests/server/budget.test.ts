@@ -44,8 +44,8 @@ async function assertBusy(response: Response, code: number, expected: RegExp): P
 const SHARE =
   /^Cannot start another call: the caller's calls take .* MiB of memory, and its share is 0.0977 MiB; answer or cancel one, or try again later$/;
 
-describe("calls that wait with many bytes", () => {
-  it("are refused to a legacy client above its share, and others are served", () =>
+describe("waiting calls that hold many bytes", () => {
+  it("are refused to a legacy client above its share, while others are served", () =>
     serving(options, async ({ fetch }) => {
       const mallory = await TestClient.connect(fetch, as("mallory"));
       const first = await mallory.call("asks", { text: long(90) });
@@ -60,7 +60,7 @@ describe("calls that wait with many bytes", () => {
       await (await mallory.call("asks")).expect("elicitation/create");
     }));
 
-  it("are refused to a modern client above its share, and others are served", () =>
+  it("are refused to a modern client above its share, while others are served", () =>
     servingModern(options, async ({ fetch }) => {
       const mallory = new ModernClient(fetch, as("mallory"));
       const args = { text: long(90) };
@@ -76,7 +76,7 @@ describe("calls that wait with many bytes", () => {
       assert.deepEqual(asked(await mallory.call("asks")), ["ok"]);
     }));
 
-  it("end where they would wait with more than there is room for, and the model is told", () =>
+  it("end if they would exceed the limit while they wait, and the model is told", () =>
     servingModern(options, async ({ fetch, parley }) => {
       const mallory = new ModernClient(fetch, as("mallory"));
       const result = await mallory.call("asks", { lengths: [120] });
@@ -94,7 +94,7 @@ describe("calls that wait with many bytes", () => {
       assert.equal(parley.counts.live, 0);
     }));
 
-  it("end where an answer has made them larger than there is room for", () =>
+  it("end if an answer makes them exceed the limit", () =>
     servingModern(options, async ({ fetch, parley }) => {
       const mallory = new ModernClient(fetch, as("mallory"));
       const args = { lengths: [0, 0] };
@@ -106,7 +106,7 @@ describe("calls that wait with many bytes", () => {
       assert.equal(parley.counts.live, 0);
     }));
 
-  it("end without an answer that is no more than their last: that one is taken", () =>
+  it("do not end because of an answer that is their last: it is accepted", () =>
     servingModern(options, async ({ fetch }) => {
       const mallory = new ModernClient(fetch, as("mallory"));
       const { requestState } = await mallory.call("asks");
@@ -117,7 +117,7 @@ describe("calls that wait with many bytes", () => {
 });
 
 describe("subscriptions", () => {
-  it("count as the memory of their caller in both eras, until they are over", () =>
+  it("count as their caller's memory in both eras, until they end", () =>
     servingModern(options, async ({ fetch, parley }) => {
       const uris = Array.from({ length: 70 }, (_, n) => `item://${n}${long(1)}`);
       const mallory = new ModernClient(fetch, as("mallory"));
@@ -146,7 +146,7 @@ describe("subscriptions", () => {
 });
 
 describe("client sessions", () => {
-  it("count with what their clients say of themselves", () =>
+  it("count what their clients say about themselves", () =>
     serving(options, async ({ fetch, parley }) => {
       const capabilities = { experimental: { long: { text: long(10) } } };
       const open = (name: string) =>

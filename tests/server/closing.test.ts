@@ -19,7 +19,7 @@ function toolCall(id: number, name: string): object {
 }
 
 describe("close() with a grace time", () => {
-  it("waits for calls at work, refuses new ones, and says so to whoever asks", async () => {
+  it("waits for running calls, refuses new ones, and tells health checks so", async () => {
     let finish!: () => void;
     const finished = new Promise<void>((resolve) => finish = resolve);
     const slow = createMcpTool("slow").description("Takes its time.")
@@ -59,7 +59,7 @@ describe("close() with a grace time", () => {
     assert.match(await (await call).text(), /shutting down/);
   });
 
-  it("takes answers while it waits for something else", async () => {
+  it("accepts answers while it waits for something else", async () => {
     const stuck = createMcpTool("stuck").description("Waits.").execute(() => suspend());
     await serving({ serve: [add, stuck] }, async ({ parley, clock, fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
@@ -80,7 +80,7 @@ describe("close() with a grace time", () => {
     });
   });
 
-  it("halts what is at work when the time is up", async () => {
+  it("halts what is still running when the time is up", async () => {
     const stuck = createMcpTool("stuck").description("Waits.").execute(() => suspend());
     await serving({ serve: [stuck] }, async ({ parley, clock, fetch }) => {
       const client = await TestClient.connect(fetch);
@@ -99,7 +99,7 @@ describe("close() with a grace time", () => {
 });
 
 describe("onCall", () => {
-  it("hears of every call that has ended, and of nothing that was said in it", async () => {
+  it("receives every call that has ended, without its arguments and results", async () => {
     const ended: EndedCall[] = [];
     await serving({ serve: [add], onCall: (call) => void ended.push(call) }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: {}, name: "app" });

@@ -81,8 +81,8 @@ const FORWARDED: Headers[] = [
   { "x-real-ip": "192.0.2.1" },
 ];
 
-describe("a request through a proxy that nobody trusts", () => {
-  it("is refused under a name that is for this machine's own callers", () =>
+describe("a request through an untrusted proxy", () => {
+  it("is refused under a name that is reserved for callers on this machine", () =>
     serving({}, async (call) => {
       for (const headers of FORWARDED) {
         for (const host of ["127.0.0.1", "localhost:7411", "[::1]"]) {
@@ -93,7 +93,7 @@ describe("a request through a proxy that nobody trusts", () => {
       assert.deepEqual(await call(), LOCAL);
     }));
 
-  it("is taken under a name that is allowed, and makes nobody local from then on", () =>
+  it("is accepted under an allowed name, and no later caller counts as local", () =>
     serving({ allowHosts: ["tools.example.com"] }, async (call) => {
       assert.deepEqual(await call(), LOCAL);
       const host = "tools.example.com";
@@ -102,7 +102,7 @@ describe("a request through a proxy that nobody trusts", () => {
       assert.deepEqual(await call(), EXPOSED);
     }));
 
-  it("is not taken under another name for what it says of that name", () =>
+  it("is judged by its real Host header, not by what it says of the name", () =>
     serving({ allowHosts: ["tools.example.com"] }, async (call) => {
       assert.equal(await call({ "x-forwarded-host": "tools.example.com" }), 403);
       assert.equal(await call({ forwarded: "host=tools.example.com" }), 403);
@@ -115,11 +115,11 @@ describe("a request through a proxy that nobody trusts", () => {
     }));
 });
 
-describe("a request through a proxy that is trusted", () => {
+describe("a request through a trusted proxy", () => {
   const trusting = { trustProxy: ["10.0.0.0/8", "127.0.0.1"] };
   const PROXY = "10.1.2.3";
 
-  it("is from whom the proxy says", () =>
+  it("comes from the caller that the proxy names", () =>
     serving(trusting, async (call) => {
       for (
         const local of [
@@ -131,7 +131,7 @@ describe("a request through a proxy that is trusted", () => {
       ) assert.deepEqual(await call(local, PROXY), LOCAL, JSON.stringify(local));
     }));
 
-  it("makes nobody local where its client is elsewhere, or is not told", async () => {
+  it("never counts as local if its client is elsewhere or unknown", async () => {
     for (
       const elsewhere of [
         { "x-forwarded-for": "203.0.113.9" },
@@ -149,7 +149,7 @@ describe("a request through a proxy that is trusted", () => {
     }
   });
 
-  it("must have been called by a name that is allowed, as far as it says", () =>
+  it("must name an allowed host, if it names one", () =>
     serving({ ...trusting, allowHosts: ["tools.example.com"] }, async (call) => {
       const client = { "x-forwarded-for": "203.0.113.9" };
       assert.deepEqual(
@@ -166,7 +166,7 @@ describe("a request through a proxy that is trusted", () => {
       ) assert.equal(await call({ ...client, ...named }, PROXY), 403, JSON.stringify(named));
     }));
 
-  it("is not trusted from another address, or from one that is not known", () =>
+  it("is not trusted from another address, or from an unknown one", () =>
     serving(trusting, async (call) => {
       for (const peer of ["11.1.2.3", "::1", undefined]) {
         assert.equal(await call({ "x-forwarded-for": "127.0.0.1" }, peer), 403, `${peer}`);
@@ -174,7 +174,7 @@ describe("a request through a proxy that is trusted", () => {
       assert.deepEqual(await call({ "x-forwarded-for": "127.0.0.1" }, "::ffff:10.1.2.3"), LOCAL);
     }));
 
-  it("must be named by an address or a range", () => {
+  it("must be configured as an address or a range", () => {
     for (const trustProxy of [["proxy.example"], ["10.0.0.0/8", "*"], [""]]) {
       assert.throws(() => createParley({ trustProxy }), /Cannot trust proxy/);
     }
@@ -221,13 +221,13 @@ describe("the peer's address", () => {
     }
   }
 
-  it("is handed over by this runtime", () =>
+  it("is passed on by this runtime", () =>
     check(async ({ fetch }) => {
       const { port, stop } = await listen(fetch, { port: 0, hostname: "127.0.0.1" });
       return [port, stop];
     }));
 
-  it("is handed over by node:http", () =>
+  it("is passed on by node:http", () =>
     check(async ({ fetch }) => {
       const server = createServer(toNodeHandler(fetch)).listen(0, "127.0.0.1");
       await once(server, "listening");

@@ -9,13 +9,13 @@ function refuses(guard: Guard, headers: Record<string, string>, url = "http://lo
 describe("Guard.refuses()", () => {
   const guard = new Guard({});
 
-  it("knows loopback names under every port", () => {
+  it("accepts loopback names with every port", () => {
     for (const host of ["localhost", "LOCALHOST:80", "127.0.0.1:7411", "[::1]", "[::1]:8080"]) {
       assert.equal(refuses(guard, { host }), false, host);
     }
   });
 
-  it("refuses every other name, however much it looks like one", () => {
+  it("refuses every other name, however similar", () => {
     for (
       const host of [
         "evil.example.com",
@@ -32,7 +32,7 @@ describe("Guard.refuses()", () => {
     ) assert.equal(refuses(guard, { host }), true, host);
   });
 
-  it("goes by the URL where there is no Host header", () => {
+  it("uses the URL if there is no Host header", () => {
     assert.equal(refuses(guard, {}, "http://localhost:1/mcp"), false);
     assert.equal(refuses(guard, {}, "http://evil.example/mcp"), true);
   });
@@ -45,7 +45,7 @@ describe("Guard.refuses()", () => {
     assert.equal(refuses(named, { host: "127.0.0.1", ...forwarded }), true);
   });
 
-  it("refuses pages from elsewhere", () => {
+  it("refuses pages of other origins", () => {
     const host = "localhost";
     for (const origin of ["http://localhost", "https://127.0.0.1:3000", "http://[::1]:1"]) {
       assert.equal(refuses(guard, { host, origin }), false, origin);
@@ -63,7 +63,7 @@ describe("Guard.refuses()", () => {
     ) assert.equal(refuses(guard, { host, origin }), true, origin);
   });
 
-  it("knows further names, with or without a port", () => {
+  it("accepts additional names, with or without a port", () => {
     const guard = new Guard({ allowHosts: ["Tools.Example.com", "other.example:81"] });
     assert.equal(refuses(guard, { host: "tools.example.com:8080" }), false);
     assert.equal(refuses(guard, { host: "TOOLS.example.com" }), false);
@@ -72,7 +72,7 @@ describe("Guard.refuses()", () => {
     assert.equal(refuses(guard, { host: "sub.tools.example.com" }), true);
   });
 
-  it("knows further origins, or all of them", () => {
+  it("accepts additional origins, or all of them", () => {
     const some = new Guard({ allowOrigins: ["https://App.example.com"] });
     assert.equal(refuses(some, { origin: "https://app.example.com" }), false);
     assert.equal(refuses(some, { origin: "http://app.example.com" }), true);
@@ -82,7 +82,7 @@ describe("Guard.refuses()", () => {
 });
 
 describe("pathOf()", () => {
-  it("is the path, whatever surrounds it", () => {
+  it("returns the path, whatever surrounds it", () => {
     assert.equal(pathOf("http://localhost:1/mcp?x=/y"), "/mcp");
     assert.equal(pathOf("http://localhost"), "/");
     assert.equal(pathOf("http://localhost/"), "/");
@@ -90,7 +90,7 @@ describe("pathOf()", () => {
 });
 
 describe("accepts()", () => {
-  it("takes the type, its family, or everything", () => {
+  it("accepts the type, its family, or everything", () => {
     for (
       const accept of [
         "application/json, text/event-stream",
@@ -104,7 +104,7 @@ describe("accepts()", () => {
     ) assert.equal(accepts(accept, "application/json"), true, accept);
   });
 
-  it("takes nothing else", () => {
+  it("accepts nothing else", () => {
     for (
       const accept of [
         null,
@@ -121,7 +121,7 @@ describe("accepts()", () => {
 });
 
 describe("isType()", () => {
-  it("goes by the type alone", () => {
+  it("compares the type alone", () => {
     for (
       const type of ["application/json", "Application/JSON", "application/json; charset=utf-8"]
     ) {

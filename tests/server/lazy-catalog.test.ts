@@ -44,8 +44,8 @@ function watched<T>(promise: Promise<T>): { value: T | undefined } {
   return seen;
 }
 
-describe("a server whose tools come later", () => {
-  it("greets a client at once, with what it will have, and loads nothing for that", async () => {
+describe("a server whose tools are loaded later", () => {
+  it("greets a client at once, announces what it will have, and loads nothing for that", async () => {
     const later = new Later();
     await serving({ serve: later.serve }, async ({ fetch }) => {
       const client = new TestClient(fetch);
@@ -56,7 +56,7 @@ describe("a server whose tools come later", () => {
     });
   });
 
-  it("lets everything else wait until they are there, and loads them once", async () => {
+  it("makes every other request wait until they are loaded, and loads them once", async () => {
     const later = new Later();
     await serving({ serve: later.serve }, async ({ fetch, parley }) => {
       const client = new TestClient(fetch);
@@ -88,7 +88,7 @@ describe("a server whose tools come later", () => {
     });
   });
 
-  it("tells the operator if they cannot be loaded, and goes on without", async () => {
+  it("tells the operator if they cannot be loaded, and continues without them", async () => {
     const later = new Later();
     await serving({ serve: later.serve }, async ({ fetch, faults }) => {
       later.fail();
@@ -101,7 +101,7 @@ describe("a server whose tools come later", () => {
     });
   });
 
-  it("can be closed while they are on their way", async () => {
+  it("can be closed while they are being loaded", async () => {
     const later = new Later();
     const store = new InMemoryToolSessionStore();
     const faults: unknown[] = [];
@@ -114,7 +114,7 @@ describe("a server whose tools come later", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("takes lines in their order, and all of them before the input ends", function* () {
+  it("handles lines in their order, and all of them before the input ends", function* () {
     const later = new Later();
     const { client, ended } = yield* useStdio({ serve: later.serve });
     client.initialize();
@@ -133,7 +133,7 @@ describe("a server whose tools come later", () => {
     assert.deepEqual(new Set(ids), new Set([1, list, call, again, "last"]));
   });
 
-  it("can be stopped while a line waits for them, which is not taken then", function* () {
+  it("can be stopped while a line waits for them, which is then not handled", function* () {
     const later = new Later();
     const { client, ended, abort, parley } = yield* useStdio({ serve: later.serve });
     client.modern("tools/call", { name: "hello" });
@@ -147,7 +147,7 @@ describe("a server whose tools come later", () => {
     assert.equal(parley.counts.live, 0);
   });
 
-  it("reads garbage while they are on their way", function* () {
+  it("reads invalid lines while they are being loaded", function* () {
     const later = new Later();
     const { client } = yield* useStdio({ serve: later.serve });
     client.raw("{ what\n[]\n");

@@ -13,7 +13,7 @@ const LONG = "ü".repeat(100_000);
 const META = "io.modelcontextprotocol/";
 
 describe("a client's name and version", () => {
-  it("are cut in the modern era as in the legacy one", () => {
+  it("are truncated in the modern era as in the legacy era", () => {
     const calls: EndedCall[] = [];
     const onCall = (call: EndedCall) => void calls.push(call);
     return servingModern({ serve: [echo], onCall }, async ({ fetch, parley }) => {
@@ -36,7 +36,7 @@ describe("a client's name and version", () => {
 });
 
 describe("a client's capabilities", () => {
-  it("are refused in the modern era where they are as long as the legacy one refuses", () =>
+  it("are refused in the modern era above the limit of the legacy era", () =>
     servingModern({ serve: [echo] }, async ({ fetch }) => {
       const call = (experimental: object) =>
         new ModernClient(fetch, { capabilities: { experimental } })
@@ -54,7 +54,7 @@ describe("a client's capabilities", () => {
 });
 
 describe("a progress token and an id", () => {
-  it("are refused where they are longer than any client's", () =>
+  it("are refused above the limit", () =>
     servingModern({ serve: [ask] }, async ({ fetch, parley }) => {
       const modern = await new ModernClient(fetch, { meta: { progressToken: LONG } })
         .start("tools/call", { name: "ask" });
@@ -70,8 +70,8 @@ describe("a progress token and an id", () => {
     }));
 });
 
-describe("the reason of a cancellation", () => {
-  it("is cut", () => {
+describe("the reason for a cancellation", () => {
+  it("is truncated", () => {
     const calls: EndedCall[] = [];
     const onCall = (call: EndedCall) => void calls.push(call);
     return serving({ serve: [ask], onCall }, async ({ fetch }) => {
@@ -87,8 +87,8 @@ describe("the reason of a cancellation", () => {
   });
 });
 
-describe("the place in a trace", () => {
-  it("is dropped where it is longer than the standard allows", () => {
+describe("a trace context", () => {
+  it("is dropped if it is longer than the standard allows", () => {
     const traces: unknown[] = [];
     const tracing = createMcpResource("trace").uri("trace://here").description("A trace")
       .read(function* (_variables, ctx) {
@@ -112,7 +112,7 @@ describe("subscriptions/listen", () => {
     client.start("subscriptions/listen", { notifications });
   const uris = (length: number) => Array.from({ length }, (_, n) => `item://${n}`);
 
-  it("takes as many resources as the legacy era, and no more", () =>
+  it("accepts as many resources as the legacy era, and no more", () =>
     servingModern({ serve: [item] }, async ({ fetch, parley }) => {
       const client = new ModernClient(fetch);
       const most = await listen(client, { resourceSubscriptions: uris(1_000) });

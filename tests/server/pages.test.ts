@@ -68,7 +68,7 @@ async function pageOf(client: TestClient, name = "visited") {
 const at = (url: string, headers: Record<string, string> = {}) => new Request(url, { headers });
 
 describe("a page of a tool", () => {
-  it("is where the server is, while the tool waits, with everything below it", () =>
+  it("is served under the server's address, with everything below it, while the tool waits", () =>
     serving({ serve: [visited()], publicUrl: `${ORIGIN}/` }, async ({ parley, fetch }) => {
       const { call, url } = await pageOf(await TestClient.connect(fetch));
       assert.match(url, new RegExp(`^${ORIGIN}/pages/[0-9a-f-]{36}$`));
@@ -85,7 +85,7 @@ describe("a page of a tool", () => {
       assert.match(await late.text(), /no longer here. Go back to your assistant and start again/);
     }));
 
-  it("can have a path of its own, and others at the same time keep theirs", () =>
+  it("can have its own path, and other pages keep theirs", () =>
     serving({ serve: [visited({ path: "/shop/back" })], publicUrl: ORIGIN }, async (server) => {
       const client = await TestClient.connect(server.fetch);
       const [first, second] = [await pageOf(client), await pageOf(client)];
@@ -105,7 +105,7 @@ describe("a page of a tool", () => {
       assert.equal((await parley.fetch(at(url))).status, 404);
     }));
 
-  it("that outlasts its tool goes when its time has come", () =>
+  it("that outlives its tool expires", () =>
     serving({ serve: [outlasting], publicUrl: ORIGIN }, async ({ parley, fetch, clock }) => {
       const url = await (await (await TestClient.connect(fetch)).call("outlasting")).text();
       clock.advance(999);
@@ -114,7 +114,7 @@ describe("a page of a tool", () => {
       assert.equal((await parley.fetch(at(url))).status, 404);
     }));
 
-  it("that fails shows nothing of why, and tells the operator", () =>
+  it("that fails shows no reason, and tells the operator", () =>
     serving({ serve: [broken], publicUrl: ORIGIN }, async ({ parley, fetch, faults }) => {
       const url = await (await (await TestClient.connect(fetch)).call("broken")).text();
       const response = await parley.fetch(at(url));
@@ -123,7 +123,7 @@ describe("a page of a tool", () => {
       assert.match(String(faults.pop()?.error), /secret details/);
     }));
 
-  it("is for whom the tool runs, and for nobody else", async () => {
+  it("is served to the principal the tool runs for, and to nobody else", async () => {
     const principal = (request: Request) =>
       request.headers.get("cookie") ?? new Response("Who are you?", { status: 401 });
     const publicUrl = "https://tools.example/parley";
@@ -139,7 +139,7 @@ describe("a page of a tool", () => {
     });
   });
 
-  it("that is open to everybody is shown to everybody", () =>
+  it("that is public is served to everybody", () =>
     serving(
       {
         serve: [visited({ open: true })],
@@ -155,7 +155,7 @@ describe("a page of a tool", () => {
       },
     ));
 
-  it("cannot be had where nobody told how browsers reach the server", () =>
+  it("is refused if the server does not know its public address", () =>
     serving({ serve: [visited()] }, async ({ fetch }) => {
       const call = await (await TestClient.connect(fetch)).call("visited");
       assert.equal(
@@ -164,7 +164,7 @@ describe("a page of a tool", () => {
       );
     }));
 
-  it("cannot be had at a port of another machine", () =>
+  it("is refused at a port of another machine", () =>
     serving(
       { serve: [visited({ port: 4_000 })], publicUrl: "https://tools.example" },
       async ({ fetch }) => {
@@ -175,7 +175,7 @@ describe("a page of a tool", () => {
 });
 
 describe("a page of a tool on stdio", () => {
-  it("has a port of its own, which is closed when the page is", function* () {
+  it("has its own port, which closes with the page", function* () {
     const { client } = yield* useStdio({ serve: [visited()] });
     client.initialize();
     const id = client.request("tools/call", { name: "visited" });
@@ -194,7 +194,7 @@ describe("a page of a tool on stdio", () => {
     assert.equal(refused, "refused");
   });
 
-  it("says so if the port that it is told is taken", function* () {
+  it("reports that the configured port is taken", function* () {
     const taken = createServer().listen(0, "127.0.0.1");
     yield* until(once(taken, "listening"));
     const { port } = taken.address() as AddressInfo;
@@ -215,7 +215,7 @@ describe("a page of a tool on stdio", () => {
     assert.equal(new URL(params!.data as string).port, String(port));
   });
 
-  it("refuses visitors who were sent under another name", function* () {
+  it("refuses visitors who used another host name", function* () {
     const { client } = yield* useStdio({ serve: [visited()] });
     client.initialize();
     client.request("tools/call", { name: "visited" });
@@ -229,7 +229,7 @@ describe("a page of a tool on stdio", () => {
     yield* until(response.body!.cancel());
   });
 
-  it("leaves no port behind when the client goes", function* () {
+  it("leaves no port open when the client goes away", function* () {
     const served = yield* useStdio({ serve: [visited()] });
     served.client.initialize();
     served.client.request("tools/call", { name: "visited" });
@@ -248,7 +248,7 @@ describe("ctx.server and ctx.principal", () => {
   const told = async ({ fetch }: TestServer, headers: Record<string, string> = {}) =>
     JSON.parse(await (await (await TestClient.connect(fetch, { headers })).call("where")).text());
 
-  it("tell a server on loopback from one elsewhere, and one that was told nothing", async () => {
+  it("distinguish a server on loopback, one elsewhere, and one without an address", async () => {
     await serving({ serve: [where], publicUrl: ORIGIN }, async (server) => {
       const site = { local: true, url: ORIGIN, formPasswords: false, who: "" };
       assert.deepEqual(pick(await told(server)), site);
@@ -267,7 +267,7 @@ describe("ctx.server and ctx.principal", () => {
       assert.equal((await told(server)).who, "alice");
     }));
 
-  it("on stdio, are local, unless the same server is called over HTTP as well", function* () {
+  it("are local on stdio, unless the same server is called over HTTP as well", function* () {
     const { client, parley } = yield* useStdio({ serve: [where] });
     client.initialize();
     const local = function* () {

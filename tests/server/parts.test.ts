@@ -31,7 +31,7 @@ describe("a body of many small parts", () => {
       }));
   }
 
-  it("is taken up to the limit, and one long string always", () =>
+  it("is accepted up to the limit, and one long string always", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const rows = Array.from({ length: 9_000 }, (_, i) => ({ id: i, name: "a", more: [1, 2] }));

@@ -39,7 +39,7 @@ async function pages(client: TestClient, method: string, key: string): Promise<s
 }
 
 describe("a list", () => {
-  it("comes in pages, always in the order in which things were added", () =>
+  it("comes in pages, in the order in which entries were added", () =>
     serving({
       serve: names.flatMap((n) => [tool(n), prompt(n), resource(n), template(`t${n}`)]),
       limits: { pageSize: 2 },
@@ -54,13 +54,13 @@ describe("a list", () => {
       assert.deepEqual(templates, [["te", "td"], ["tc", "tb"], ["ta"]]);
     }));
 
-  it("that fills its pages exactly has no empty one at the end", () =>
+  it("that fills its pages exactly has no empty page at the end", () =>
     serving({ serve: ["a", "b"].map(tool), limits: { pageSize: 2 } }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       assert.deepEqual(await pages(client, "tools/list", "tools"), [["a", "b"]]);
     }));
 
-  it("that is empty is empty", () =>
+  it("may be empty", () =>
     serving({}, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       assert.deepEqual((await client.request("tools/list")).result, { tools: [] });
@@ -68,7 +68,7 @@ describe("a list", () => {
       assert.deepEqual((await client.request("resources/list")).result, { resources: [] });
     }));
 
-  it("can be continued although something was added or removed meanwhile", () =>
+  it("can be continued after entries were added or removed", () =>
     serving({ serve: names.map(tool), limits: { pageSize: 2 } }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const { nextCursor: cursor } = (await client.request("tools/list")).result;
@@ -78,7 +78,7 @@ describe("a list", () => {
       assert.deepEqual(tools.map(({ name }: { name: string }) => name), ["c", "b"]);
     }));
 
-  it("refuses a cursor that is none, and one whose entry is gone", () =>
+  it("refuses an invalid cursor, and one whose entry is gone", () =>
     serving({ serve: names.map(tool), limits: { pageSize: 2 } }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const { nextCursor } = (await client.request("tools/list")).result;
@@ -89,7 +89,7 @@ describe("a list", () => {
       }
     }));
 
-  it("names the members of a family that are worth it, each address once", () =>
+  it("includes the members that a template lists, each address once", () =>
     serving({
       serve: [
         resource("plain"),
@@ -109,7 +109,7 @@ describe("a list", () => {
       assert.deepEqual(all, [["plain"], ["x"], ["y"]]);
     }));
 
-  it("whose author's code fails is a fault of the server", () =>
+  it("whose author's code throws is a fault of the server", () =>
     serving({
       serve: [
         createMcpResource("broken").uri("broken://{x}")
@@ -162,7 +162,7 @@ describe("completion/complete", () => {
   };
   const promptRef = { type: "ref/prompt", name: "prompt" };
 
-  it("suggests a hundred at most, and tells that there are more", () =>
+  it("suggests a hundred values at most, and says whether there are more", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const params = { ref: promptRef, argument: { name: "one", value: "" } };
@@ -172,7 +172,7 @@ describe("completion/complete", () => {
       assert.deepEqual([fewer.total, fewer.hasMore], [61, false]);
     }));
 
-  it("knows what has been filled in already, as far as that is text", () =>
+  it("passes on the arguments that are filled in already, if they are text", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const values = async (context?: object) =>
@@ -182,7 +182,7 @@ describe("completion/complete", () => {
       assert.deepEqual(await values({ arguments: null }), ["v1-{}"]);
     }));
 
-  it("suggests for templates, and nothing where the author gave nothing", () =>
+  it("completes templates, and suggests nothing if the author gave nothing", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const ref = { type: "ref/resource", uri: "notes://{name}" };
@@ -193,7 +193,7 @@ describe("completion/complete", () => {
       }
     }));
 
-  it("refuses what it cannot find", () =>
+  it("refuses an unknown reference", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (

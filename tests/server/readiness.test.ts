@@ -48,7 +48,7 @@ const READY = { status: 200, text: '{"status":"ready","checks":{"store":"ok"}}' 
 const UNREADY = { status: 503, text: '{"status":"unready","checks":{"store":"failed"}}' };
 
 describe("GET /readyz", () => {
-  it("is ready without a store, takes GET and HEAD only, and needs no name", () =>
+  it("is ready without a store, accepts only GET and HEAD, and needs no principal", () =>
     serving({ principal: () => new Response(null, { status: 401 }) }, async (server) => {
       assert.deepEqual(await probe(server), {
         status: 200,
@@ -58,7 +58,7 @@ describe("GET /readyz", () => {
       assert.equal((await probe(server, "readyz", "POST")).status, 405);
     }));
 
-  it("fails while the store cannot be written, which health does not; the log has the reason", () => {
+  it("fails while the store cannot be written, unlike /healthz; the log has the reason", () => {
     const store = new Disk();
     return serving({ store }, async (server) => {
       assert.deepEqual(await probe(server), READY);
@@ -79,7 +79,7 @@ describe("GET /readyz", () => {
     });
   });
 
-  it("fails after two seconds where a check hangs, which is then stopped", () => {
+  it("fails after two seconds if a check hangs, which is then halted", () => {
     const store = new Disk();
     return serving({ store }, async (server) => {
       store.state = "stuck";
@@ -92,7 +92,7 @@ describe("GET /readyz", () => {
     });
   });
 
-  it("writes once a second at most, however often it is asked", () => {
+  it("writes once a second at most, however often it is requested", () => {
     const store = new Disk();
     return serving({ store }, async (server) => {
       await Promise.all(Array.from({ length: 50 }, () => probe(server)));
@@ -133,7 +133,7 @@ describe("GET /readyz", () => {
     yield* wait(handler.close());
   });
 
-  it("fails from the moment that the server is told to stop", async () => {
+  it("fails from the moment the server is told to stop", async () => {
     const { tool, runs } = handTool();
     await serving({ store: new Disk(), serve: [tool] }, async (server) => {
       const client = await TestClient.connect(server.fetch);
@@ -148,7 +148,7 @@ describe("GET /readyz", () => {
     });
   });
 
-  it("is unready when a check that another part has added fails", async () => {
+  it("fails when a check that another part has added fails", async () => {
     const faults: unknown[] = [];
     const handler = new Handler({ report: (fault) => void faults.push(fault) });
     handler.core.readiness.add({

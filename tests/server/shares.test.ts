@@ -35,7 +35,7 @@ async function assertBusy(response: Response, expected: RegExp, code = -32000): 
 const isAlive = async (client: TestClient) => (await client.start("ping")).status === 200;
 
 describe("client sessions", () => {
-  it("of a caller above its share cost the caller its own idlest one", () =>
+  it("of a caller above its share end the caller's own longest idle one", () =>
     serving(
       limited({ maxClientSessions: 10, maxClientSessionsPerPrincipal: 2 }),
       async ({ fetch, parley }) => {
@@ -86,7 +86,7 @@ describe("client sessions", () => {
       },
     ));
 
-  it("of a newcomer take the room of the largest holder, never of a third party", () =>
+  it("of a newcomer take room from the largest holder, never from a third party", () =>
     serving(
       limited({ maxClientSessions: 40, maxClientSessionsPerPrincipal: 40 }),
       async ({ fetch, parley }) => {
@@ -102,7 +102,7 @@ describe("client sessions", () => {
       },
     ));
 
-  it("of a newcomer are refused where the largest holder uses all of its own", () =>
+  it("of a newcomer are refused if the largest holder uses all of its own", () =>
     serving(
       limited({ maxClientSessions: 5, maxClientSessionsPerPrincipal: 5, maxStreams: 100 }),
       async ({ fetch }) => {
@@ -118,7 +118,7 @@ describe("client sessions", () => {
       },
     ));
 
-  it("of a caller cost nobody else anything where all hold as many", () =>
+  it("of a caller cost nobody else anything if all hold as many", () =>
     serving(
       limited({ maxClientSessions: 3, maxClientSessionsPerPrincipal: 3 }),
       async ({ fetch }) => {
@@ -134,7 +134,7 @@ describe("client sessions", () => {
 });
 
 describe("streams", () => {
-  it("of one caller above its share are refused before anything is run", async () => {
+  it("of one caller above its share are refused before anything runs", async () => {
     const { tool, runs } = handTool();
     const options = limited({ maxStreams: 4, maxStreamsPerPrincipal: 1 });
     await serving({ ...options, serve: [tool, echo] }, async ({ fetch, parley }) => {
@@ -241,7 +241,7 @@ describe("pages", () => {
       },
     ));
 
-  it("of a newcomer take the room of the largest holder's oldest, but of no document for good", () =>
+  it("of a newcomer take room from the largest holder's oldest page, never from a permanent document", () =>
     servingModern(
       { ...limited({ maxPages: 4, maxPagesPerPrincipal: 3 }), serve, publicUrl: ORIGIN },
       async ({ fetch, parley }) => {
@@ -261,7 +261,7 @@ describe("pages", () => {
       },
     ));
 
-  it("of callers without a name share one limit", () =>
+  it("of anonymous callers share one limit", () =>
     servingModern(
       { limits: { maxPages: 2, maxPagesPerPrincipal: 1 }, serve, publicUrl: ORIGIN },
       async ({ fetch }) => {

@@ -17,8 +17,8 @@ const serve = [
   }),
 ];
 
-describe("a message that is none", () => {
-  it("is refused with 400 and a parse error if it is no JSON", () =>
+describe("an invalid message", () => {
+  it("is refused with 400 and a parse error if it is not JSON", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const body of ["", "{", "nonsense", '{"jsonrpc":"2.0"', "\u0000", "[1,", "'x'"]) {
@@ -30,7 +30,7 @@ describe("a message that is none", () => {
       }
     }));
 
-  it("is refused with 400 if its envelope is wrong, and named by its id if it has one", () =>
+  it("is refused with 400 if its envelope is wrong, with its id if it has one", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (
@@ -60,7 +60,7 @@ describe("a message that is none", () => {
       }
     }));
 
-  it("of an unknown method is told so, whatever the method is called", () =>
+  it("with an unknown method gets an error, whatever the method is called", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (
@@ -78,7 +78,7 @@ describe("a message that is none", () => {
       assert.equal((await client.notify("notifications/unheard-of")).status, 202);
     }));
 
-  it("with parameters of the wrong kind is told so, and nobody else", () =>
+  it("with invalid parameters gets an error, without effect on others", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const odd: unknown[] = [undefined, null, 5, {}, { toString: 1 }, {
@@ -126,7 +126,7 @@ function isPlain(params: { arguments?: unknown }): boolean {
 }
 
 describe("a call", () => {
-  it("of what is not there is told so", () =>
+  it("of an unknown tool, prompt or resource gets an error", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const name of ["nothing", "constructor", "__proto__"]) {
@@ -141,7 +141,7 @@ describe("a call", () => {
       assert.equal((await client.request("resources/subscribe", { uri: long })).error.code, -32002);
     }));
 
-  it("with arguments that do not fit tells the model", () =>
+  it("with arguments that do not fit is reported to the model", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const { result } = await client.request("tools/call", {
@@ -152,7 +152,7 @@ describe("a call", () => {
       assert.match(result.content[0].text, /text/);
     }));
 
-  it("under an id that is under way is refused, and the first goes on", async () => {
+  it("with an id that is already in use is refused, and the first call goes on", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -172,7 +172,7 @@ describe("a call", () => {
     });
   });
 
-  it("tells the number 1 from the text 1", async () => {
+  it('distinguishes the number 1 from the text "1"', async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
@@ -214,7 +214,7 @@ describe("an answer", () => {
       assert.equal(await call.text(), "It is 1");
     }));
 
-  it("that is broken is refused, and the question stays open", () =>
+  it("that is invalid is refused, and the question stays open", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
@@ -226,7 +226,7 @@ describe("an answer", () => {
       assert.equal(await call.text(), "decline");
     }));
 
-  it("counts once: the same again, another one, and a late one are ignored", () =>
+  it("counts once: a repetition, a different answer, and a late one are ignored", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
@@ -239,7 +239,7 @@ describe("an answer", () => {
       assert.equal((await client.answer(question, one)).status, 202);
     }));
 
-  it("may have a field named error, and is no failure for that", () =>
+  it("may have a field named error without being a failure", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
@@ -260,7 +260,7 @@ describe("an answer", () => {
       assert.match(result.content[0].text, /no window/);
     }));
 
-  it("to a question of another client is refused", () =>
+  it("to another client's question is refused", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const other = await TestClient.connect(fetch, { capabilities: ABLE });

@@ -21,7 +21,7 @@ const call = (id: number, name: string, args: object = {}) =>
 const note = { jsonrpc: "2.0", method: "notifications/progress", params: {} };
 
 describe("a batch", () => {
-  it("is refused by every revision but 2025-03-26, and by it when it is empty", () =>
+  it("is refused in every revision but 2025-03-26, and there if it is empty", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       for (const version of LEGACY_VERSIONS) {
         const client = await TestClient.connect(fetch, { version });
@@ -32,7 +32,7 @@ describe("a batch", () => {
       assert.equal((await new TestClient(fetch).post([initialize()])).status, 400);
     }));
 
-  it("of requests that are answered at once is answered as one JSON array", () =>
+  it("of requests that finish at once is answered with one JSON array", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
       const response = await client.post([
@@ -56,7 +56,7 @@ describe("a batch", () => {
       ]);
     }));
 
-  it("of nothing but notifications and answers is accepted, or refused as a whole", () =>
+  it("of notifications and answers only is accepted, or refused as a whole", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
       const unasked = { jsonrpc: "2.0", id: "x", result: {} };
@@ -69,7 +69,7 @@ describe("a batch", () => {
       assert.deepEqual(answers, [{ jsonrpc: "2.0", id: 1, result: {} }]);
     }));
 
-  it("with calls that take time is one stream, decided once, that can be resumed", async () => {
+  it("with calls that take time gets one stream, decided once, that can be resumed", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [echo, tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch, { version, capabilities: ABLE });
@@ -101,7 +101,7 @@ describe("a batch", () => {
     });
   });
 
-  it("in which one call is cancelled answers the others", async () => {
+  it("with one cancelled call answers the others", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
@@ -115,7 +115,7 @@ describe("a batch", () => {
     });
   });
 
-  it("larger than what one client may have under way is answered as far as it goes", async () => {
+  it("with more calls than one client may have is answered up to that limit", async () => {
     const { tool, runs } = handTool();
     const limits = { maxCallsPerClient: 2 };
     await serving({ serve: [tool], limits }, async ({ fetch, clock }) => {
@@ -132,7 +132,7 @@ describe("a batch", () => {
     });
   });
 
-  it("of more than 100 messages is refused, and nothing in it is done", async () => {
+  it("of more than 100 messages is refused, and nothing in it is executed", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
@@ -150,7 +150,7 @@ describe("a batch", () => {
     });
   });
 
-  it("is answered up to a length; what follows is not looked up, and told so", async () => {
+  it("is answered up to a length; later requests are not executed, and get an error", async () => {
     let lookedUp = 0;
     const listed = createMcpResource("note").uri("note://{name}").lists(function* () {
       lookedUp++;
@@ -179,7 +179,7 @@ describe("a batch", () => {
     });
   });
 
-  it("whose lists come late is answered up to that length as well", async () => {
+  it("whose lists take time is answered up to that length as well", async () => {
     const late = Promise.withResolvers<void>();
     const listed = createMcpResource("note").uri("note://{name}").lists(function* () {
       yield* wait(late.promise);
@@ -216,7 +216,7 @@ describe("a batch", () => {
     });
   });
 
-  it("can be left in the middle of its answer", () =>
+  it("can be left in the middle of its response", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
       const response = await client.post([request(1, "ping"), request(2, "ping")]);

@@ -9,7 +9,7 @@ import { ask, handTool } from "../../support/tools.ts";
 import { until } from "../../support/turn.ts";
 
 describe("notifications/cancelled", () => {
-  it("stops the call, takes back its question, and ends the stream without an answer", async () => {
+  it("stops the call, withdraws its question, and ends the stream without a response", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
@@ -32,7 +32,7 @@ describe("notifications/cancelled", () => {
     });
   });
 
-  it("before there is a stream ends the response, and leaves nothing to come back for", async () => {
+  it("ends the response if there is no stream yet, and leaves nothing to resume", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
@@ -48,7 +48,7 @@ describe("notifications/cancelled", () => {
     });
   });
 
-  it("of what is not under way is ignored", () =>
+  it("is ignored for a request that is not under way", () =>
     serving({ serve: [ask] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
@@ -60,7 +60,7 @@ describe("notifications/cancelled", () => {
       assert.equal(await call.text(), "decline");
     }));
 
-  it("of another client's call is ignored", () =>
+  it("is ignored for another client's call", () =>
     serving({ serve: [ask] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const other = await TestClient.connect(fetch, { capabilities: ABLE });
@@ -71,7 +71,7 @@ describe("notifications/cancelled", () => {
       assert.equal(await call.text(), "decline");
     }));
 
-  it("stops a completion that takes its time, and so does the end of the session", async () => {
+  it("stops a slow completion, and so does the end of the session", async () => {
     let running = 0;
     function* slowly(): Operation<readonly string[]> {
       running++;

@@ -79,8 +79,8 @@ async function asked(client: TestClient, name: string) {
   throw new Error("no result");
 }
 
-describe("what a client has not declared", () => {
-  it("is never asked of it; the model is told which client that is, and what to do", () =>
+describe("a capability that a client has not declared", () => {
+  it("is never used; the model is told which client lacks it, and what to do", () =>
     serving({ serve }, async ({ fetch }) => {
       for (
         const [name, capabilities] of [
@@ -105,13 +105,13 @@ describe("what a client has not declared", () => {
       }
     }));
 
-  it("is put down to this client where it gave no name", () =>
+  it('is reported for "this client" if the client gave no name', () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { name: 5 as never });
       assert.match(textOf((await asked(client, "ask")).result), /this client does not support/);
     }));
 
-  it("can be done without by a tool that looks", () =>
+  it("can be avoided by a tool that checks for it", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const { result } = await asked(client, "adaptable");
@@ -119,7 +119,7 @@ describe("what a client has not declared", () => {
       assert.notEqual(result.isError, true);
     }));
 
-  it("keeps a tool that requires it from running at all", () =>
+  it("stops a tool that requires it from running at all", () =>
     serving({ serve }, async ({ fetch }) => {
       ran = 0;
       for (
@@ -144,7 +144,7 @@ describe("what a client has not declared", () => {
       assert.equal(ran, 4);
     }));
 
-  it("keeps a prompt and a resource from running too, where only an error can say so", () =>
+  it("stops a prompt and a resource too, which can only report it as an error", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (
@@ -159,8 +159,8 @@ describe("what a client has not declared", () => {
     }));
 });
 
-describe("what a client has declared", () => {
-  it("is asked of it", () =>
+describe("a capability that a client has declared", () => {
+  it("is used", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const outcomes = [];
@@ -175,7 +175,7 @@ describe("what a client has declared", () => {
       ]);
     }));
 
-  it("is asked of it by the modes it names, whatever its revision", () =>
+  it("is used in the modes that the client names, whatever its revision", () =>
     serving({ serve }, async ({ fetch }) => {
       for (const version of ["2025-06-18", "2025-03-26"] as const) {
         const client = await TestClient.connect(fetch, { version, capabilities: ABLE });
@@ -185,7 +185,7 @@ describe("what a client has declared", () => {
       }
     }));
 
-  it("in a revision that has no message for it is not asked", () =>
+  it("is not used if the revision has no message for it", () =>
     serving({ serve }, async ({ fetch }) => {
       for (
         const [version, name, elicitation] of [
@@ -217,7 +217,7 @@ describe("ctx.elicitUrl()", () => {
       assert.equal(await call.text(), "accept");
     }));
 
-  it("tells of no completion where there was no consent", () =>
+  it("reports no completion if there was no consent", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("page");

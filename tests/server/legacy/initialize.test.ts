@@ -21,7 +21,7 @@ const note = createMcpResource("note").uri("notes://{name}")
   });
 
 describe("initialize", () => {
-  it("agrees on every revision of the era, and offers the newest for any other", () =>
+  it("agrees to every legacy revision, and offers the newest for any other", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       for (const version of LEGACY_VERSIONS) await TestClient.connect(fetch, { version });
       for (const version of ["2023-01-01", "2026-07-28", "", "latest"]) {
@@ -32,7 +32,7 @@ describe("initialize", () => {
       }
     }));
 
-  it("gives every client a session id of its own that nobody can guess", () =>
+  it("gives every client its own session id, which nobody can guess", () =>
     serving({}, async ({ fetch }) => {
       const ids = new Set<string>();
       for (let i = 0; i < 20; i++) ids.add((await TestClient.connect(fetch)).sessionId!);
@@ -40,7 +40,7 @@ describe("initialize", () => {
       for (const id of ids) assert.match(id, /^[\x21-\x7e]{32,}$/);
     }));
 
-  it("tells what the server is and what it offers", () =>
+  it("describes the server and its capabilities", () =>
     serving({
       serve: [echo, greeting, note],
       name: "larder",
@@ -68,13 +68,13 @@ describe("initialize", () => {
       });
     }));
 
-  it("offers nothing that is not there", () =>
+  it("announces no capability that the server lacks", () =>
     serving({}, async ({ fetch }) => {
       const { result } = await (await new TestClient(fetch).post(initialize())).json();
       assert.deepEqual(result.capabilities, { logging: {} });
     }));
 
-  it("refuses a client that leaves out who it is, and keeps no session for it", () =>
+  it("refuses a client that does not identify itself, and keeps no session for it", () =>
     serving({}, async ({ fetch, parley }) => {
       const { params } = initialize();
       for (const missing of ["protocolVersion", "capabilities", "clientInfo"]) {
@@ -88,7 +88,7 @@ describe("initialize", () => {
       assert.equal(parley.counts.clientSessions, 0);
     }));
 
-  it("keeps no more of what a client tells than it needs", () =>
+  it("keeps no more of what a client sends than it needs", () =>
     serving({ serve: [ask] }, async ({ fetch, parley }) => {
       const capabilities = { experimental: { long: { text: "x".repeat(20_000) } } };
       const response = await new TestClient(fetch).post(initialize({ capabilities }));
@@ -99,7 +99,7 @@ describe("initialize", () => {
       assert.ok(textOf(result).length < 1_000);
     }));
 
-  it("begins another session when it is sent again, and leaves the first alone", () =>
+  it("starts another session when it is sent again, and leaves the first alone", () =>
     serving({}, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const again = await client.post(initialize());
@@ -108,15 +108,15 @@ describe("initialize", () => {
       assert.deepEqual((await client.request("ping")).result, {});
     }));
 
-  it("does not mind a version header on itself", () =>
+  it("ignores a version header", () =>
     serving({}, async ({ fetch }) => {
       const headers = { "mcp-protocol-version": "2025-11-25", "mcp-method": "initialize" };
       assert.equal((await new TestClient(fetch).post(initialize(), headers)).status, 200);
     }));
 });
 
-describe("the session", () => {
-  it("must be named to be listened to or ended, and must exist, for every method", () =>
+describe("a client session", () => {
+  it("must be named and must exist, for every method that listens or ends", () =>
     serving({}, async ({ fetch }) => {
       const nobody = new TestClient(fetch);
       assert.equal((await nobody.listen()).status, 405);
@@ -128,7 +128,7 @@ describe("the session", () => {
       assert.equal((await nobody.end()).status, 404);
     }));
 
-  it("is gone once it has been deleted", () =>
+  it("is gone after DELETE", () =>
     serving({}, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       assert.equal((await client.end()).status, 204);
@@ -137,7 +137,7 @@ describe("the session", () => {
       assert.equal((await client.end()).status, 404);
     }));
 
-  it("takes every version header that it knows, and refuses others", () =>
+  it("accepts every known version header, and refuses others", () =>
     serving({}, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const version of LEGACY_VERSIONS) {
@@ -158,7 +158,7 @@ describe("the session", () => {
 });
 
 describe("GET /healthz", () => {
-  it("tells whether the server is up, and that it is closing", async () => {
+  it("reports whether the server is up, or closing", async () => {
     await serving({}, async ({ fetch, parley }) => {
       const healthy = await fetch(new Request(`${ORIGIN}/healthz`));
       assert.equal(healthy.status, 200);

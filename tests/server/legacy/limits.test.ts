@@ -10,8 +10,8 @@ function assertBusy({ status, headers }: Response, expected: number): void {
   assert.match(headers.get("retry-after")!, /^\d+$/);
 }
 
-describe("the limits", () => {
-  it("on calls under way in one client session answer 429, and leave other clients alone", () =>
+describe("limits", () => {
+  it("on running calls of one client session answer 429, and leave other clients alone", () =>
     serving({ serve: [ask], limits: { maxCallsPerClient: 2 } }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const calls = [await client.call("ask"), await client.call("ask")];
@@ -25,7 +25,7 @@ describe("the limits", () => {
       assert.equal((await client.call("ask")).status, 200);
     }));
 
-  it("on all calls answer 503", () =>
+  it("on all running calls answer 503", () =>
     serving({ serve: [ask], maxSessions: 1 }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const first = await client.call("ask");
@@ -35,7 +35,7 @@ describe("the limits", () => {
       assert.equal((await client.call("ask")).status, 200);
     }));
 
-  it("on open streams answer 503 before anything is run, so that a retry repeats nothing", async () => {
+  it("on open streams answer 503 before anything runs, so that a retry repeats nothing", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool, echo], limits: { maxStreams: 1 } }, async (server) => {
       const { fetch, parley } = server;
@@ -74,7 +74,7 @@ describe("the limits", () => {
       assert.equal((await fourth.start("ping")).status, 200);
     }));
 
-  it("on client sessions answer 503 where all of them are in use", () =>
+  it("on client sessions answer 503 if all of them are in use", () =>
     serving({ serve: [ask], limits: { maxClientSessions: 2 } }, async ({ fetch }) => {
       const calling = await TestClient.connect(fetch, { capabilities: ABLE });
       const listening = await TestClient.connect(fetch);
@@ -90,8 +90,8 @@ describe("the limits", () => {
     }));
 });
 
-describe("time", () => {
-  it("ends a client session that nobody uses", () =>
+describe("timeouts", () => {
+  it("end a client session that nobody uses", () =>
     serving({ serve: [ask], limits: { idleTime: 60_000 } }, async ({ fetch, clock, parley }) => {
       const client = await TestClient.connect(fetch);
       clock.advance(59_999);
@@ -104,7 +104,7 @@ describe("time", () => {
       assert.equal(clock.timers, 0);
     }));
 
-  it("does not end one that listens, or has a call under way, until that is over", () =>
+  it("do not end a session that listens or has a running call, until that is over", () =>
     serving({
       serve: [ask],
       limits: { idleTime: 60_000 },
@@ -131,7 +131,7 @@ describe("time", () => {
       assert.equal(clock.timers, 0);
     }));
 
-  it("ends a question that nobody is there to answer, and says so to whoever asks later", () =>
+  it("end a question that nobody is there to answer, and say so to later callers", () =>
     serving({ serve: [ask], timeToLive: 60_000 }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");

@@ -28,7 +28,7 @@ async function heard(client: TestClient): Promise<string[]> {
 }
 
 describe("logging/setLevel", () => {
-  it("lets everything through from its level upwards, and from info before it is set", () =>
+  it("sets the lowest level that is sent; the default is info", () =>
     serving({ serve: [loud] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       assert.deepEqual(await heard(client), LEVELS.slice(1));
@@ -38,7 +38,7 @@ describe("logging/setLevel", () => {
       }
     }));
 
-  it("is a matter of each client", () =>
+  it("applies to one client only", () =>
     serving({ serve: [loud] }, async ({ fetch }) => {
       const [one, two] = [await TestClient.connect(fetch), await TestClient.connect(fetch)];
       await one.request("logging/setLevel", { level: "emergency" });
@@ -46,7 +46,7 @@ describe("logging/setLevel", () => {
       assert.equal((await heard(two)).length, 7);
     }));
 
-  it("refuses what is no level", () =>
+  it("refuses an unknown level", () =>
     serving({ serve: [loud] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const level of ["loud", "INFO", "constructor", 1, null, undefined]) {

@@ -37,7 +37,7 @@ function textOf(levels: number): string {
   return `${"[".repeat(levels)}1${"]".repeat(levels)}`;
 }
 
-describe("what nests deeply", () => {
+describe("deeply nested JSON", () => {
   it("is refused as a body, closed or not", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
@@ -56,7 +56,7 @@ describe("what nests deeply", () => {
       assert.deepEqual((await client.request("ping")).result, {});
     }));
 
-  it("is taken as arguments, by Zod and by JSON Schema, or the model is told", () =>
+  it("is accepted as arguments, by Zod and by JSON Schema, or reported to the model", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const name of ["any", "zod", "json"]) {
@@ -73,7 +73,7 @@ describe("what nests deeply", () => {
       }
     }));
 
-  it("is taken as an answer up to the limit", () =>
+  it("is accepted as an answer up to the limit", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");

@@ -20,7 +20,7 @@ const announcing = createMcpTool("announcing").description("Tells everybody")
 
 const LISTS = ["tools", "prompts", "resources"].map((list) => `notifications/${list}/list_changed`);
 
-describe("the standing stream", () => {
+describe("the legacy notification stream", () => {
   it("tells every client that a list has changed", () =>
     serving({ serve: [echo, prompt, note] }, async ({ fetch, parley }) => {
       const clients = [await TestClient.connect(fetch), await TestClient.connect(fetch)];
@@ -38,7 +38,7 @@ describe("the standing stream", () => {
       assert.deepEqual(tools.map(({ name }: { name: string }) => name), ["echo", "ask"]);
     }));
 
-  it("tells nothing of lists that the server had not spoken of", () =>
+  it("sends nothing about lists that the server did not announce", () =>
     serving({ serve: [echo] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const stream = await client.listen();
@@ -50,7 +50,7 @@ describe("the standing stream", () => {
       assert.deepEqual(await stream.rest(), []);
     }));
 
-  it("tells of a resource only those who subscribed to it, and only while they do", () =>
+  it("reports a resource to its subscribers only, and only while they are subscribed", () =>
     serving({ serve: [note, announcing] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const other = await TestClient.connect(fetch);
@@ -71,7 +71,7 @@ describe("the standing stream", () => {
       assert.deepEqual(await streams[1]!.rest(), []);
     }));
 
-  it("takes no more subscriptions than can be kept", () =>
+  it("refuses subscriptions above the limit", () =>
     serving({ serve: [note] }, async ({ parley }) => {
       const client = await TestClient.connect(parley.fetch);
       for (let i = 0; i < 1_000; i++) {
@@ -82,7 +82,7 @@ describe("the standing stream", () => {
       assert.equal(error.code, -32600);
     }));
 
-  it("keeps the last messages for a client that is away, and no more than that", () =>
+  it("keeps a limited number of messages for a client that is away", () =>
     serving({ serve: [echo, note] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       await client.request("resources/subscribe", { uri: "notes://today" });
@@ -97,7 +97,7 @@ describe("the standing stream", () => {
       assert.deepEqual(await second.rest(), []);
     }));
 
-  it("can be resumed, and a new one replaces the old", () =>
+  it("can be resumed, and a new stream replaces the old one", () =>
     serving({ serve: [echo, note] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
       const first = await client.listen();

@@ -13,7 +13,7 @@ function as(name: string) {
 }
 
 describe("two principals", () => {
-  it("do not see each other's sessions, whatever they try", () =>
+  it("cannot use each other's sessions, whatever they try", () =>
     serving({ serve: [ask], principal }, async ({ fetch }) => {
       const alice = await TestClient.connect(fetch, as("alice"));
       const mallory = new TestClient(fetch, as("mallory"));
@@ -34,7 +34,7 @@ describe("two principals", () => {
       assert.equal(await call.text(), "It is 1");
     }));
 
-  it("do not reach each other's questions and streams from sessions of their own", () =>
+  it("cannot reach each other's questions and streams from their own sessions", () =>
     serving({ serve: [ask], principal }, async ({ fetch }) => {
       const alice = await TestClient.connect(fetch, as("alice"));
       const mallory = await TestClient.connect(fetch, as("mallory"));
@@ -47,7 +47,7 @@ describe("two principals", () => {
       assert.equal(await call.text(), "It is 1");
     }));
 
-  it("cannot tell a session of somebody else from none", () =>
+  it("cannot tell another principal's session from a missing one", () =>
     serving({ serve: [ask], principal }, async ({ fetch }) => {
       const alice = await TestClient.connect(fetch, as("alice"));
       const mallory = new TestClient(fetch, as("mallory"));
@@ -60,7 +60,7 @@ describe("two principals", () => {
       assert.equal(answers[0], answers[1]);
     }));
 
-  it("are asked who they are on every request", () =>
+  it("are identified on every request", () =>
     serving({ serve: [ask], principal }, async ({ parley }) => {
       const alice = await TestClient.connect(parley.fetch, as("alice"));
       const nobody = new TestClient(parley.fetch);
@@ -70,7 +70,7 @@ describe("two principals", () => {
       assert.equal((await nobody.end()).status, 401);
     }));
 
-  it("share HTTP+SSE no more than anything else", () =>
+  it("are separated over HTTP+SSE too", () =>
     serving({ serve: [ask], principal, legacySse: true }, async ({ fetch }) => {
       const origin = "http://127.0.0.1:7411";
       const alice = new TestClient(fetch, { ...as("alice"), url: `${origin}/sse` });

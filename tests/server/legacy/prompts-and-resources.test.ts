@@ -45,7 +45,7 @@ const serve = [
 ];
 
 describe("prompts", () => {
-  it("are listed with what they take", () =>
+  it("are listed with their arguments", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const { prompts } = (await client.request("prompts/list")).result;
@@ -61,7 +61,7 @@ describe("prompts", () => {
       assert.deepEqual(prompts[1], { name: "personal", description: "Asks who you are" });
     }));
 
-  it("are filled in, and refused where something is missing", () =>
+  it("are filled in, and refused if an argument is missing", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const get = (args?: object) =>
@@ -75,7 +75,7 @@ describe("prompts", () => {
       assert.match(error.message, /code/);
     }));
 
-  it("may ask, like a tool, and tell what went wrong", () =>
+  it("may ask like a tool, and report errors", () =>
     serving({ serve }, async ({ fetch, faults }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const params = { name: "personal" };
@@ -97,7 +97,7 @@ describe("prompts", () => {
 });
 
 describe("resources", () => {
-  it("are listed, and their families apart from them", () =>
+  it("are listed, and their templates separately", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       assert.deepEqual((await client.request("resources/list")).result.resources, [
@@ -110,7 +110,7 @@ describe("resources", () => {
       ]);
     }));
 
-  it("are read as text and as bytes, by their address or by a template", () =>
+  it("are read as text and as bytes, by address or by template", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const read = async (uri: string) =>
@@ -124,7 +124,7 @@ describe("resources", () => {
       ]);
     }));
 
-  it("may ask, like a tool, and refuse", () =>
+  it("may ask like a tool, and refuse", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       for (const action of ["accept", "decline"]) {

@@ -151,18 +151,19 @@ async function answers(bodies: fc.Arbitrary<string>, runs: number): Promise<void
   });
 }
 
-describe("the handler", () => {
-  it("has a well-formed answer to every text", () => answers(fc.string({ maxLength: 50 }), 100));
+describe("parley.fetch()", () => {
+  it("gives a well-formed response to every text", () =>
+    answers(fc.string({ maxLength: 50 }), 100));
 
-  it("has a well-formed answer to every JSON value", () => answers(fc.json(), 200));
+  it("gives a well-formed response to every JSON value", () => answers(fc.json(), 200));
 
-  it("has a well-formed answer to every message that is nearly right", () =>
+  it("gives a well-formed response to every almost valid message", () =>
     answers(spoilt.map((message) => JSON.stringify(message)), 600));
 
-  it("has a well-formed answer to every batch of messages that are nearly right", () =>
+  it("gives a well-formed response to every batch of almost valid messages", () =>
     answers(fc.array(spoilt, { maxLength: 6 }).map((batch) => JSON.stringify(batch)), 150));
 
-  it("has an answer to every set of headers", () =>
+  it("gives a response to every set of headers", () =>
     serving({ serve }, async ({ parley }) => {
       const text = fc.string({ maxLength: 20 }).map((text) => text.replace(/[^\x21-\x7e]/g, "x"));
       const header = (...usual: string[]) => fc.option(fc.oneof(fc.constantFrom(...usual), text));

@@ -61,7 +61,7 @@ describe("resuming a stream", () => {
       }
     }));
 
-  it("works when the call has finished in between, until its grace time is over", async () => {
+  it("works after the call has finished, until its grace time is over", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool], graceTime: 60_000 }, async ({ fetch, clock, parley }) => {
       const client = await TestClient.connect(fetch);
@@ -108,7 +108,7 @@ describe("resuming a stream", () => {
       await standing.expect("notifications/tools/list_changed");
     }));
 
-  it("replaces the connection that there was, so that nothing is sent twice", async () => {
+  it("replaces the existing connection, so that nothing is sent twice", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
@@ -128,7 +128,7 @@ describe("resuming a stream", () => {
     });
   });
 
-  it("is refused with 400 for what is no event id, and with 405 where nothing follows", () =>
+  it("answers 400 to an invalid event id, and 405 if there is nothing to follow", () =>
     serving({ serve: [ask] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const other = await TestClient.connect(fetch, { capabilities: ABLE });
@@ -147,7 +147,7 @@ describe("resuming a stream", () => {
       assert.equal((await client.listen("1.0")).status, 200);
     }));
 
-  it("is refused after an answer of any kind, and after the client has cancelled", async () => {
+  it("is refused after the final response, and after the client has cancelled", async () => {
     const failing = createMcpTool("failing").description("Fails").execute(function* (_params, ctx) {
       yield* ctx.log("info", "before");
       throw new ProtocolError(-32000, "no");
@@ -169,7 +169,7 @@ describe("resuming a stream", () => {
     });
   });
 
-  it("does not disturb the connection that there is if there is no room", async () => {
+  it("leaves the existing connection alone if there is no room", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool], limits: { maxStreams: 1 } }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);

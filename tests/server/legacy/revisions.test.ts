@@ -66,7 +66,7 @@ function connect(fetch: Parameters<typeof TestClient.connect>[0], version: Legac
 }
 
 describe("a form", () => {
-  it("is shown to 2025-06-18 as far as it can show one, and its answer is the same", () =>
+  it("is shown to 2025-06-18 as far as that can show it, with the same answer", () =>
     serving({ serve }, async ({ fetch }) => {
       for (
         const [version, meals] of [
@@ -90,7 +90,7 @@ describe("a form", () => {
       }
     }));
 
-  it("is shown again where the answer does not fit, in the same revision", () =>
+  it("is shown again in the same revision if the answer does not fit", () =>
     serving({ serve }, async ({ fetch }) => {
       const client = await connect(fetch, "2025-06-18");
       const call = await client.call("trip");
@@ -105,8 +105,8 @@ describe("a form", () => {
     }));
 });
 
-describe("content", () => {
-  it("is put to the model and handed back in the words of each revision", () =>
+describe("content blocks", () => {
+  it("are sent to the model and returned in the format of each revision", () =>
     serving({ serve }, async ({ fetch, watch }) => {
       for (const version of LEGACY_VERSIONS) {
         const client = await connect(fetch, version);

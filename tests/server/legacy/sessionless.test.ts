@@ -25,7 +25,7 @@ async function forgetful(fetch: ConstructorParameters<typeof TestClient>[0], hea
   return client;
 }
 
-describe("a legacy request that names no session", () => {
+describe("a legacy request without a session id", () => {
   it("is answered by itself, call after call", () =>
     serving({ serve: [echo, page] }, async ({ fetch, parley }) => {
       const client = await forgetful(fetch);
@@ -45,7 +45,7 @@ describe("a legacy request that names no session", () => {
       assert.deepEqual([parley.counts.live, parley.counts.finished], [0, 0]);
     }));
 
-  it("is answered by a server that was never told who calls", () =>
+  it("is answered by a server that was never initialized", () =>
     serving({ serve: [echo] }, async ({ fetch, parley }) => {
       const params = { name: "echo", arguments: { text: "hi" } };
       const { result } = await new TestClient(fetch).request("tools/call", params);
@@ -82,7 +82,7 @@ describe("a legacy request that names no session", () => {
     }
   });
 
-  it("is cancelled with its connection: nobody could come back to it", async () => {
+  it("is cancelled with its connection: nobody could resume it", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await forgetful(fetch);
@@ -97,7 +97,7 @@ describe("a legacy request that names no session", () => {
     });
   });
 
-  it("is not taken up again after a restart, though its tool is durable", async () => {
+  it("is not revived after a restart, even if its tool is durable", async () => {
     const store = new InMemoryToolSessionStore();
     let starts = 0;
     const slow = createMcpTool("slow").description("d").durable({ version: "1" })
@@ -121,7 +121,7 @@ describe("a legacy request that names no session", () => {
     });
   });
 
-  it("is one call: a batch is refused, and two calls may have the same id", async () => {
+  it("is a single call: a batch is refused, and two calls may have the same id", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool, echo] }, async ({ fetch }) => {
       const client = await forgetful(fetch);

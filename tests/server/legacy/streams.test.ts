@@ -18,7 +18,7 @@ describe("the response to a call", () => {
       assert.deepEqual([parley.counts.live, parley.counts.finished], [0, 0]);
     }));
 
-  it("is JSON if the call ends soon and has nothing else to say", async () => {
+  it("is JSON if the call ends soon without sending anything else", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -47,7 +47,7 @@ describe("the response to a call", () => {
     });
   });
 
-  it("is a stream once the call has taken its time", async () => {
+  it("is a stream once the time to decide is over", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -62,7 +62,7 @@ describe("the response to a call", () => {
     });
   });
 
-  it("is a stream that no proxy may keep or change", () =>
+  it("is a stream that no proxy may cache or change", () =>
     serving({ serve: [ask] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const { headers } = (await client.call("ask")).response;
@@ -97,7 +97,7 @@ const chatty = createMcpTool("chatty").description("Talks").execute(function* (_
 });
 
 describe("a stream", () => {
-  it("begins with its place and a time to wait in 2025-11-25, with a comment before", () =>
+  it("begins with an event id and a retry time in 2025-11-25, with a comment before", () =>
     serving({ serve: [ask], limits: { retry: 777 } }, async ({ fetch }) => {
       for (const version of LEGACY_VERSIONS) {
         const client = await TestClient.connect(fetch, { version, capabilities: { roots: {} } });
@@ -109,7 +109,7 @@ describe("a stream", () => {
       }
     }));
 
-  it("has ids on real events only before 2025-11-25", () =>
+  it("has ids only on real events before 2025-11-25", () =>
     serving({ serve: [chatty] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version: "2025-06-18" });
       const call = await client.call("chatty", {}, { progressToken: "t" });
@@ -125,7 +125,7 @@ describe("a stream", () => {
       ]);
     }));
 
-  it("shows a sign of life in a silence: a comment, and for those who asked progress that grows", async () => {
+  it("sends heartbeats in a silence: comments, and growing progress to those who asked for it", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -180,7 +180,7 @@ describe("a stream", () => {
       assert.equal(parley.counts.streams, 0);
     }));
 
-  it("that its client has left does the call no harm", async () => {
+  it("may be left by its client without harm to the call", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -195,7 +195,7 @@ describe("a stream", () => {
     });
   });
 
-  it("is told how its call ended when the server closes", async () => {
+  it("reports the end of its call when the server closes", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley, clock }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
@@ -220,7 +220,7 @@ describe("a stream", () => {
 });
 
 describe("ctx.hangUp()", () => {
-  it("ends the connection, and the rest waits for the client to come back", async () => {
+  it("ends the connection, and keeps the rest until the client comes back", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
@@ -254,7 +254,7 @@ describe("ctx.hangUp()", () => {
     });
   });
 
-  it("does nothing for older clients, which are not bound to come back", async () => {
+  it("does nothing for older clients, which need not come back", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version: "2025-06-18" });

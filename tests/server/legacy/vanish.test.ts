@@ -102,7 +102,7 @@ describe("a client that vanishes", () => {
       assert.equal(clock.timers, 0);
     }));
 
-  it("without taking its response leaves nothing behind once that has lain for too long", () =>
+  it("before reading its response leaves nothing behind after a timeout", () =>
     serving({ serve: [story] }, async ({ parley, clock }) => {
       const client = await TestClient.connect(parley.fetch, { capabilities: ABLE });
       await client.call("story");

@@ -81,7 +81,7 @@ for (const [name, numbers] of Object.entries(ways)) {
     );
 
     it(
-      "go on with the answers of one retry together",
+      "continue together with the answers of one retry",
       testing(sum, async ({ round }) => {
         const { requestState } = await (await round()).result();
         const inputResponses = { a: accept({ n: 1 }), b: accept({ n: 2 }), a_2: accept({ n: 3 }) };
@@ -90,7 +90,7 @@ for (const [name, numbers] of Object.entries(ways)) {
     );
 
     it(
-      "are asked again for what is missing, and only for that",
+      "ask again only for the answers that are missing",
       testing(sum, async ({ round }) => {
         const first = await (await round()).result();
         const second = await (await round({
@@ -111,8 +111,8 @@ for (const [name, numbers] of Object.entries(ways)) {
   });
 }
 
-describe("a run that begins to do several things", () => {
-  it("is waited for, also by those who watched it before", async () => {
+describe("a run that starts several branches", () => {
+  it("is waited for, also by requests that watched it before", async () => {
     const gate = new Gate();
     const served = tool(function* (ctx: Context) {
       yield* gate.pass();
@@ -149,7 +149,7 @@ describe("a branch that asks later", () => {
   });
 
   it(
-    "does not hold up the others, and joins the next round",
+    "does not delay the others, and joins the next round",
     testing(late, async ({ round }) => {
       const first = await (await round()).result();
       assert.deepEqual(asked(first), ["a"]);
@@ -163,7 +163,7 @@ describe("a branch that asks later", () => {
     }),
   );
 
-  it("is waited for while it works and nothing is asked", async () => {
+  it("is waited for while it runs and nothing is asked", async () => {
     const working = new Gate();
     const served = tool(function* (ctx: Context) {
       const [a] = yield* all([number(ctx, "a"), working.pass()]);
@@ -222,8 +222,8 @@ describe("race()", () => {
   );
 });
 
-describe("a question with a deadline", () => {
-  it("that passes while nobody is there lets the run go on", async () => {
+describe("a question with a timeout", () => {
+  it("that expires while no request is open lets the run go on", async () => {
     const served = createMcpTool("t").description("Waits a minute").elicits(forms)
       .execute(function* (_params, ctx) {
         const answer = yield* ctx.elicit("a", { message: "a?" }, { timeout: 60_000 });

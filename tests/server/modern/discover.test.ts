@@ -35,7 +35,7 @@ describe("server/discover", () => {
     return result as any;
   };
 
-  it("tells what there is, and no more", async () => {
+  it("describes what the server has, and no more", async () => {
     const some = await discover({
       serve: [echo],
       instructions: "Be kind",
@@ -63,7 +63,7 @@ describe("server/discover", () => {
 });
 
 describe("lists", () => {
-  it("say how long they may be kept, and by whom", async () => {
+  it("state how long they may be cached, and by whom", async () => {
     const methods = [
       "server/discover",
       "tools/list",
@@ -87,7 +87,7 @@ describe("lists", () => {
     });
   });
 
-  it("come in pages, all with the same hints", async () => {
+  it("come in pages, all with the same cache hints", async () => {
     const tools = Array.from(
       { length: 5 },
       (_, i) => createMcpTool(`t${i}`).description("One of many").execute(function* () {}),
@@ -107,7 +107,7 @@ describe("lists", () => {
     });
   });
 
-  it("never ask for input, whatever came with them", async () => {
+  it("never ask for input, whatever they were sent", async () => {
     await servingModern({ serve: [echo] }, async ({ fetch }) => {
       const params = { inputResponses: 1, requestState: "x" };
       assert.equal(
@@ -119,7 +119,7 @@ describe("lists", () => {
 });
 
 describe("resources/read", () => {
-  it("may not be kept, and says with -32602 which one there is not", async () => {
+  it("may not be cached, and answers -32602 with the address that is missing", async () => {
     await servingModern({ serve: [page] }, async ({ fetch }) => {
       const client = new ModernClient(fetch);
       const read = await client.result("resources/read", { uri: "page://7" });
@@ -131,7 +131,7 @@ describe("resources/read", () => {
 });
 
 describe("completion/complete", () => {
-  it("suggests a hundred values at most, and is not for keeping", async () => {
+  it("suggests a hundred values at most, and may not be cached", async () => {
     await servingModern({ serve: [prompt] }, async ({ fetch }) => {
       const { completion, ...rest } = await new ModernClient(fetch).result("completion/complete", {
         ref: { type: "ref/prompt", name: "p" },
@@ -144,7 +144,7 @@ describe("completion/complete", () => {
   });
 });
 
-describe("a list that takes a while", () => {
+describe("a list that takes time", () => {
   const slow = (gate: Gate, done: string[]) =>
     createMcpResource("slow").uri("slow://{n}")
       .lists(function* () {
@@ -159,7 +159,7 @@ describe("a list that takes a while", () => {
         return "";
       });
 
-  it("is answered when it is there", async () => {
+  it("is answered when it is ready", async () => {
     const gate = new Gate();
     await servingModern({ serve: [slow(gate, [])] }, async ({ fetch }) => {
       const call = new ModernClient(fetch).result("resources/list");
@@ -169,7 +169,7 @@ describe("a list that takes a while", () => {
     });
   });
 
-  it("is stopped when its client goes", async () => {
+  it("is aborted when its client goes away", async () => {
     const gate = new Gate();
     const done: string[] = [];
     await servingModern({ serve: [slow(gate, done)] }, async ({ fetch }) => {
@@ -183,7 +183,7 @@ describe("a list that takes a while", () => {
     });
   });
 
-  it("is told when the server closes", async () => {
+  it("is answered with an error when the server closes", async () => {
     const gate = new Gate();
     const done: string[] = [];
     await servingModern({ serve: [slow(gate, done)] }, async ({ fetch, parley }) => {
@@ -197,7 +197,7 @@ describe("a list that takes a while", () => {
 });
 
 describe("a server that closes", () => {
-  it("tells every call under way, as a response, and takes no more", async () => {
+  it("answers every running call, and accepts no more", async () => {
     const gate = new Gate();
     const works = createMcpTool("works").description("Works").execute(function* () {
       yield* gate.pass();
@@ -221,7 +221,7 @@ describe("a server that closes", () => {
     });
   });
 
-  it("is busy when there is no room for another call", async () => {
+  it("answers that it is busy if there is no room for another call", async () => {
     const gate = new Gate();
     const works = createMcpTool("works").description("Works").task().execute(function* () {
       yield* gate.pass();

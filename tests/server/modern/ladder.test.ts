@@ -57,7 +57,7 @@ const call = { method: "tools/call", params: { name: "echo", arguments: { text: 
 
 describe("the MCP-Protocol-Version header", () => {
   it(
-    "must be there and say what the body says, before anything else counts",
+    "must be present and match the body, before anything else is checked",
     testing(async (client) => {
       for (const version of [null, "2025-11-25", "v999.0.0", "", "2026-07-28 "]) {
         const headers = { "mcp-protocol-version": version, "mcp-method": "wrong" };
@@ -70,7 +70,7 @@ describe("the MCP-Protocol-Version header", () => {
   );
 
   it(
-    "must name a revision that is spoken here; otherwise the error says which are",
+    "must name a supported revision; otherwise the error lists them",
     testing(async (client) => {
       const { supportedVersions } = await client.result("server/discover");
       for (const version of ["v999.0.0", "2025-11-25", "1900-01-01", "2099-01-01"]) {
@@ -115,7 +115,7 @@ describe("the metadata of a request", () => {
   );
 
   it(
-    "need not say who the client is",
+    "need not identify the client",
     testing(async (client) => {
       const meta = { [`${P}clientInfo`]: undefined };
       assert.ok(await client.result("tools/list", {}, { meta }));
@@ -125,7 +125,7 @@ describe("the metadata of a request", () => {
 
 describe("the Mcp-Method header", () => {
   it(
-    "must say what the body says",
+    "must match the body",
     testing(async (client) => {
       for (const method of [null, "", "prompts/list", "TOOLS/LIST", "tools/list, tools/list"]) {
         const headers = { "mcp-method": method };
@@ -150,7 +150,7 @@ describe("the Mcp-Method header", () => {
 
 describe("the Mcp-Name header", () => {
   it(
-    "must say what the body says",
+    "must match the body",
     testing(async (client) => {
       for (const name of [null, "", "greet", "ECHO", "=?base64?ZWNobw?=", "=?base64?!!?="]) {
         const headers = { "mcp-name": name };
@@ -164,7 +164,7 @@ describe("the Mcp-Name header", () => {
   );
 
   it(
-    "may be encoded, and surrounded by blanks",
+    "may be encoded, and surrounded by white space",
     testing(async (client) => {
       for (const name of ["=?base64?ZWNobw==?=", "  echo\t", "echo"]) {
         const options = { headers: { "mcp-name": name } };
@@ -183,7 +183,7 @@ describe("the Mcp-Param headers", () => {
   const params = (args: object) => ({ name: "routed", arguments: args });
 
   it(
-    "must say what the arguments say",
+    "must match the arguments",
     testing(async (client) => {
       const wrong: [object, Record<string, string>][] = [
         [{ region: "eu" }, {}],
@@ -211,7 +211,7 @@ describe("the Mcp-Param headers", () => {
   );
 
   it(
-    "are taken when they do",
+    "are accepted if they match",
     testing(async (client) => {
       const args = { region: "Süd", shard: { number: 7 }, dry: true };
       const headers = {
@@ -239,7 +239,7 @@ describe("the Mcp-Param headers", () => {
 
 describe("a method", () => {
   it(
-    "that is not served is 404 with -32601, those of the legacy era and odd ones included",
+    "that is not supported gets 404 with -32601, including legacy and invalid methods",
     testing(async (client) => {
       const methods = [
         "initialize",
@@ -272,7 +272,7 @@ describe("a method", () => {
 });
 
 describe("a capability that a tool requires", () => {
-  it("and the client lacks is named, with 400, before the tool runs", async () => {
+  it("that the client lacks is named, with 400, before the tool runs", async () => {
     await servingModern({ serve }, async ({ fetch }) => {
       const cases: [object, object][] = [
         [{}, { sampling: {}, elicitation: { url: {} }, roots: {} }],
@@ -290,7 +290,7 @@ describe("a capability that a tool requires", () => {
     });
   });
 
-  it("without having declared so ends as isError when it is needed", async () => {
+  it("that is not declared as required ends the call as isError when it is needed", async () => {
     await servingModern({ serve }, async ({ fetch }) => {
       const client = new ModernClient(fetch, { capabilities: {} });
       const result = await client.call("greet");
@@ -299,7 +299,7 @@ describe("a capability that a tool requires", () => {
     });
   });
 
-  it("is asked for before a task is looked up", async () => {
+  it("is checked before a task is looked up", async () => {
     await servingModern({ serve }, async ({ fetch }) => {
       const client = new ModernClient(fetch, { capabilities: {} });
       for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {

@@ -73,7 +73,7 @@ async function streaming(
 
 describe("closing the response of a call", () => {
   it(
-    "cancels it: the generator's finally has run, and nothing is left",
+    "cancels the call: the generator's finally has run, and nothing is left",
     testing(async (kit) => {
       const exchange = await streaming(kit);
       assert.equal(kit.parley.counts.streams, 1);
@@ -85,7 +85,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "cancels it after a round, too, and says so to whoever comes with the state",
+    "cancels it after a round too, and later requests with the state learn that",
     testing(async (kit) => {
       const { requestState } = await kit.client.call("works", { ask: true });
       const retry = { arguments: { ask: true }, requestState, inputResponses: go };
@@ -99,7 +99,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "after the response changes nothing",
+    "changes nothing after the final response",
     testing(async (kit) => {
       const exchange = await streaming(kit);
       kit.gate.open();
@@ -111,7 +111,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "before a question has gone out cancels, because nobody could answer it",
+    "cancels before a question was sent, because nobody could answer it",
     testing(async ({ client, parley, clock, done }) => {
       const leaving = new AbortController();
       const { signal } = leaving;
@@ -126,7 +126,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "while it waits for answers whose state has gone out does not cancel",
+    "does not cancel while it waits for answers whose state was sent",
     testing(async ({ client, parley, clock, done }) => {
       const call = client.start("tools/call", { name: "both" });
       await idle();
@@ -147,7 +147,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "of one of two equal retries does not cancel; of the last one does",
+    "does not cancel if another identical retry is open; closing the last one does",
     testing(async (kit) => {
       const { requestState } = await kit.client.call("works", { ask: true });
       const retry = { arguments: { ask: true }, requestState, inputResponses: go };
@@ -167,7 +167,7 @@ describe("closing the response of a call", () => {
   );
 
   it(
-    "of one of two equal retries leaves the other with the result",
+    "leaves the result to the other of two identical retries",
     testing(async (kit) => {
       const { requestState } = await kit.client.call("works", { ask: true });
       const retry = { arguments: { ask: true }, requestState, inputResponses: go };
@@ -182,7 +182,7 @@ describe("closing the response of a call", () => {
   );
 });
 
-describe("leaving before there is a response", () => {
+describe("leaving before the response begins", () => {
   it(
     "cancels within the time to decide",
     testing(async ({ client, parley, gate, clock, done }) => {
@@ -199,7 +199,7 @@ describe("leaving before there is a response", () => {
   );
 
   it(
-    "cancels if the client had gone before the call began",
+    "cancels if the client had left before the call began",
     testing(async ({ fetch, parley, done }) => {
       const leaving = new AbortController();
       // Gone between the body and the call.
@@ -220,7 +220,7 @@ describe("leaving before there is a response", () => {
 
 describe("a reader that stalls", () => {
   it(
-    "is given up after 30 s, and its call with it",
+    "is disconnected after 30 s, and its call is cancelled",
     testing(async (kit) => {
       const exchange = await streaming(kit);
       kit.clock.advance(29_999);
@@ -234,7 +234,7 @@ describe("a reader that stalls", () => {
     }),
   );
 
-  it("costs no more than the log keeps", async () => {
+  it("costs no more memory than the log keeps", async () => {
     const gate = new Gate();
     const floods = createMcpTool("floods").description("Says too much")
       .execute(function* (_params, ctx) {
@@ -262,8 +262,8 @@ describe("a reader that stalls", () => {
   });
 });
 
-describe("a question that is taken back", () => {
-  it("before anybody has read of it is not put, and the call goes on", async () => {
+describe("a question that is withdrawn", () => {
+  it("before anybody has read it is not asked, and the call goes on", async () => {
     const gate = new Gate();
     const impatient = createMcpTool("impatient").description("Does not wait long").elicits(question)
       .parameters(z.object({ again: z.boolean() }))

@@ -56,7 +56,7 @@ const EVERYTHING = {
 
 describe("subscriptions/listen", () => {
   it(
-    "acknowledges first what it will tell, and no more than there is",
+    "first acknowledges what it will report, and no more than the server has",
     testing(async ({ client }) => {
       const wanted: [object, object][] = [
         [EVERYTHING, EVERYTHING],
@@ -87,7 +87,7 @@ describe("subscriptions/listen", () => {
   });
 
   it(
-    "refuses a filter that is none",
+    "refuses an invalid filter",
     testing(async ({ client }) => {
       for (const notifications of [undefined, null, [], "all"]) {
         const { code } = await client.error("subscriptions/listen", { notifications });
@@ -97,7 +97,7 @@ describe("subscriptions/listen", () => {
   );
 
   it(
-    "tells every listener of what it asked for, under its own id, and of nothing else",
+    "sends every listener what it asked for, under its own id, and nothing else",
     testing(async ({ client, parley }) => {
       const streams = await Promise.all([
         listen(client, { toolsListChanged: true }, "tools"),
@@ -141,7 +141,7 @@ describe("subscriptions/listen", () => {
   );
 
   it(
-    "leaves nothing behind when the client goes",
+    "leaves nothing behind when the client goes away",
     testing(async ({ client, parley }) => {
       const streams = await Promise.all(
         Array.from({ length: 20 }, () => listen(client, EVERYTHING)),
@@ -154,7 +154,7 @@ describe("subscriptions/listen", () => {
   );
 
   it(
-    "gives signs of life, and is silent otherwise",
+    "sends heartbeats, and nothing else in a silence",
     testing(async ({ client, clock }) => {
       const stream = await listen(client, {});
       await stream.expect(ACK);
@@ -169,7 +169,7 @@ describe("subscriptions/listen", () => {
   );
 
   it(
-    "tells a reader that is behind of each change once, and gives it up after 30 s",
+    "sends a slow reader each change once, and disconnects it after 30 s",
     testing(async ({ client, parley, clock, watch }) => {
       const stream = await listen(client, EVERYTHING);
       await stream.expect(ACK);
@@ -190,7 +190,7 @@ describe("subscriptions/listen", () => {
     }),
   );
 
-  it("is refused while there are too many streams, or the server closes", async () => {
+  it("is refused when there are too many streams, or the server closes", async () => {
     await servingModern({ serve: [echo], limits: { maxStreams: 1 } }, async ({ fetch, parley }) => {
       const client = new ModernClient(fetch);
       const first = await listen(client, {});
@@ -223,7 +223,7 @@ describe("listening for tasks", () => {
       });
   }
 
-  it("tells each state of a task as tasks/get would, and its end", async () => {
+  it("reports each state of a task as tasks/get does, and its end", async () => {
     const work = gate();
     await servingModern({ serve: [job(work)] }, async ({ fetch }) => {
       const client = new ModernClient(fetch, { capabilities: ABLE_WITH_TASKS });
@@ -257,7 +257,7 @@ describe("listening for tasks", () => {
     });
   });
 
-  it("of another principal hears nothing, and without the extension is refused", async () => {
+  it("reports nothing to another principal, and is refused without the extension", async () => {
     const work = gate();
     const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
     await servingModern({ serve: [job(work)], principal }, async ({ fetch }) => {

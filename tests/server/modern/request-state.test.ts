@@ -27,11 +27,11 @@ const context = contextOf(binding);
 const sealed = sealState(sealer, state, context);
 
 describe("openState()", () => {
-  it("gives back what was sealed", () => {
+  it("returns what was sealed", () => {
     assert.deepEqual(openState(sealer, sealed, context, 999), state);
   });
 
-  it("refuses a state that has expired", () => {
+  it("refuses an expired state", () => {
     assert.equal(openState(sealer, sealed, context, 1_000), undefined);
   });
 
@@ -53,7 +53,7 @@ describe("openState()", () => {
     }
   });
 
-  it("takes the same call in another order, with other metadata and answers", () => {
+  it("accepts the same call in another order, with other metadata and answers", () => {
     const params = {
       requestState: "x",
       inputResponses: { a: 1 },
@@ -64,7 +64,7 @@ describe("openState()", () => {
     assert.deepEqual(openState(sealer, sealed, contextOf({ ...binding, params }), 0), state);
   });
 
-  it("takes arguments that are left out for none", () => {
+  it("treats missing arguments as empty", () => {
     const none = { ...binding, params: { name: "book" } };
     const empty = { ...binding, params: { name: "book", arguments: {} } };
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe("openState()", () => {
     );
   });
 
-  it("refuses another server's state, and takes one of an older key", () => {
+  it("refuses another server's state, and accepts one sealed with an older key", () => {
     assert.equal(openState(new Sealer("another key"), sealed, context, 0), undefined);
     assert.equal(openState(new Sealer(), sealed, context, 0), undefined);
     const rotated = new Sealer("a new key", "a key");
@@ -83,11 +83,11 @@ describe("openState()", () => {
     assert.deepEqual(openState(new Sealer("a new key"), fresh, context, 0), state);
   });
 
-  it("refuses what was sealed for something else", () => {
+  it("refuses what was sealed for another purpose", () => {
     assert.equal(openState(sealer, sealer.seal('["s-1",7,1000]'), context, 0), undefined);
   });
 
-  it("refuses whatever is no state", () => {
+  it("refuses everything that is not a state", () => {
     fc.assert(fc.property(fc.anything(), (value) => {
       assert.equal(openState(sealer, value, context, 0), undefined);
     }));
@@ -104,7 +104,7 @@ describe("openState()", () => {
 });
 
 describe("sealState()", () => {
-  it("never says the same twice, and shows nothing of what it holds", () => {
+  it("never returns the same text twice, and shows nothing of its content", () => {
     assert.notEqual(sealState(sealer, state, context), sealed);
     assert.ok(!atob(sealed.replaceAll("-", "+").replaceAll("_", "/")).includes("s-1"));
   });
@@ -120,7 +120,7 @@ describe("States", () => {
     return { ...binding, params: { ...params }, ...other };
   };
 
-  it("knows its own states again, for the same call and until they expire", () => {
+  it("recognises its own states, for the same call and until they expire", () => {
     const states = new States(sealer);
     const own = handOut(states);
     assert.deepEqual(states.open(own, again(), 999), state);
@@ -133,13 +133,13 @@ describe("States", () => {
     assert.equal(states.open(`${own.slice(0, -1)}!`, again(), 0), undefined);
   });
 
-  it("hands out what any server with the same key can open", () => {
+  it("returns states that any server with the same key can open", () => {
     const own = handOut(new States(sealer));
     assert.deepEqual(new States(new Sealer("a key")).open(own, again(), 0), state);
     assert.equal(new States(new Sealer("another key")).open(own, again(), 0), undefined);
   });
 
-  it("opens those that it has handed out long ago, and those for long arguments", () => {
+  it("opens states that it sealed long ago, and those for long arguments", () => {
     const states = new States(sealer);
     const long = again({ params: { name: "book", arguments: { text: "x".repeat(5_000) } } });
     const [own, forLong] = [handOut(states, 1), handOut(states, 2, long)];
@@ -151,7 +151,7 @@ describe("States", () => {
 });
 
 describe("canonical()", () => {
-  it("is the same for the same JSON, whatever the order of its keys", () => {
+  it("is equal for equal JSON, whatever the order of its keys", () => {
     const shuffled = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(shuffled);
       if (typeof value !== "object" || value === null) return value;

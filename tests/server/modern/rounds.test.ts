@@ -43,7 +43,7 @@ function testing(body: (client: ModernClient) => Promise<void>): () => Promise<v
 
 describe("a call that asks", () => {
   it(
-    "ends its request with the question and a state, and goes on with the answer",
+    "ends its request with the question and a state, and continues with the answer",
     testing(async (client) => {
       const exchange = await client.start("tools/call", { name: "greet" });
       assert.equal(exchange.response.headers.get("content-type"), "application/json");
@@ -67,7 +67,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "numbers the questions that share a key, and never uses a name again",
+    "numbers questions that share a key, and never reuses a name",
     testing(async (client) => {
       let result = await client.call("greet_all", { count: 3 });
       const keys: string[] = [];
@@ -87,7 +87,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "asks again for what is missing, and ignores what nobody asked",
+    "asks again for missing answers, and ignores answers that nobody asked for",
     testing(async (client) => {
       const first = await client.call("greet");
       for (const inputResponses of [undefined, {}, { other: accept({ name: "Eve" }) }]) {
@@ -106,7 +106,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "asks again under a new name, with the reason, for what cannot be used",
+    "asks again under a new name, with the reason, for an invalid answer",
     testing(async (client) => {
       let result = await client.call("greet");
       const bad = [accept({ name: "A" }), accept({ name: 5 }), { action: "shout" }];
@@ -131,7 +131,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "takes anything at all for an answer that cannot be used",
+    "treats any malformed value as an invalid answer",
     testing(async (client) => {
       for (const answer of [null, 12345, "Ada", [], { error: null }, { error: { message: "x" } }]) {
         const { requestState } = await client.call("greet");
@@ -143,7 +143,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "refuses inputResponses that are no object",
+    "refuses inputResponses that are not an object",
     testing(async (client) => {
       for (const inputResponses of [null, 1, "x", []]) {
         const error = await client.error("tools/call", { name: "greet", inputResponses });
@@ -153,7 +153,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "puts every kind of question, and takes every kind of answer",
+    "asks every kind of question, and accepts every kind of answer",
     testing(async (client) => {
       const first = await client.call("mixed");
       const { elicitationId, ...params } = first.inputRequests.url.params;
@@ -192,7 +192,7 @@ describe("a call that asks", () => {
   );
 
   it(
-    "tells the model of a sample or of roots that cannot be used",
+    "reports an invalid sample or invalid roots to the model",
     testing(async (client) => {
       for (const roots of [null, {}, { roots: 1 }]) {
         const { requestState } = await client.call("mixed", {}, {
@@ -206,7 +206,7 @@ describe("a call that asks", () => {
 });
 
 describe("a call whose events are stored", () => {
-  it("asks only what is recorded, and goes on only with what is", async () => {
+  it("asks only questions that are recorded, and continues only with recorded answers", async () => {
     const store = new InMemoryToolSessionStore();
     await servingModern({ serve, store }, async ({ fetch }) => {
       const client = new ModernClient(fetch);
@@ -228,7 +228,7 @@ describe("a call whose events are stored", () => {
 
 describe("prompts/get and resources/read", () => {
   it(
-    "ask and go on as a tool does",
+    "ask and continue as a tool does",
     testing(async (client) => {
       for (
         const [method, params] of [
@@ -251,7 +251,7 @@ describe("prompts/get and resources/read", () => {
 
 describe("inputResponses without a requestState", () => {
   it(
-    "start a new run, and serve the first question with their key",
+    "start a new run, and answer the first question with their key",
     testing(async (client) => {
       const inputResponses = { name: accept({ name: "Ada" }) };
       assert.equal(textOf(await client.call("greet", {}, { inputResponses })), "Hello, Ada!");
@@ -261,7 +261,7 @@ describe("inputResponses without a requestState", () => {
     }),
   );
 
-  it("serve a question that is asked later, without anybody being asked", async () => {
+  it("answer a later question, without asking anybody", async () => {
     const gate = new Gate();
     const later = createMcpTool("later").description("Asks later").elicits(town)
       .execute(function* (_params, ctx) {
@@ -288,7 +288,7 @@ describe("inputResponses without a requestState", () => {
   });
 
   it(
-    "that do not fit are asked for again with the reason",
+    "are asked for again with the reason if they do not fit",
     testing(async (client) => {
       const inputResponses = { name: accept({ name: "A" }) };
       const result = await client.call("greet", {}, { inputResponses });
@@ -297,7 +297,7 @@ describe("inputResponses without a requestState", () => {
   );
 
   it(
-    "that nobody asks for change nothing",
+    "change nothing if nobody asks for them",
     testing(async (client) => {
       const inputResponses = { wrong_key: accept({ name: "Ada" }) };
       assert.deepEqual(asked(await client.call("greet", {}, { inputResponses })), ["name"]);

@@ -73,7 +73,7 @@ describe("requestState", () => {
   );
 
   it(
-    "is refused when it was forged, cut, put together, or is no text at all",
+    "is refused if it was forged, truncated, combined, or is not text",
     testing(async ({ fetch }) => {
       const ada = as(fetch, "ada");
       const { requestState: one } = await ada.call("greet");
@@ -104,7 +104,7 @@ describe("requestState", () => {
   );
 
   it(
-    "never gives anything away when it is changed, however",
+    "reveals nothing when it is changed in any way",
     testing(async ({ fetch }) => {
       const eve = as(fetch, "eve");
       const { requestState } = await as(fetch, "ada").call("pay", { to: "Bob" });
@@ -151,7 +151,7 @@ describe("requestState", () => {
   );
 
   it(
-    "gets the recorded result when it is sent again after the end, until it expires",
+    "returns the recorded result when it is sent again after the end, until it expires",
     testing(async ({ fetch, clock, parley }) => {
       effects = 0;
       const ada = as(fetch, "ada");
@@ -172,7 +172,7 @@ describe("requestState", () => {
   );
 
   it(
-    "with a different answer to an answered question is refused, and nothing is recorded",
+    "is refused with a different answer to an answered question, and nothing is recorded",
     testing(async ({ fetch }) => {
       const ada = as(fetch, "ada");
       const args = { count: 2 };
@@ -206,7 +206,7 @@ describe("requestState", () => {
   );
 
   it(
-    "that is older gets the run as it stands now",
+    "of an earlier round returns the current state of the run",
     testing(async ({ fetch }) => {
       const ada = as(fetch, "ada");
       const args = { count: 3 };
@@ -232,7 +232,7 @@ describe("requestState", () => {
     }),
   );
 
-  it("of a server with another key is refused, and of an older key is taken", async () => {
+  it("of a server with another key is refused, and with an older key is accepted", async () => {
     const clients: ModernClient[] = [];
     const sealers = [new Sealer("one"), new Sealer("two"), new Sealer("two", "one")];
     const nested = async (left: readonly Sealer[]): Promise<void> => {
@@ -257,7 +257,7 @@ describe("requestState", () => {
   });
 
   it(
-    "is not asked of methods that ask nothing",
+    "is not required by methods that ask nothing",
     testing(async ({ fetch }) => {
       const listed = await as(fetch, "ada").result("tools/list", { requestState: "nonsense" });
       assert.equal(listed.resultType, "complete");

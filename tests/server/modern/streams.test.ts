@@ -56,9 +56,9 @@ async function story(exchange: { rest(): Promise<unknown[]> }): Promise<string> 
   }).join(" ");
 }
 
-describe("a call without news", () => {
+describe("a call without events", () => {
   it(
-    "is answered as plain JSON, at once and within the time to decide",
+    "is answered with plain JSON, at once and within the time to decide",
     testing(async ({ client, gate, clock }) => {
       const quick = await client.start("tools/call", { name: "echo", arguments: { text: "a" } });
       assert.equal(quick.isStream, false);
@@ -91,7 +91,7 @@ describe("a call without news", () => {
   );
 
   it(
-    "stays plain JSON in a retry, too",
+    "is answered with plain JSON in a retry too",
     testing(async ({ client, gate }) => {
       gate.open();
       const { requestState } = await client.call("works");
@@ -110,7 +110,7 @@ describe("a call without news", () => {
 
 describe("progress", () => {
   it(
-    "goes out to those who gave a token, and always grows",
+    "is sent to clients that gave a token, and always grows",
     testing(async ({ client }) => {
       for (const progressToken of ["a", 7, 0, ""]) {
         const exchange = await client.start("tools/call", { name: "talks" }, {
@@ -130,7 +130,7 @@ describe("progress", () => {
   );
 
   it(
-    "is not sent without a token, nor for one that is none",
+    "is not sent without a token, nor for an invalid one",
     testing(async ({ client }) => {
       for (const meta of [{}, { progressToken: 1.5 }, { progressToken: null }]) {
         const exchange = await client.start("tools/call", { name: "talks" }, { meta });
@@ -141,7 +141,7 @@ describe("progress", () => {
   );
 
   it(
-    "is sent as a sign of life to those who gave a token, a comment to the others",
+    "is the heartbeat for clients that gave a token; the others get a comment",
     testing(async ({ client, gate, clock }) => {
       const meta = { progressToken: "p" };
       const calls = [{ meta }, {}].map((options) =>
@@ -185,7 +185,7 @@ describe("progress", () => {
 
 describe("log messages", () => {
   it(
-    "go out from the level that the request asks for, and never without one",
+    "are sent from the level that the request asks for, and never without one",
     testing(async ({ client }) => {
       const levels: [object, string][] = [
         [{}, "complete"],
@@ -224,7 +224,7 @@ describe("log messages", () => {
   );
 
   it(
-    "of the retry go out on the retry's own response",
+    "of the retry are sent on the retry's own response",
     testing(async ({ client, gate }) => {
       gate.open();
       const meta = { [LOG_LEVEL]: "debug", progressToken: 1 };
@@ -245,7 +245,7 @@ describe("log messages", () => {
   );
 
   it(
-    "that came while nobody was there reach the retry",
+    "that came while no request was open are sent to the retry",
     testing(async ({ fetch, parley, clock }) => {
       const gate = new Gate();
       parley.add(

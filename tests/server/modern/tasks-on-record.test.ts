@@ -65,7 +65,7 @@ async function committed<T>(store: HandStore, promise: Promise<T>): Promise<T> {
 
 describe("a durable task", () => {
   it(
-    "is named to the client once it is on record, and so are answers to it",
+    "is named to the client once it is recorded, and so are answers to it",
     testing(async (client, store) => {
       const { taskId, ...task } = await committed(store, client.call("now"));
       assert.equal(task.resultType, "task");
@@ -84,7 +84,7 @@ describe("a durable task", () => {
   );
 
   it(
-    "is named once it is on record where the tool says when",
+    "is named once it is recorded, if the tool decides when it begins",
     testing(async (client, store) => {
       const asking = await committed(store, client.call("told"));
       assert.deepEqual(asked(asking), ["b"]);
@@ -97,7 +97,7 @@ describe("a durable task", () => {
   );
 
   it(
-    "is not promised where it cannot be stored",
+    "is not promised if it cannot be stored",
     testing(async (client, store, faults) => {
       const call = client.error("tools/call", { name: "now", arguments: {} });
       await until(() => store.commits.length > 0);

@@ -79,7 +79,7 @@ function testing(body: (kit: Kit) => Promise<void>): () => Promise<void> {
   };
 }
 
-describe("a tool that takes long", () => {
+describe("a tool that runs as a task", () => {
   it(
     "becomes a task at once, which outlives the request and keeps its result",
     testing(async ({ client, gate, get, clock, parley }) => {
@@ -107,7 +107,7 @@ describe("a tool that takes long", () => {
   );
 
   it(
-    "is completed also when the tool could not do it, failed only by a protocol error",
+    "is completed even if the tool reports an error, and failed only by a protocol error",
     testing(async ({ client, gate, get }) => {
       const badly = await client.call("job", { end: "badly" });
       const broken = await client.call("job", { end: "broken" });
@@ -124,7 +124,7 @@ describe("a tool that takes long", () => {
   );
 
   it(
-    "that has ended before it could become a task is simply answered",
+    "that has ended before it could become a task is answered as usual",
     testing(async ({ client, gate, parley }) => {
       gate.open();
       assert.equal(textOf(await client.call("job")), "It went well");
@@ -135,7 +135,7 @@ describe("a tool that takes long", () => {
   );
 
   it(
-    "is answered as usual to a client that does not know tasks, unless it insists",
+    "is answered as usual for a client that does not know tasks, unless it insists",
     testing(async ({ fetch, gate }) => {
       const plain = new ModernClient(fetch);
       const exchange = await plain.start("tools/call", { name: "insisting" });
@@ -149,7 +149,7 @@ describe("a tool that takes long", () => {
   );
 
   it(
-    "ignores the tasks of an older revision",
+    "ignores the task requests of an older revision",
     testing(async ({ fetch, gate }) => {
       gate.open();
       const old = new ModernClient(fetch, { capabilities: { tasks: { requests: {} } } });
@@ -161,7 +161,7 @@ describe("a tool that takes long", () => {
 
 describe("tasks/update", () => {
   it(
-    "takes answers one by one, and ignores those that nobody waits for",
+    "accepts answers one by one, and ignores those that nobody waits for",
     testing(async ({ client, get }) => {
       const { taskId } = await client.call("asking");
       await idle();
@@ -193,7 +193,7 @@ describe("tasks/update", () => {
   );
 
   it(
-    "refuses answers that are no object",
+    "refuses answers that are not an object",
     testing(async ({ client }) => {
       const { taskId } = await client.call("asking");
       for (const inputResponses of [undefined, null, [], 1]) {
@@ -206,7 +206,7 @@ describe("tasks/update", () => {
 
 describe("tasks/cancel", () => {
   it(
-    "halts the tool, and is acknowledged as often as it is said",
+    "halts the tool, and is acknowledged every time",
     testing(async ({ client, get, done, parley }) => {
       const { taskId } = await client.call("job");
       for (let times = 0; times < 3; times++) {
@@ -247,7 +247,7 @@ describe("tasks/cancel", () => {
 
 describe("a task's time to live", () => {
   it(
-    "ends a task that works, and then forgets it",
+    "ends a running task, and then forgets it",
     testing(async ({ client, get, clock, done, parley }) => {
       const { taskId } = await client.call("job");
       clock.advance(59_999);
@@ -267,7 +267,7 @@ describe("a task's time to live", () => {
   );
 
   it(
-    "keeps the result of a task that has ended, also if nobody looks",
+    "keeps the result of a task that has ended, even if nobody reads it",
     testing(async ({ client, gate, get, clock, parley }) => {
       const { taskId } = await client.call("asking");
       await idle();
@@ -285,7 +285,7 @@ describe("a task's time to live", () => {
   );
 });
 
-describe("a task that is told to begin", () => {
+describe("a tool that decides when its task begins", () => {
   const answer = { a: accept({ n: 1 }) };
 
   it(
@@ -308,7 +308,7 @@ describe("a task that is told to begin", () => {
   );
 
   it(
-    "is one task, however often the retry is sent, and lives once",
+    "becomes one task that lives once, however often the retry is sent",
     testing(async ({ client, get, clock, done, parley }) => {
       const { requestState } = await client.call("told");
       const retry = { requestState, inputResponses: answer };
@@ -337,7 +337,7 @@ describe("a task that is told to begin", () => {
   );
 
   it(
-    "cannot be found as a task before",
+    "cannot be found as a task before that",
     testing(async ({ client, parley, fetch }) => {
       await client.call("told");
       await new ModernClient(fetch).call("told");
@@ -347,9 +347,9 @@ describe("a task that is told to begin", () => {
   );
 });
 
-describe("a task of somebody else", () => {
+describe("another principal's task", () => {
   it(
-    "is not found, whatever one wants of it",
+    "is not found by any method",
     testing(async ({ client, fetch, get }) => {
       const { taskId } = await client.call("job");
       const eve = new ModernClient(fetch, {
