@@ -161,7 +161,7 @@ async function parkMany(): Promise<void> {
   const stores = openSqlite(join(folder, "parked.db"));
   const registry = new LiveToolSessionRegistry({
     store: stores.sessions,
-    maxSessions: BATCH * 2,
+    limits: { maxSessions: BATCH * 2 },
     find: () => order,
   });
   await park(registry, BATCH);

@@ -20,7 +20,9 @@ const tool = createMcpTool("one").description("Asks once")
     return answer.action === "accept" ? `picked ${answer.content.n}` : answer.action;
   });
 
-const registry = new LiveToolSessionRegistry({ maxSessions: SESSIONS, maxFinished: 0 });
+const registry = new LiveToolSessionRegistry({
+  limits: { maxSessions: SESSIONS, maxFinishedSessions: 0 },
+});
 const sessions: (LiveToolSession | undefined)[] = [];
 const begun = performance.now();
 while (sessions.length < SESSIONS) {

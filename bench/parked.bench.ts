@@ -88,7 +88,10 @@ find("parked-served", "parked in a server, live heap", spreadOf(served), "KB", {
 
 /** Bytes for each call that a modern client has left waiting, with all that a server keeps of it. */
 async function measureServed(): Promise<number> {
-  const parley = createParley({ serve: [tools["one question"]!], maxSessions: SESSIONS });
+  const parley = createParley({
+    serve: [tools["one question"]!],
+    limits: { maxSessions: SESSIONS },
+  });
   const before = heapSize();
   await park(parley, "one", SESSIONS);
   const bytes = (heapSize() - before) / SESSIONS;
@@ -107,7 +110,9 @@ interface Measured {
 
 async function measure(tool: FinalizedMcpTool): Promise<Measured> {
   const before = heapSize();
-  const registry = new LiveToolSessionRegistry({ maxSessions: SESSIONS, maxFinished: 0 });
+  const registry = new LiveToolSessionRegistry({
+    limits: { maxSessions: SESSIONS, maxFinishedSessions: 0 },
+  });
   let sessions: ReturnType<typeof registry.open>[] | undefined = [];
 
   const start = performance.now();

@@ -1,11 +1,12 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
 
 export { createMcpHandler, createParley } from "./parley.ts";
-export type { Parley, ParleyOptions } from "./parley.ts";
+export type { Parley } from "./parley.ts";
 export { toNodeHandler } from "./platform/node.ts";
 export type { Stdio } from "./transport/types.ts";
-export type { HandlerLimits, ServerInfo } from "./server/core.ts";
-export type { CloseOptions, McpHandler, PrincipalOf } from "./transport/http/handler.ts";
+export type { LazyDefinitions } from "./server/lazy-catalog.ts";
+export type { ParleyLimits, ParleyOptions, PrincipalOf, ServerInfo } from "./server/options.ts";
+export type { CloseOptions, McpHandler } from "./transport/http/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";
 export { createMcpResource } from "./tool/resource.ts";
@@ -13,10 +14,13 @@ export type { McpResourceBuilder } from "./tool/resource.ts";
 export { createMcpTool } from "./tool/builder.ts";
 export type { McpToolBuilder } from "./tool/builder.ts";
 export type {
+  Definition,
   ElicitAnswer,
   ElicitContext,
   ElicitDefinition,
   ElicitsMap,
+  FinalizedMcpPrompt,
+  FinalizedMcpResource,
   FinalizedMcpTool,
   FinalizedMcpToolWithElicits,
   FullToolResult,
@@ -97,13 +101,16 @@ export type {
 } from "./model/content.ts";
 export type {
   AnswerOutcome,
+  CallResult,
   ClientCapabilities,
   ClientInfo,
   ElicitRequest,
   ElicitResponse,
   LogLevel,
   ModelPreferences,
+  PromptResult,
   RequestFailure,
+  ResourceResult,
   RpcError,
   SampleParams,
   SampleRequest,
@@ -142,13 +149,13 @@ export {
 export type { ParleyErrorCode } from "./model/errors.ts";
 export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
 export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
-export { LiveToolSessionRegistry } from "./registry/registry.ts";
 export { useToolSessionRegistry } from "./registry/use-registry.ts";
-export type { SetAsideCall, SetAsideCalls } from "./registry/recovery.ts";
-export type { RegistryOptions } from "./registry/options.ts";
+export type { RegistryLimits, RegistryOptions } from "./registry/options.ts";
 export { Sealer } from "./lib/sealer.ts";
 export type {
   EndedCall,
+  SetAsideCall,
+  SetAsideCalls,
   ToolSession,
   ToolSessionOptions,
   ToolSessionRegistry,

@@ -3,18 +3,13 @@ import { type Operation, resource, until } from "effection";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./platform/process-stdio.ts";
-import type { SetAsideCalls } from "./registry/recovery.ts";
+import type { SetAsideCalls } from "./session/types.ts";
 import type { Definition } from "./tool/types.ts";
-import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
+import type { ParleyOptions } from "./server/options.ts";
+import { Handler, type McpHandler } from "./transport/http/handler.ts";
 import { Connection } from "./transport/stdio/connection.ts";
 import { serveStdio } from "./transport/stdio/serve-stdio.ts";
 import type { Stdio } from "./transport/types.ts";
-
-/**
- * What a server is made of: what it serves, who may call, how much it takes on, and
- * where calls are kept that must outlast it. Everything has a default that is safe.
- */
-export type ParleyOptions = HandlerOptions;
 
 /** A server, not yet listening anywhere: hand its `fetch` to whatever listens. */
 export interface Parley extends McpHandler {

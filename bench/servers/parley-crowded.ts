@@ -6,7 +6,7 @@ import { serve } from "./tools.ts";
 
 const PARKED = 100_000;
 
-const parley = createParley({ serve, maxSessions: 2 * PARKED });
+const parley = createParley({ serve, limits: { maxSessions: 2 * PARKED } });
 await park(parley, "ask", PARKED);
 const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
 console.log(port);

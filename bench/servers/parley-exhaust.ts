@@ -47,7 +47,7 @@ const parley = createParley({
   publicUrl: () => address,
   principal: (request) => request.headers.get("x-name") ?? "",
   // Soon out of memory, so that the store is what fills up.
-  passivateAfter: 200,
+  limits: { passivateAfter: 200 },
   ...(stores && { store: stores.sessions, clients: stores.clients }),
 });
 const heap = await heapMeter();

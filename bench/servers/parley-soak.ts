@@ -12,9 +12,11 @@ const TIME_TO_LIVE = 5_000;
 let faults = 0;
 const parley = createParley({
   serve,
-  graceTime: GRACE,
-  timeToLive: TIME_TO_LIVE,
-  limits: { idleTime: TIME_TO_LIVE },
+  limits: {
+    finishedTimeToLive: GRACE,
+    waitingTimeToLive: TIME_TO_LIVE,
+    clientSessionTimeToLive: TIME_TO_LIVE,
+  },
   report: ({ what, error }) => {
     faults++;
     console.error(what, error);

@@ -15,8 +15,8 @@ const MODERN = "2026-07-28";
 const CLIENT = { name: "walks", version: "1.0.0" };
 const CAPABILITIES = { elicitation: { form: {} } };
 const SUM = { name: "add", arguments: { a: 1, b: 2 } };
-/** A long `decideTime`, so that a slow machine does not turn a response into a stream. */
-const OPTIONS: ParleyOptions = { serve, limits: { decideTime: 20_000 } };
+/** A long `streamAfter`, so that a slow machine does not turn a response into a stream. */
+const OPTIONS: ParleyOptions = { serve, limits: { streamAfter: 20_000 } };
 
 const source = import.meta.resolve("../../src/");
 const tools = import.meta.resolve("./walked-tools.ts");

@@ -31,10 +31,10 @@ export type LogLevel =
   | "alert"
   | "emergency";
 
-/** The result of a tool call, as it goes over the wire. */
-export interface ToolResult {
+/** The result of a tool call, as clients get it. `TStructured` is the type of its data. */
+export interface ToolResult<TStructured = JsonObject> {
   content: ContentBlock[];
-  structuredContent?: JsonObject;
+  structuredContent?: TStructured;
   isError?: boolean;
   _meta?: JsonObject;
 }
@@ -293,9 +293,9 @@ export interface AnswerBody {
 /** An entry of a tool session's log. */
 export type ToolSessionEvent = EventBody & { readonly lsn: number };
 
-/** How a tool session ended: with a result, with an error for the client, or before its end. */
-export type ToolSessionOutcome =
-  | { readonly status: "completed"; readonly result: CallResult }
+/** How a tool session ended: with a result, with an error for the client, or cancelled. */
+export type ToolSessionOutcome<TResult = CallResult> =
+  | { readonly status: "completed"; readonly result: TResult }
   | { readonly status: "failed"; readonly error: RpcError }
   | { readonly status: "cancelled"; readonly reason: string };
 

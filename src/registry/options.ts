@@ -1,112 +1,126 @@
-/** How a registry is set up, and what it does where it is not told. Times are milliseconds. */
+/** The options and limits of a registry, with their defaults. */
 import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
-import type { ShareLimits } from "../lib/shares.ts";
 import { PageError } from "../model/errors.ts";
 import type { ClientInfo, ServerChange } from "../model/events.ts";
 import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
-import type { LogLimits } from "../session/event-log.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import type { BudgetLimits } from "./budget.ts";
 import type { FindDefinition } from "./durability-home.ts";
-import type { FinishedLimits } from "./retention.ts";
 import type { Sweepable } from "./sweeper.ts";
 
 /**
- * How many calls may be alive, how long each is kept, and who hears of them. The
- * limits are there so that no client can use up the server; each has a default.
+ * The limits of a registry of tool sessions. They keep any one caller from using up the
+ * program; each has a default. All times are in milliseconds.
  */
+export interface RegistryLimits {
+  /** Sessions that are running or waiting at once. Default: 10,000. */
+  readonly maxSessions: number;
+  /** Sessions of one named caller. Default: a tenth of `maxSessions`. */
+  readonly maxSessionsPerPrincipal: number;
+  /**
+   * Approximate memory of all sessions that have not ended, and of client sessions, in bytes.
+   * Default: 256 MiB, or 26 KiB for each of `maxSessions` if that is more.
+   */
+  readonly maxMemory: number;
+  /** Approximate memory of one named caller, in bytes. Default: a quarter of `maxMemory`. */
+  readonly maxMemoryPerPrincipal: number;
+  /**
+   * Approximate size of all records in the store, in bytes. It applies to stores with a `usage`
+   * method. Default: 1 GiB.
+   */
+  readonly maxStore: number;
+  /** Approximate size of one named caller's records, in bytes. Default: a quarter of `maxStore`. */
+  readonly maxStorePerPrincipal: number;
+  /** Finished sessions that are kept in memory. Default: `maxSessions`. */
+  readonly maxFinishedSessions: number;
+  /** Approximate memory of all finished sessions, in bytes. Default: 64 MiB. */
+  readonly maxFinishedMemory: number;
+  /** Events that are kept for each session. Default: 1,000. */
+  readonly maxEventsPerSession: number;
+  /** Approximate size of the events that are kept for each session, in bytes. Default: 4 MiB. */
+  readonly maxEventBytesPerSession: number;
+  /**
+   * Time for which a finished session is kept for callers that lost its result, in milliseconds.
+   * Default: one minute.
+   */
+  readonly finishedTimeToLive: number;
+  /**
+   * Time for which an abandoned session waits for an answer, in milliseconds. Default: one hour.
+   */
+  readonly waitingTimeToLive: number;
+  /**
+   * Time for which an abandoned durable session is kept, in milliseconds. Default: one week with
+   * a store, `waitingTimeToLive` without one.
+   */
+  readonly durableTimeToLive: number;
+  /**
+   * Time after which an abandoned durable session that waits for an answer leaves memory, in
+   * milliseconds. It continues from its record. Default: one minute.
+   */
+  readonly passivateAfter: number;
+}
+
+/** The options of a registry of tool sessions. All are optional. */
 export interface RegistryOptions {
-  /** How many calls may be alive at once; 10,000 unless told. */
-  readonly maxSessions?: number;
-  /** How many of them may be one named caller's; a tenth of all unless told. */
-  readonly maxSessionsPerPrincipal?: number;
-  /**
-   * Bytes, roughly, that all calls that are alive may take in memory, with what is kept for
-   * clients; by default 256 MiB, or 26 KiB for each of `maxSessions` where that is more.
-   */
-  readonly maxMemory?: number;
-  /** How many of them may be one named caller's; by default a quarter. */
-  readonly maxMemoryPerPrincipal?: number;
-  /**
-   * Bytes, roughly, that the records of durable calls may take in a store that tells its
-   * `usage`; 1 GiB.
-   */
-  readonly maxStored?: number;
-  /** How many of them may be one named caller's; by default a quarter. */
-  readonly maxStoredPerPrincipal?: number;
-  /** How many finished calls are kept at most; as many as may be alive, unless told. */
-  readonly maxFinished?: number;
-  /** Bytes, roughly, that the finished calls may take together; 64 MiB. */
-  readonly maxFinishedBytes?: number;
-  /** Milliseconds that a finished call is kept for those who lost its result; one minute. */
-  readonly graceTime?: number;
-  /** Milliseconds that an unanswered question may wait with nobody there; one hour. */
-  readonly timeToLive?: number;
-  /** Events kept for each call; 1,000. */
-  readonly maxEvents?: number;
-  /** Bytes of events kept for each call, roughly; 4 MiB. */
-  readonly maxBytes?: number;
-  /** Milliseconds that a durable call is kept while nobody comes back to it; with a store one week. */
-  readonly durableTimeToLive?: number;
-  /** Milliseconds after which a durable call that waits, with nobody there, leaves memory; one minute. */
-  readonly passivateAfter?: number;
-  /** Where the record of durable calls is kept; in memory unless told. */
+  /** Where the records of durable sessions are stored. Default: in memory. */
   readonly store?: ToolSessionStore;
-  /** Finds what a durable call was a run of, to take it up again. */
+  /** Finds a tool, prompt or resource by name, to continue a durable session of it. Default: finds none. */
   readonly find?: FindDefinition;
-  /** What else is to forget things from time to time. */
-  readonly sweep?: readonly Sweepable[];
-  /** Hears of every session that was taken up because its time had come. */
-  readonly woken?: (session: LiveToolSession) => void;
-  /** Seals sensitive answers in the store; with a key of its own unless told. */
+  /** Encrypts sensitive answers in the store. Default: a sealer with a new random key. */
   readonly sealer?: Sealer;
+  /** The clock that all timers use. Default: the system's clock. */
   readonly clock?: Clock;
-  /** Who answers samples besides the client. */
+  /** The program's own language model, and when it is used instead of the caller's. */
   readonly sampling?: SamplingSetup;
-  /** The server as tools see it; one inside of this program, without pages, unless told. */
-  readonly site?: Site;
-  /** Hears of tools that break; prints to the error output unless told. */
+  /** The limits of the registry. Default: see each limit. */
+  readonly limits?: Partial<RegistryLimits>;
+  /** Called with each error of a tool. Default: prints to stderr. */
   readonly report?: (fault: Fault) => void;
-  /** Hears of what tools announce to every client. */
-  readonly announce?: (change: ServerChange) => void;
-  /** Hears of every call that has ended, for a log or a count. */
+  /** Called with each session that has ended, for logs and metrics. */
   readonly onCall?: (call: EndedCall) => void;
 }
 
-const MIB = 1024 * 1024;
+/** What a server adds to the options of its registry. */
+export interface ServerHooks {
+  /** Other stores to sweep. */
+  readonly sweep?: readonly Sweepable[];
+  /** Called with each session that the registry woke because its time had come. */
+  readonly woken?: (session: LiveToolSession) => void;
+  /** The server as tools see it. Default: none, so tools cannot open pages. */
+  readonly site?: Site;
+  /** Called with each change that tools announce to all clients. */
+  readonly announce?: (change: ServerChange) => void;
+}
 
-/** How much is kept, in each place where something is. */
-export function limitsOf(options: RegistryOptions): {
-  readonly log: LogLimits;
-  readonly live: ShareLimits;
-  readonly budget: BudgetLimits;
-  readonly finished: FinishedLimits;
-} {
-  const max = options.maxSessions ?? 10_000;
-  const { maxMemory = Math.max(256 * MIB, max * 26 * 1024), maxStored = 1024 * MIB } = options;
+const MIB = 1024 * 1024;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+/** The limits with their defaults. */
+export function registryLimits({ limits = {}, store }: RegistryOptions): RegistryLimits {
+  const {
+    maxSessions = 10_000,
+    maxMemory = Math.max(256 * MIB, maxSessions * 26 * 1024),
+    maxStore = 1024 * MIB,
+    waitingTimeToLive = HOUR,
+  } = limits;
   return {
-    log: {
-      maxEvents: options.maxEvents ?? 1_000,
-      maxBytes: options.maxBytes ?? 4 * MIB,
-    },
-    live: { max, maxPerPrincipal: options.maxSessionsPerPrincipal ?? Math.ceil(max / 10) },
-    budget: {
-      memory: {
-        max: maxMemory,
-        maxPerPrincipal: options.maxMemoryPerPrincipal ?? Math.ceil(maxMemory / 4),
-      },
-      store: {
-        max: maxStored,
-        maxPerPrincipal: options.maxStoredPerPrincipal ?? Math.ceil(maxStored / 4),
-      },
-    },
-    finished: {
-      max: options.maxFinished ?? max,
-      maxBytes: options.maxFinishedBytes ?? 64 * MIB,
-    },
+    maxSessions,
+    maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal ?? Math.ceil(maxSessions / 10),
+    maxMemory,
+    maxMemoryPerPrincipal: limits.maxMemoryPerPrincipal ?? Math.ceil(maxMemory / 4),
+    maxStore,
+    maxStorePerPrincipal: limits.maxStorePerPrincipal ?? Math.ceil(maxStore / 4),
+    maxFinishedSessions: limits.maxFinishedSessions ?? maxSessions,
+    maxFinishedMemory: limits.maxFinishedMemory ?? 64 * MIB,
+    maxEventsPerSession: limits.maxEventsPerSession ?? 1_000,
+    maxEventBytesPerSession: limits.maxEventBytesPerSession ?? 4 * MIB,
+    finishedTimeToLive: limits.finishedTimeToLive ?? MINUTE,
+    waitingTimeToLive,
+    durableTimeToLive: limits.durableTimeToLive ?? (store ? 7 * 24 * HOUR : waitingTimeToLive),
+    passivateAfter: limits.passivateAfter ?? MINUTE,
   };
 }
 

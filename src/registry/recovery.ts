@@ -24,6 +24,7 @@ import { RegistryClosedError, SessionSetAsideError } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
+import type { SetAsideCall, SetAsideCalls } from "../session/types.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { EntryMeta } from "./durability.ts";
 
@@ -38,28 +39,6 @@ const PAGE = 100;
 
 /** A time to wake that never comes. It marks sessions that are set aside, so that they are found. */
 const NEVER = 8_640_000_000_000_000;
-
-/** A call that is not run any more, because the server did not survive running it. */
-export interface SetAsideCall {
-  readonly sessionId: string;
-  readonly toolName: string;
-  readonly principal: string;
-  /** When the call began, in milliseconds since the epoch. */
-  readonly createdAt: number;
-  readonly setAsideAt: number;
-  /** How many attempts to go on with it did not survive. */
-  readonly attempts: number;
-}
-
-/** The calls that are set aside, for operators. */
-export interface SetAsideCalls {
-  list(): Promise<SetAsideCall[]>;
-  /**
-   * Lets a call go on, now or when its client comes back, with as many attempts as at first.
-   * False if no call with this id is set aside.
-   */
-  revive(sessionId: string): Promise<boolean>;
-}
 
 export interface RecoveryHome {
   readonly store: ToolSessionStore;

@@ -10,20 +10,32 @@ import { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
 import { type ShareLimits, Shares } from "../lib/shares.ts";
 import { RegistryClosedError, SessionGoneError, SessionLimitError } from "../model/errors.ts";
-import type { ServerChange } from "../model/events.ts";
+import type { ServerChange, ToolResult } from "../model/events.ts";
 import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
 import type { SessionHome, SessionOwner } from "../session/session-home.ts";
 import { newSessionId } from "../session/session-id.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
-import type { ToolSession, ToolSessionOptions, ToolSessionRegistry } from "../session/types.ts";
+import type {
+  ServedSessionOptions,
+  SetAsideCalls,
+  ToolSession,
+  ToolSessionOptions,
+  ToolSessionRegistry,
+} from "../session/types.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import { Budget } from "./budget.ts";
 import { Durability } from "./durability.ts";
-import { IN_PROCESS, inProcess, limitsOf, type RegistryOptions } from "./options.ts";
+import {
+  IN_PROCESS,
+  inProcess,
+  type RegistryLimits,
+  registryLimits,
+  type RegistryOptions,
+  type ServerHooks,
+} from "./options.ts";
 import type { PortableCall, PortableRecord } from "./portable-record.ts";
-import type { SetAsideCalls } from "./recovery.ts";
 import { reporter, tellEnded } from "./report.ts";
 import { Expiry, FinishedSessions } from "./retention.ts";
 
@@ -40,7 +52,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly report: (fault: Fault) => void;
   readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
-  readonly #options: RegistryOptions;
+  readonly #onCall: RegistryOptions["onCall"];
+  readonly #limits: RegistryLimits;
   readonly #durability: Durability;
   readonly #live: Admission;
   /** What calls take, of memory and of the store. */
@@ -56,18 +69,30 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #quiet: Quiet;
   #emptied: (() => void) | undefined;
 
-  constructor(options: RegistryOptions = {}, parent?: Scope) {
+  constructor(options: RegistryOptions & ServerHooks = {}, parent?: Scope) {
     const [scope, destroy] = parent ? createScope(parent) : createScope();
     this.scope = scope;
     this.#destroyScope = destroy;
-    this.#options = options;
+    this.#onCall = options.onCall;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
-    const { log, live, budget, finished } = limitsOf(options);
-    this.budget = new Budget(budget);
-    this.logLimits = log;
-    this.#live = new Admission(live, this.budget);
-    this.#finished = new FinishedSessions(finished);
+    const limits = this.#limits = registryLimits(options);
+    this.budget = new Budget({
+      memory: { max: limits.maxMemory, maxPerPrincipal: limits.maxMemoryPerPrincipal },
+      store: { max: limits.maxStore, maxPerPrincipal: limits.maxStorePerPrincipal },
+    });
+    this.logLimits = {
+      maxEvents: limits.maxEventsPerSession,
+      maxBytes: limits.maxEventBytesPerSession,
+    };
+    this.#live = new Admission({
+      max: limits.maxSessions,
+      maxPerPrincipal: limits.maxSessionsPerPrincipal,
+    }, this.budget);
+    this.#finished = new FinishedSessions({
+      max: limits.maxFinishedSessions,
+      maxBytes: limits.maxFinishedMemory,
+    });
     this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
     this.sealer = options.sealer ?? new Sealer();
     this.site = options.site ?? inProcess;
@@ -76,7 +101,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       deadlines: this.deadlines,
       store: options.store ?? new InMemoryToolSessionStore(),
       outlasts: options.store !== undefined,
-      mostResting: live.max,
+      mostResting: limits.maxSessions,
       budget: this.budget,
       sweep: options.sweep ?? [],
       definitionOf: options.find ?? (() => undefined),
@@ -100,8 +125,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#expiry = new Expiry({
       deadlines: this.deadlines,
       finished: this.#finished,
-      options,
-      timeToLive: this.timeToLive,
+      limits,
+      outlasts: options.store !== undefined,
       isClosed: () => this.#closed,
       suspend: (session) => this.suspend(session),
       forget: (session) => this.#durability.forget(session),
@@ -110,20 +135,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.announce = options.announce ?? (() => {});
   }
 
-  /** How long a question may wait with nobody there. */
-  get timeToLive(): number {
-    return this.#options.timeToLive ?? 3_600_000;
-  }
-
   /** How long a durable session that nobody comes back to is kept. */
   get durableTimeToLive(): number {
-    const { durableTimeToLive, store } = this.#options;
-    return durableTimeToLive ?? (store ? 7 * 24 * 3_600_000 : this.timeToLive);
+    return this.#limits.durableTimeToLive;
   }
 
   /** How long the state that is handed to a client is good for. */
   timeToLiveOf(session: LiveToolSession): number {
-    return session.durable ? this.durableTimeToLive : this.timeToLive;
+    const { durableTimeToLive, waitingTimeToLive } = this.#limits;
+    return session.durable ? durableTimeToLive : waitingTimeToLive;
   }
 
   /** How many calls are alive, and how many finished ones are kept. */
@@ -136,19 +156,21 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     };
   }
 
-  *create(
-    tool: Definition,
-    params: unknown,
+  *create<TInput, TResult>(
+    tool: FinalizedMcpTool<string, TInput, TResult>,
+    params: TInput,
     options: ToolSessionOptions = {},
-  ): Operation<ToolSession> {
-    return this.open(tool, params, { awaited: true, ...options });
+  ): Operation<ToolSession<ToolResult<TResult>>> {
+    const session = this.open(tool, params, { awaited: true, ...options });
+    // The run checks the result against the tool's output schema.
+    return session as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
   /** `create`, for callers that are no operations. */
   open(
     tool: Definition,
     params: unknown,
-    options: ToolSessionOptions = {},
+    options: ServedSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     const session = this.openFleeting(tool, params, options, owner);
@@ -163,7 +185,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   openFleeting(
     tool: Definition,
     params: unknown,
-    options: ToolSessionOptions = {},
+    options: ServedSessionOptions = {},
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosedError();
@@ -337,7 +359,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.outcome && session === this.#starting) {
       // Whoever opened it says whether it is kept.
       this.#starting = undefined;
-      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
+      tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
       return;
     }
     if (session.registered) this.#live.changed(session);
@@ -351,7 +373,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         if (session.durable) this.#durability.ended(session);
       }
       if (this.#empty) this.#emptied?.();
-      tellEnded(session, this.deadlines.now(), this.#options.onCall, this.report);
+      tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
     }
     this.#quiet.look();
     this.#expiry.reschedule(session);

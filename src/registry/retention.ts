@@ -7,7 +7,7 @@ import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import { LinkedList } from "../lib/linked-list.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import type { RegistryOptions } from "./options.ts";
+import type { RegistryLimits } from "./options.ts";
 
 export interface FinishedLimits {
   readonly max: number;
@@ -170,15 +170,12 @@ function weightOf({ log, durable, baggage }: LiveToolSession): number {
 const UNLIMITED = { max: Infinity, maxPerPrincipal: Infinity };
 const NONE: readonly LiveToolSession[] = [];
 
-const GRACE_TIME = 60_000;
-const PASSIVATE_AFTER = 60_000;
-
 export interface ExpiryHome {
   readonly deadlines: Deadlines;
   readonly finished: FinishedSessions;
-  readonly options: Pick<RegistryOptions, "graceTime" | "passivateAfter" | "store">;
-  /** How long a question may wait with nobody there. */
-  readonly timeToLive: number;
+  readonly limits: RegistryLimits;
+  /** Whether the store outlasts the registry. */
+  readonly outlasts: boolean;
   isClosed(): boolean;
   /** Puts a durable session out of memory. */
   suspend(session: LiveToolSession): void;
@@ -197,7 +194,7 @@ export class Expiry {
 
   /** Something has changed about a session that decides how long it is kept. */
   reschedule(session: LiveToolSession): void {
-    const { finished, deadlines, options, timeToLive, isClosed } = this.#home;
+    const { finished, deadlines, limits, isClosed } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
     if (session.holders > 0 || isClosed()) return;
@@ -208,8 +205,8 @@ export class Expiry {
       if (promised > 0) this.#expire(session, Math.max(this.#graceTime, promised));
       else this.#keepForGrace(session, now);
     } else if (session.waiting) {
-      const { passivateAfter = PASSIVATE_AFTER } = options;
-      this.#expire(session, session.replayable ? passivateAfter : timeToLive);
+      const { passivateAfter, waitingTimeToLive } = limits;
+      this.#expire(session, session.replayable ? passivateAfter : waitingTimeToLive);
     }
   }
 
@@ -221,7 +218,7 @@ export class Expiry {
 
   /** Lets a session go that has ended. */
   remove(session: LiveToolSession): void {
-    const { finished, deadlines, options, forget } = this.#home;
+    const { finished, deadlines, outlasts, forget } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
     if (!finished.delete(session)) return;
@@ -231,7 +228,7 @@ export class Expiry {
     }
     const stored = session.durable && !session.portable;
     // One whose end is still of interest to somebody stays on record until that expires.
-    const wanted = options.store !== undefined &&
+    const wanted = outlasts &&
       (!session.outcomeDelivered || session.keepUntil > deadlines.now());
     if (stored && wanted) return session.owner?.left?.(session);
     session.owner?.gone?.(session);
@@ -239,7 +236,7 @@ export class Expiry {
   }
 
   get #graceTime(): number {
-    return this.#home.options.graceTime ?? GRACE_TIME;
+    return this.#home.limits.finishedTimeToLive;
   }
 
   /**

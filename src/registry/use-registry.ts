@@ -1,13 +1,15 @@
+/** Registries as resources of an Effection scope, and the contexts that name them. */
 import { createContext, type Operation, resource, until, useScope } from "effection";
 import type { ToolSessionRegistry } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import type { RegistryOptions } from "./options.ts";
+import type { RegistryOptions, ServerHooks } from "./options.ts";
 import { LiveToolSessionRegistry } from "./registry.ts";
 
 /**
- * A registry for as long as the surrounding scope lives, and the one that
- * `ToolSessionRegistryContext` names there. Tools see the contexts of that scope. For
- * programs that run tools themselves, without MCP around them.
+ * Creates a registry that lives as long as the current scope, and sets
+ * `ToolSessionRegistryContext` to it. Use it to run tools in your own program, without MCP. Tools
+ * see the contexts of the scope. The store is that of the options, or else that of
+ * `ToolSessionStoreContext`.
  *
  * @example
  * ```ts
@@ -27,13 +29,23 @@ import { LiveToolSessionRegistry } from "./registry.ts";
  */
 export function* useToolSessionRegistry(
   options: RegistryOptions = {},
+): Operation<ToolSessionRegistry> {
+  return yield* useLiveRegistry(options);
+}
+
+/** `useToolSessionRegistry`, for parts of Parley that need the registry itself. */
+export function* useLiveRegistry(
+  options: RegistryOptions & ServerHooks = {},
 ): Operation<LiveToolSessionRegistry> {
   const store = options.store ?? (yield* ToolSessionStoreContext.get());
   const registry = yield* registryResource({ ...options, ...(store && { store }) });
-  return yield* ToolSessionRegistryContext.set(registry) as Operation<LiveToolSessionRegistry>;
+  yield* ToolSessionRegistryContext.set(registry);
+  return registry;
 }
 
-function registryResource(options: RegistryOptions): Operation<LiveToolSessionRegistry> {
+function registryResource(
+  options: RegistryOptions & ServerHooks,
+): Operation<LiveToolSessionRegistry> {
   return resource(function* (provide) {
     const registry = new LiveToolSessionRegistry(options, yield* useScope());
     try {
@@ -44,10 +56,10 @@ function registryResource(options: RegistryOptions): Operation<LiveToolSessionRe
   });
 }
 
-/** The registry that `useToolSessionRegistry` made for this scope. */
+/** The registry of the current scope. `useToolSessionRegistry` sets it. */
 export const ToolSessionRegistryContext = createContext<ToolSessionRegistry>(
   "parley.tool-session-registry",
 );
 
-/** The store that a registry made in this scope uses, unless it is given another. */
+/** The store that registries and servers created in this scope use, if their options name none. */
 export const ToolSessionStoreContext = createContext<ToolSessionStore>("parley.tool-session-store");

@@ -15,14 +15,9 @@ import {
   parseAddress,
   parseRange,
 } from "../lib/ip-address.ts";
+import type { ParleyOptions } from "./options.ts";
 
-export interface ProxyOptions {
-  /**
-   * Addresses and ranges (CIDR) of proxies whose `Forwarded` and `X-Forwarded-*` headers
-   * are believed, such as `10.0.0.0/8`; default: none. Trust only a proxy that sets these
-   * headers itself.
-   */
-  readonly trustProxy?: readonly string[];
+export interface ProxyOptions extends Pick<ParleyOptions, "trustProxy"> {
   /** Finds the address of a request's peer in what the runtime hands over beside the request. */
   readonly peerOf?: (request: Request, connection: unknown) => string | undefined;
 }

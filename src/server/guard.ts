@@ -9,14 +9,10 @@
  * A proxy may call a server by a loopback name on behalf of anybody. So a request that
  * came through one needs a name that is configured, unless the operator trusts the proxy.
  */
+import type { ParleyOptions } from "./options.ts";
 import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
 
-export interface GuardOptions {
-  /** Further names under which the server may be called, with or without a port. */
-  readonly allowHosts?: readonly string[];
-  /** Further origins whose pages may call, such as `https://example.com`; `*` for all. */
-  readonly allowOrigins?: readonly string[];
-}
+export type GuardOptions = Pick<ParleyOptions, "allowHosts" | "allowOrigins">;
 
 const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/i;
 

@@ -14,16 +14,10 @@ import { Owned, Shares } from "../lib/shares.ts";
 import { Strand } from "../lib/strand.ts";
 import type { Page, PageOptions } from "../tool/site.ts";
 import { Guard, isLoopback, pathOf } from "./guard.ts";
+import type { ParleyOptions } from "./options.ts";
 import { type OpenPort, Ports } from "./ports.ts";
 
-export interface PagesOptions {
-  /** Where browsers reach the server. An address on loopback: nobody else reaches it. */
-  readonly publicUrl?: string | (() => string | undefined);
-  /**
-   * Whether forms may ask for passwords: false by default. MCP forbids it, because the
-   * client sees what is typed into a form; a page goes straight to the server.
-   */
-  readonly formPasswords?: boolean;
+export interface PagesOptions extends Pick<ParleyOptions, "publicUrl" | "formPasswords"> {
   /** Opens a port, for pages of a server that is not on HTTP. */
   readonly openPort?: OpenPort;
 }

@@ -1,4 +1,4 @@
-/** A run of a tool, and the registry that knows all of them. */
+/** The public interfaces of tool sessions and their registry. */
 import type { Operation, Stream } from "effection";
 import type {
   AnswerOutcome,
@@ -7,6 +7,7 @@ import type {
   ElicitResponse,
   RequestFailure,
   SampleResponse,
+  ToolResult,
   ToolSessionEvent,
   ToolSessionOutcome,
   ToolSessionStatus,
@@ -14,79 +15,131 @@ import type {
 } from "../model/events.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 
-/** One run of a tool, from its call to its result. */
-export interface ToolSession {
+/** One run of a tool, from its call to its result. `TResult` is the type of the result. */
+export interface ToolSession<TResult = unknown> {
+  /** The unique id of the session. */
   readonly id: string;
+  /** The name of the tool. */
   readonly toolName: string;
+  /** Returns whether the session is running, waits for an answer, or has ended. */
   status(): Operation<ToolSessionStatus>;
   /**
-   * The events after an LSN: first those that were, then those that come. The
-   * stream closes with how the session ended. Each reader goes at its own pace;
-   * one that asks for events that are no longer kept gets `EventsGoneError`.
+   * Streams the events after an LSN: first the recorded ones, then new ones as they happen. The
+   * stream closes with the outcome of the session. Readers do not affect each other. Throws
+   * `EventsGoneError` if events after that LSN are no longer kept. Default: all events.
    */
-  getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome>;
-  /** Answers a question. The first answer counts; what comes back says whether this was it. */
+  getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome<TResult>>;
+  /** Answers an elicitation. Only the first answer counts; the return value tells whether this was it. */
   respondToElicit(
     elicitId: string,
     response: ElicitResponse | RequestFailure,
   ): Operation<AnswerOutcome>;
+  /** Answers a sampling request. Only the first answer counts, as for `respondToElicit`. */
   respondToSample(
     sampleId: string,
     response: SampleResponse | RequestFailure,
   ): Operation<AnswerOutcome>;
-  /** Halts the tool and waits until it has cleaned up. */
+  /** Cancels the session, and waits until the tool has cleaned up. */
   cancel(reason?: string): Operation<void>;
 }
 
-/** Who calls, and on whose behalf. */
+/** Who calls a tool, and with what prepared answers. */
 export interface ToolSessionOptions {
-  /** What the client can do. Without it, the caller is taken to be able to answer everything. */
+  /** The client and its capabilities. Default: part of this program, which can answer everything. */
   readonly client?: ClientInfo;
-  /** On whose behalf. The session belongs to that name and to nobody else. */
+  /** The name of the caller, to whom the session belongs. Default: the anonymous caller. */
   readonly principal?: string;
-  /** Answers that are known beforehand; each serves the first question with its key. */
+  /** Prepared answers by key; each answers the first question with that key. */
   readonly answers?: ReadonlyMap<string, ClientAnswer>;
-  /** Where the caller stands in a trace of its own. */
+  /** The trace that the call is part of. */
   readonly trace?: TraceContext;
   /**
-   * It runs only while somebody waits for it. Any other durable session goes on by
-   * itself after a restart.
-   */
-  readonly needsCaller?: boolean;
-  /**
-   * Somebody is about to read its events, so that it waits for them rather than run ahead.
+   * Whether somebody reads the events: the tool then waits for a reader that falls behind.
    * Default: true.
    */
   readonly awaited?: boolean;
-  /** Its record travels with its client, and is kept nowhere else. */
+}
+
+/** The options of a session that a server opens. */
+export interface ServedSessionOptions extends ToolSessionOptions {
+  /** A durable session that runs only while a caller waits for it. Others continue by themselves after a restart. */
+  readonly needsCaller?: boolean;
+  /** The client carries the record; the store has none. */
   readonly portable?: boolean;
-  /** Since when it is a task, if it is one from the start. Milliseconds since the epoch. */
+  /** When the session became a task, if it is one from the start, in milliseconds since the epoch. */
   readonly taskSince?: number;
 }
 
-/** A call that has ended, as a log would tell of it. What was said in it is not in here. */
+/** A call that has ended, for logs and metrics. It holds no arguments and no answers. */
 export interface EndedCall {
+  /** Whether a tool, a prompt or a resource was called. */
   readonly kind: Definition["kind"];
+  /** The name of the tool, prompt or resource. */
   readonly toolName: string;
+  /** The id of the session. */
   readonly sessionId: string;
+  /** The client that called. */
   readonly client: ClientInfo;
+  /** The name of the caller; empty for the anonymous caller. */
   readonly principal: string;
+  /** How the call ended. */
   readonly outcome: ToolSessionOutcome;
-  /** Milliseconds from the call to its end, waiting included. */
+  /** Milliseconds from the call to its end, including the time spent waiting for answers. */
   readonly duration: number;
 }
 
-/** All live sessions, and the finished ones that somebody may still want to read. */
+/** A durable call that is no longer run, because the server crashed each time it ran it. */
+export interface SetAsideCall {
+  /** The id of the session. */
+  readonly sessionId: string;
+  /** The name of the tool. */
+  readonly toolName: string;
+  /** The name of the caller; empty for the anonymous caller. */
+  readonly principal: string;
+  /** When the call began, in milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** When the call was set aside, in milliseconds since the epoch. */
+  readonly setAsideAt: number;
+  /** How many attempts to continue the call ended in a crash. */
+  readonly attempts: number;
+}
+
+/** The calls that are set aside, for operators. */
+export interface SetAsideCalls {
+  /** Lists the calls that are set aside. */
+  list(): Promise<SetAsideCall[]>;
+  /**
+   * Continues a call, now or when its client returns, with as many attempts as at first. Returns
+   * false if no call with this id is set aside.
+   */
+  revive(sessionId: string): Promise<boolean>;
+}
+
+/**
+ * The tool sessions of this process: those that are running or waiting, and finished ones until
+ * they expire. `useToolSessionRegistry` creates one.
+ */
 export interface ToolSessionRegistry {
-  /** Starts a tool. It runs up to its first wait before this returns. */
-  create<TInput>(
-    tool: FinalizedMcpTool<string, TInput>,
+  /**
+   * Starts a tool, which runs up to its first wait before this returns. Throws
+   * `SessionLimitError` if the registry is full, and `RegistryClosedError` once it is closed.
+   */
+  create<TInput, TResult>(
+    tool: FinalizedMcpTool<string, TInput, TResult>,
     params: TInput,
     options?: ToolSessionOptions,
-  ): Operation<ToolSession>;
+  ): Operation<ToolSession<ToolResult<TResult>>>;
+  /** Returns a session, loaded from the store if it is not in memory, or null if there is none. */
   get(id: string): Operation<ToolSession | null>;
-  /** Gets a session and holds it, so that it does not expire. Throws `SessionGoneError`. */
+  /**
+   * Returns a session and holds it, so that it does not expire before `release`. Throws
+   * `SessionGoneError` if there is none.
+   */
   acquire(id: string): Operation<ToolSession>;
-  /** Lets go of a session that was acquired. */
+  /** Releases a session that was acquired. */
   release(id: string): Operation<void>;
+  /** How many sessions are running or waiting, and how many finished ones are kept. */
+  readonly counts: { readonly live: number; readonly finished: number };
+  /** Durable sessions that are no longer run, because the program crashed each time it ran them. */
+  readonly setAside: SetAsideCalls;
 }

@@ -97,7 +97,7 @@ export interface ToolSessionStore {
   checkKeys?(keyIds: readonly string[]): void;
   /**
    * Bytes, roughly, that the sessions of each principal take. A store without this method
-   * has no limit on its bytes: `maxStored` counts from what it tells.
+   * has no limit on its bytes: `maxStore` counts from what it tells.
    */
   usage?(): Operation<ReadonlyMap<string, number>>;
 }

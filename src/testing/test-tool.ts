@@ -73,8 +73,7 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
   const faults: unknown[] = [];
   const registry = new LiveToolSessionRegistry({
     clock,
-    maxEvents: Infinity,
-    maxBytes: Infinity,
+    limits: { maxEventsPerSession: Infinity, maxEventBytesPerSession: Infinity },
     ...(script.sampling && { sampling: script.sampling }),
     report: ({ error }) => faults.push(error),
   });

@@ -137,6 +137,6 @@ export function carry(outbox: Outbox, call: Call): void {
   registry.hold(session);
   outbox.add(call, {
     release: () => registry.letGo(session),
-    heartbeatAfter: progressToken === undefined ? undefined : limits.heartbeat,
+    heartbeatAfter: progressToken === undefined ? undefined : limits.heartbeatInterval,
   });
 }

@@ -6,10 +6,10 @@ import {
   createMcpTool,
   type FinalizedMcpTool,
   InMemoryToolSessionStore,
-  LiveToolSessionRegistry,
   type McpMessage,
   type McpToolContextWithElicits,
 } from "../../src/mod.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { checkMessages } from "../../src/ask/messages.ts";
 import { newSessionId } from "../../src/session/session-id.ts";
 import { until } from "../support/registry.ts";

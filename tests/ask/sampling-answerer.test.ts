@@ -7,12 +7,12 @@ import {
   type ClientInfo,
   createManualClock,
   createMcpTool,
-  LiveToolSessionRegistry,
   type SampleAnswerer,
   SampleError,
   type SampleParams,
   type SamplingProvider,
 } from "../../src/mod.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { describe, it } from "../suite.ts";
 import {
   calls,

@@ -4,10 +4,10 @@ import {
   createManualClock,
   createMcpTool,
   InMemoryToolSessionStore,
-  LiveToolSessionRegistry,
   SampleError,
   type SamplingProvider,
 } from "../../src/mod.ts";
+import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { textOf, until } from "../support/registry.ts";
 import { describe, it } from "../suite.ts";
 import { data, scriptedProvider } from "./sampling-kit.ts";
@@ -37,7 +37,7 @@ describe("a durable tool that is resumed", () => {
       new LiveToolSessionRegistry({
         store,
         clock: createManualClock(),
-        passivateAfter: Infinity,
+        limits: { passivateAfter: Infinity },
         find: () => tool,
         report: () => {},
         sampling: { provider },

@@ -109,7 +109,7 @@ describe("the client in the terminal", () => {
   });
 
   it("takes up a stream that broke, where it stopped", async () => {
-    await onSocket({ serve: [planTrip], limits: { retry: 1 } }, async (url) => {
+    await onSocket({ serve: [planTrip], limits: { reconnectDelay: 1 } }, async (url) => {
       const seen = new Set<string>();
       const proxy = await cuttingProxy(url, ({ boundary, event }) => {
         if (boundary !== "event" || !event || seen.has(event)) return false;

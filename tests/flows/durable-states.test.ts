@@ -25,7 +25,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 describe("the state of a durable call", () => {
   it("is good until it expires, also one that was handed out again", () => {
     const clock = createManualClock();
-    return living({ serve: [order], clock, durableTimeToLive: DAY }, async (life) => {
+    return living({ serve: [order], clock, limits: { durableTimeToLive: DAY } }, async (life) => {
       await life.start();
       const first = await clientOf(life).result("tools/call", call);
       clock.advance(DAY - MINUTE);

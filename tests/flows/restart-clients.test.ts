@@ -53,7 +53,7 @@ async function rest(): Promise<void> {
 
 describe("calls of a legacy client that are over", () => {
   it("do not count against it after a restart", () =>
-    living({ serve: [noisy], limits: { maxCallsPerClient: 3 } }, async (life) => {
+    living({ serve: [noisy], limits: { maxCallsPerClientSession: 3 } }, async (life) => {
       await life.start();
       const client = await connect(life);
       for (let calls = 0; calls < 4; calls++) {
@@ -69,7 +69,7 @@ describe("calls of a legacy client that are over", () => {
   it("do not count against it where they ended while no server knew of it", () => {
     const clock = createManualClock();
     return living(
-      { serve: [sleeper], clock, limits: { maxCallsPerClient: 2 } },
+      { serve: [sleeper], clock, limits: { maxCallsPerClientSession: 2 } },
       async (life) => {
         await life.start();
         const client = await connect(life);
@@ -113,23 +113,26 @@ describe("calls of a legacy client that are over", () => {
 
   it("are not kept longer than their records, also if nobody comes back to them", () => {
     const clock = createManualClock();
-    return living({ serve: [sleeper], clock, durableTimeToLive: 3_600_000 }, async (life) => {
-      await life.start();
-      const client = await connect(life);
-      for (let calls = 0; calls < 5; calls++) {
-        const call = await client.call("sleeper", {}, { progressToken: calls });
-        await call.expect("notifications/progress");
-        await call.leave();
-      }
-      assert.equal((await recordOf(life, client)).streams.length, 5);
-      for (let minutes = 0; minutes < 400; minutes += 10) {
-        clock.advance(600_000);
-        await rest();
-        assert.equal((await client.post(ping)).status, 200);
-      }
-      await client.request("logging/setLevel", { level: "error" });
-      assert.deepEqual((await recordOf(life, client)).streams, []);
-    });
+    return living(
+      { serve: [sleeper], clock, limits: { durableTimeToLive: 3_600_000 } },
+      async (life) => {
+        await life.start();
+        const client = await connect(life);
+        for (let calls = 0; calls < 5; calls++) {
+          const call = await client.call("sleeper", {}, { progressToken: calls });
+          await call.expect("notifications/progress");
+          await call.leave();
+        }
+        assert.equal((await recordOf(life, client)).streams.length, 5);
+        for (let minutes = 0; minutes < 400; minutes += 10) {
+          clock.advance(600_000);
+          await rest();
+          assert.equal((await client.post(ping)).status, 200);
+        }
+        await client.request("logging/setLevel", { level: "error" });
+        assert.deepEqual((await recordOf(life, client)).streams, []);
+      },
+    );
   });
 });
 

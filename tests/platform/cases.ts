@@ -136,7 +136,7 @@ export function hostCases(listen: Listen): void {
     }));
 
   it("answers 408 to a body that does not come, and says goodbye", () =>
-    served(listen, { limits: { bodyTime: 30 } }, async ({ connect, welcome }) => {
+    served(listen, { limits: { bodyTimeout: 30 } }, async ({ connect, welcome }) => {
       const announced = await connect();
       announced.sendHead({ "content-length": 100 });
       announced.send('{"jsonrpc"');
@@ -174,7 +174,7 @@ export function hostCases(listen: Listen): void {
     }));
 
   it("lets a reader go that stalls, having kept no more than fits on the way to it", () =>
-    served(listen, { serve: [endless], limits: { stallTime: 100 } }, async (served) => {
+    served(listen, { serve: [endless], limits: { stallTimeout: 100 } }, async (served) => {
       const { parley, welcome, connect } = served;
       const { session } = await welcome();
       const stalled = await connect();

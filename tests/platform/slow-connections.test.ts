@@ -29,7 +29,7 @@ describe("slow connections on Deno", () => {
     onDeno(
       `are closed when there are too many that ${kind}; a call under way goes on`,
       async () => {
-        const parley = createParley({ serve: [ask], limits: { bodyTime: 1_000 } });
+        const parley = createParley({ serve: [ask], limits: { bodyTimeout: 1_000 } });
         const notices: ListenerNotice[] = [];
         const notice = (notice: ListenerNotice) => void notices.push(notice);
         const address = { port: 0, hostname: "127.0.0.1" };

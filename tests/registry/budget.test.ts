@@ -61,7 +61,7 @@ describe("the memory of waiting calls", () => {
       waiting[1]!.halt("over");
       await ended(waiting[1]!);
       assert.equal(registry.budget.memory.total, 0, "nothing is left of their weight");
-    }, { maxMemory: 100 * KB }),
+    }, { limits: { maxMemory: 100 * KB } }),
   );
 
   it(
@@ -74,7 +74,7 @@ describe("the memory of waiting calls", () => {
         /the caller's calls take 0.03\d* MiB of memory, and its share is 0.0391 MiB; answer or cancel/,
       );
       open("ann");
-    }, { maxMemory: 200 * KB, maxMemoryPerPrincipal: 40 * KB }),
+    }, { limits: { maxMemory: 200 * KB, maxMemoryPerPrincipal: 40 * KB } }),
   );
 
   it(
@@ -116,7 +116,7 @@ describe("the memory of waiting calls", () => {
       );
       assert.ok(cleaned);
       assert.equal(registry.budget.memory.total, 0);
-    }, { maxMemory: 100 * KB }),
+    }, { limits: { maxMemory: 100 * KB } }),
   );
 
   it(
@@ -125,7 +125,7 @@ describe("the memory of waiting calls", () => {
       const session = open(asksLong([120]));
       await ended(session);
       assert.match(textOf(session.outcome), /^isError: Cannot wait for an answer/);
-    }, { maxMemory: 100 * KB }),
+    }, { limits: { maxMemory: 100 * KB } }),
   );
 
   it(
@@ -140,7 +140,7 @@ describe("the memory of waiting calls", () => {
       accept(session, { n: 1 });
       await ended(session);
       assert.equal(textOf(session.outcome), "done");
-    }, { maxMemory: 100 * KB }),
+    }, { limits: { maxMemory: 100 * KB } }),
   );
 
   it(
@@ -152,7 +152,7 @@ describe("the memory of waiting calls", () => {
       assert.throws(() => open("a", 1), /as much of memory as they may/);
       open("ann", 1);
       assert.throws(() => open("b", 1), SessionLimitError);
-    }, { maxMemory: 110 * KB, maxMemoryPerPrincipal: 60 * KB }),
+    }, { limits: { maxMemory: 110 * KB, maxMemoryPerPrincipal: 60 * KB } }),
   );
 
   it(
@@ -179,7 +179,7 @@ describe("the memory of waiting calls", () => {
       clock.advance(60_000);
       await idle();
       assert.equal(registry.budget.memory.total, 0);
-    }, { maxMemory: 100 * KB, passivateAfter: 60_000, find: () => asDurable(askTool) }),
+    }, { limits: { maxMemory: 100 * KB, passivateAfter: 60_000 }, find: () => asDurable(askTool) }),
   );
 });
 
@@ -200,8 +200,7 @@ describe("the stored bytes of durable calls", () => {
     new LiveToolSessionRegistry({
       store,
       find: () => durable,
-      maxStored: 100 * KB,
-      maxStoredPerPrincipal: 50 * KB,
+      limits: { maxStore: 100 * KB, maxStorePerPrincipal: 50 * KB },
       report: () => {},
     });
 
@@ -243,7 +242,7 @@ describe("the stored bytes of durable calls", () => {
   it("are not counted if the store cannot report them", async () => {
     const registry = new LiveToolSessionRegistry({
       store: new InMemoryToolSessionStore(),
-      maxStored: KB,
+      limits: { maxStore: KB },
     });
     for (let i = 0; i < 3; i++) registry.open(durable, blob(10));
     await registry.close();
@@ -267,8 +266,7 @@ describe("a call that has left memory", () => {
     const registry = new LiveToolSessionRegistry({
       store: new CountingStore(),
       find: () => durable,
-      maxMemory: 200 * KB,
-      maxMemoryPerPrincipal: 50 * KB,
+      limits: { maxMemory: 200 * KB, maxMemoryPerPrincipal: 50 * KB },
     });
     const open = (principal: string, kilobytes: number) =>
       registry.open(durable, blob(kilobytes), { principal });

@@ -17,7 +17,7 @@ describe("a durable session that lives longer than its record is kept", () => {
   it("stays on record as long as somebody holds it, and not much longer", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
-    const server = serverOf(askA, { store, durableTimeToLive: DAY });
+    const server = serverOf(askA, { store, limits: { durableTimeToLive: DAY } });
     const { registry, faults } = server;
     registry.wake();
     const session = registry.open(askA, {});
@@ -35,11 +35,11 @@ describe("a durable session that lives longer than its record is kept", () => {
   it("stays on record if it was revived, even after the machine was suspended", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
-    const first = serverOf(askA, { store, durableTimeToLive: DAY });
+    const first = serverOf(askA, { store, limits: { durableTimeToLive: DAY } });
     const { id } = first.registry.open(askA, {});
     await idle();
     await first.registry.close();
-    const second = serverOf(askA, { store, durableTimeToLive: DAY });
+    const second = serverOf(askA, { store, limits: { durableTimeToLive: DAY } });
     second.registry.wake();
     const session = (await second.registry.lookup(id))!;
     second.registry.hold(session);
@@ -83,7 +83,7 @@ describe("a durable session that a client was asked to come back to", () => {
   it("stays on record until then", async () => {
     await Promise.resolve();
     const store = new InMemoryToolSessionStore();
-    const server = serverOf(tool, { store, durableTimeToLive: DAY });
+    const server = serverOf(tool, { store, limits: { durableTimeToLive: DAY } });
     const { registry, clock } = server;
     const session = registry.open(tool, {}, { needsCaller: true });
     await idle();

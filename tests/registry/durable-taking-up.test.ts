@@ -134,7 +134,7 @@ describe("a session with a portable record", () => {
       for (let n = 0; n < 20; n++) yield* ctx.notify(`${n}`);
       return a + (yield* ctx.elicit("b", { message: "?" })).content.n;
     });
-    const { registry } = serverOf(tool, { maxEvents: 4 });
+    const { registry } = serverOf(tool, { limits: { maxEventsPerSession: 4 } });
     const session = registry.open(tool, {}, { portable: true, needsCaller: true });
     const older = recordOf(session);
     answer(session, "a", 1);
@@ -149,7 +149,7 @@ describe("a session with a portable record", () => {
 
   it("is answered even if there is no room for another session", async () => {
     await Promise.resolve();
-    const { registry } = serverOf(askA, { maxSessions: 1 });
+    const { registry } = serverOf(askA, { limits: { maxSessions: 1 } });
     const session = registry.open(askA, {}, { portable: true, needsCaller: true });
     const call = callOf(session, askA);
     const record = recordOf(session);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { all, type Operation, race, run, until as wait } from "effection";
 import { z } from "zod";
 import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
-import type { RegistryOptions } from "../../src/registry/options.ts";
+import type { RegistryOptions, ServerHooks } from "../../src/registry/options.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
@@ -44,14 +44,14 @@ class Servers {
   readonly store = new InMemoryToolSessionStore();
   readonly registries: LiveToolSessionRegistry[] = [];
 
-  start(tool: Definition, options: RegistryOptions = {}): LiveToolSessionRegistry {
+  start(tool: Definition, options: RegistryOptions & ServerHooks = {}): LiveToolSessionRegistry {
     const registry = new LiveToolSessionRegistry({
       clock: this.clock,
       store: this.store,
-      passivateAfter: Infinity,
       find: (_kind, name) => name === tool.name ? tool : undefined,
       report: () => {},
       ...options,
+      limits: { passivateAfter: Infinity, ...options.limits },
     });
     this.registries.push(registry);
     return registry;
@@ -444,7 +444,7 @@ describe("a durable tool that sleeps", () => {
       const tool = sleeper(log);
       const woken: string[] = [];
       const registry = servers.start(tool, {
-        passivateAfter: 1_000,
+        limits: { passivateAfter: 1_000 },
         woken: ({ id }) => woken.push(id),
       });
       const { id } = registry.open(tool, {});
@@ -611,7 +611,7 @@ describe("a durable tool that leaves memory", () => {
           left++;
         }
       });
-      const registry = servers.start(tool, { passivateAfter: 1_000 });
+      const registry = servers.start(tool, { limits: { passivateAfter: 1_000 } });
       const { id } = registry.open(tool, {});
       servers.clock.advance(1_000);
       await until(() => registry.counts.live === 0);
@@ -670,7 +670,7 @@ describe("a durable tool that leaves memory", () => {
       const tool = durable(function* (ctx) {
         return (yield* ctx.elicit("a", { message: "?" })).content.n;
       });
-      const registry = servers.start(tool, { passivateAfter: 1_000 });
+      const registry = servers.start(tool, { limits: { passivateAfter: 1_000 } });
       const [one, two] = [registry.open(tool, {}), registry.open(tool, {})];
       servers.clock.advance(1_000);
       await until(() => registry.counts.live === 0);
@@ -689,7 +689,7 @@ describe("a durable tool that leaves memory", () => {
       const tool = durable(function* (ctx) {
         return (yield* ctx.elicit("a", { message: "?" })).content.n;
       });
-      const registry = servers.start(tool, { passivateAfter: 1_000 });
+      const registry = servers.start(tool, { limits: { passivateAfter: 1_000 } });
       const session = registry.open(tool, {});
       const stop = session.log.watch(() => {});
       servers.clock.advance(5_000);

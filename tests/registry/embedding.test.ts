@@ -12,7 +12,7 @@ import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { asDurable, askTool, tool } from "../support/registry.ts";
 import { describe, it } from "../suite.ts";
 
-function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome> {
+function* outcomeOf(session: ToolSession): Operation<ToolSessionOutcome<unknown>> {
   const events = yield* session.getEvents();
   for (;;) {
     const next = yield* events.next();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { ToolSessionEvent } from "../../src/model/events.ts";
-import type { ToolSessionOptions } from "../../src/session/types.ts";
+import type { ServedSessionOptions } from "../../src/session/types.ts";
 import type { AppendChange, AppendCondition } from "../../src/store/types.ts";
 import { describe, it } from "../suite.ts";
 import { durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
@@ -51,7 +51,7 @@ function twoSteps() {
 }
 
 describe("a durable call that could not be recorded, and whose caller knows", () => {
-  async function failed(store: FullStore, options: ToolSessionOptions = {}) {
+  async function failed(store: FullStore, options: ServedSessionOptions = {}) {
     const { tool, done } = twoSteps();
     const server = serverOf(tool, { store });
     server.registry.wake();

@@ -81,7 +81,7 @@ describe("a session that has finished", () => {
       clock.advance(1);
       assert.equal(registry.find(session.id), undefined);
       assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
-    }, { graceTime: 5_000 }),
+    }, { limits: { finishedTimeToLive: 5_000 } }),
   );
 
   it(
@@ -118,7 +118,7 @@ describe("a session that has finished", () => {
         registry.letGo(held);
         clock.advance(graceTime);
         assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
-      }, { graceTime }),
+      }, { limits: { finishedTimeToLive: graceTime } }),
     );
   }
 
@@ -134,7 +134,7 @@ describe("a session that has finished", () => {
       assert.equal(registry.find(first.id), first);
       clock.advance(1);
       assert.deepEqual(registry.counts, { live: 0, finished: 0, deadlines: 0 });
-    }, { maxFinished: 3, graceTime: 5_000 }),
+    }, { limits: { maxFinishedSessions: 3, finishedTimeToLive: 5_000 } }),
   );
 
   it(
@@ -151,7 +151,7 @@ describe("a session that has finished", () => {
       assert.deepEqual(registry.counts, { live: 0, finished: 2, deadlines: 1 });
       assert.equal(registry.find(c.id), undefined);
       assert.equal(types(b), "result", "whoever still has it can read it");
-    }, { maxFinished: 2 }),
+    }, { limits: { maxFinishedSessions: 2 } }),
   );
 
   it(
@@ -173,7 +173,7 @@ describe("a session that has finished", () => {
       assert.equal(registry.counts.finished, 0);
       open(done);
       assert.equal(registry.counts.finished, 1, "and nothing is left of its weight");
-    }, { maxFinishedBytes: 35_000 }),
+    }, { limits: { maxFinishedMemory: 35_000 } }),
   );
 
   it(
@@ -287,7 +287,7 @@ describe("ToolSessionRegistry, at its limit", () => {
       await ended(first);
       assert.equal(refused().outcome?.status, "completed", "finished ones do not count");
       assert.equal(registry.counts.live, 1);
-    }, { maxSessions: 2 }),
+    }, { limits: { maxSessions: 2 } }),
   );
 });
 
@@ -413,7 +413,9 @@ describe("ToolSessionRegistry.close()", () => {
 
 describe("the capacity of a registry", () => {
   it("cannot be taken up by one named caller", async () => {
-    const registry = new LiveToolSessionRegistry({ maxSessions: 10, maxSessionsPerPrincipal: 2 });
+    const registry = new LiveToolSessionRegistry({
+      limits: { maxSessions: 10, maxSessionsPerPrincipal: 2 },
+    });
     const open = (principal: string) => registry.open(askTool, {}, { principal });
     const mine = [open("mallory"), open("mallory")];
     assert.throws(() => open("mallory"), SessionLimitError);
@@ -426,7 +428,10 @@ describe("the capacity of a registry", () => {
   });
 
   it("is freed first by sessions that no client was asked to come back to", async () => {
-    const registry = new LiveToolSessionRegistry({ maxFinished: 2, clock: createManualClock() });
+    const registry = new LiveToolSessionRegistry({
+      limits: { maxFinishedSessions: 2 },
+      clock: createManualClock(),
+    });
     const [promised, other] = [registry.open(askTool, {}), registry.open(askTool, {})];
     promised.keepUntil = Infinity;
     for (const session of [promised, other]) session.halt("over");

@@ -114,7 +114,7 @@ async function play(program: Program, turns: readonly Turn[], restarting: boolea
     new LiveToolSessionRegistry({
       clock,
       store,
-      passivateAfter: Infinity,
+      limits: { passivateAfter: Infinity },
       find: () => tool,
       report: ({ what, error }) => faults.push(`${what}: ${error}`),
     });

@@ -7,8 +7,8 @@ import {
   type ToolResult,
   type ToolSessionEvent,
   type ToolSessionOutcome,
-  useToolSessionRegistry,
 } from "../../src/mod.ts";
+import { useLiveRegistry } from "../../src/registry/use-registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
 
 export interface Live {
@@ -22,7 +22,7 @@ export interface Live {
 export function* useLive(): Operation<Live> {
   const clock = createManualClock();
   const faults: unknown[] = [];
-  const registry = yield* useToolSessionRegistry({
+  const registry = yield* useLiveRegistry({
     clock,
     report: ({ error }) => faults.push(error),
   });

@@ -29,8 +29,7 @@ const as = (name: string) => ({ headers: { "x-name": name }, capabilities: ABLE 
 const options: ParleyOptions = {
   serve: [asks, item],
   principal,
-  maxMemory: 400 * KB,
-  maxMemoryPerPrincipal: 100 * KB,
+  limits: { maxMemory: 400 * KB, maxMemoryPerPrincipal: 100 * KB },
 };
 
 async function assertBusy(response: Response, code: number, expected: RegExp): Promise<void> {

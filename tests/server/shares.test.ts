@@ -4,7 +4,7 @@ import {
   type ClientSessionRecord,
   type ClientSessionStore,
   createMcpTool,
-  type HandlerLimits,
+  type ParleyLimits,
   type ParleyOptions,
 } from "parley-mcp";
 import { describe, it } from "../suite.ts";
@@ -20,7 +20,7 @@ const principal: NonNullable<ParleyOptions["principal"]> = (request) =>
   request.headers.get("x-name") ?? "";
 const as = (name: string) => ({ headers: { "x-name": name }, capabilities: ABLE });
 
-function limited(limits: Partial<HandlerLimits>): ParleyOptions {
+function limited(limits: Partial<ParleyLimits>): ParleyOptions {
   return { serve: [ask, echo], principal, limits };
 }
 

@@ -165,7 +165,7 @@ describe("ToolSession.respondToElicit()", () => {
       accept(session, { n: 1 });
       assert.equal(session.respond(id, { action: "decline" }), "repeated");
       await idle();
-    }, { maxEvents: 4 }),
+    }, { limits: { maxEventsPerSession: 4 } }),
   );
 
   it(
@@ -346,7 +346,7 @@ describe("ToolSession.getEvents()", () => {
       await until(() => abreast.outcome !== undefined && told.outcome !== undefined);
       assert.deepEqual(abreast.events.map(({ lsn }) => lsn), [21, 22, 23]);
       assert.equal(told.events[0]?.lsn, firstLSN);
-    }, { maxEvents: 5 }),
+    }, { limits: { maxEventsPerSession: 5 } }),
   );
 
   it(

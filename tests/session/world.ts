@@ -119,12 +119,14 @@ export class World {
   constructor(readonly store: ToolSessionStore | undefined, maxEvents: number) {
     this.registry = new LiveToolSessionRegistry({
       clock: this.clock,
-      maxSessions: 5,
-      maxFinished: 3,
-      graceTime: GRACE,
-      timeToLive: 900,
-      passivateAfter: Infinity,
-      maxEvents,
+      limits: {
+        maxSessions: 5,
+        maxFinishedSessions: 3,
+        finishedTimeToLive: GRACE,
+        waitingTimeToLive: 900,
+        passivateAfter: Infinity,
+        maxEventsPerSession: maxEvents,
+      },
       report: ({ what }) => this.faults.push(what),
       ...(store && { store }),
     });

@@ -31,8 +31,8 @@ export function withRegistry(
     const registry = new LiveToolSessionRegistry({
       clock,
       report: (fault) => faults.push(fault),
-      passivateAfter: Infinity,
       ...options,
+      limits: { passivateAfter: Infinity, ...options.limits },
     });
     try {
       await body({

@@ -5,7 +5,7 @@ import { messageOf } from "../../lib/message-of.ts";
 import type { ToolResult, ToolSessionRequest } from "../../model/events.ts";
 import { listen } from "../../platform/listen.ts";
 import { IN_PROCESS } from "../../registry/options.ts";
-import { useToolSessionRegistry } from "../../registry/use-registry.ts";
+import { useLiveRegistry } from "../../registry/use-registry.ts";
 import { Pages } from "../../server/pages.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
@@ -19,7 +19,7 @@ export function callHere(
 ): Operation<ToolResult> {
   return scoped(function* () {
     const pages = yield* usePages();
-    const registry = yield* useToolSessionRegistry({
+    const registry = yield* useLiveRegistry({
       site: pages,
       report: ({ what, error }) => person.log("error", `${what}: ${messageOf(error)}`),
     });

@@ -87,9 +87,11 @@ export function* serve(
     sampling,
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
-    durableTimeToLive: options.keep * DAY,
-    maxMemory: options.maxMemory * MB,
-    maxStored: options.maxStore * MB,
+    limits: {
+      durableTimeToLive: options.keep * DAY,
+      maxMemory: options.maxMemory * MB,
+      maxStore: options.maxStore * MB,
+    },
     ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),
     onCall: (call) => {

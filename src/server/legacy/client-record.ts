@@ -77,6 +77,6 @@ export function restoreClient(client: ClientSession, kept: KeptClient): void {
       client.callsBySession.set(one.session, call);
       return call;
     });
-    client.keep(new CallStream(number, restored, client.core.limits.heartbeat));
+    client.keep(new CallStream(number, restored, client.core.limits.heartbeatInterval));
   }
 }

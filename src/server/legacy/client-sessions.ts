@@ -76,7 +76,9 @@ export class ClientSessions {
 
   /** Puts it on record again well before that expires; nobody waits for it. */
   #renew(session: ClientSession, now: number): void {
-    if (!this.#store || session.keptUntil - now >= this.#core.limits.idleTime) return;
+    if (!this.#store || session.keptUntil - now >= this.#core.limits.clientSessionTimeToLive) {
+      return;
+    }
     this.save(session).catch((error) => this.#fault(error));
   }
 
@@ -109,15 +111,17 @@ export class ClientSessions {
   }
 
   async #save(store: ClientSessionStore, session: ClientSession): Promise<void> {
-    const { limits: { idleTime }, registry, deadlines } = this.#core;
-    const doubtful = doubtfulCalls(session, deadlines.now() - idleTime);
+    const { limits: { clientSessionTimeToLive }, registry, deadlines } = this.#core;
+    const doubtful = doubtfulCalls(session, deadlines.now() - clientSessionTimeToLive);
     if (doubtful.length > 0) {
       await Promise.all(doubtful.map((call) => this.#lookFor(call)));
       if (session.endedForGood) return;
     }
     const durable = [...session.calls.values()].some((call) => call.durable);
     // Twice as long as it may be idle: it is put on record again before half of that is over.
-    const term = durable ? Math.max(2 * idleTime, registry.durableTimeToLive) : 2 * idleTime;
+    const term = durable
+      ? Math.max(2 * clientSessionTimeToLive, registry.durableTimeToLive)
+      : 2 * clientSessionTimeToLive;
     const expiresAt = deadlines.now() + term;
     const state = keptClient(session) as unknown as JsonObject;
     await this.#run(() => store.set(session.id, { id: session.id, expiresAt, state }));
@@ -173,7 +177,7 @@ export class ClientSessions {
   #add(session: ClientSession): void {
     this.#sessions.set(session.id, session);
     this.#shares.take(session.principal);
-    this.#expireAfter(session, this.#core.limits.idleTime);
+    this.#expireAfter(session, this.#core.limits.clientSessionTimeToLive);
   }
 
   /** Takes a session out of memory; one that is on record can come back. */
@@ -219,9 +223,11 @@ export class ClientSessions {
 
   /** A request only notes the time; whether that was enough is looked at when time is up. */
   #expireAfter(session: ClientSession, ms: number): void {
-    const { deadlines, limits: { idleTime } } = this.#core;
+    const { deadlines, limits: { clientSessionTimeToLive } } = this.#core;
     session.expiry = deadlines.add(ms, () => {
-      const left = session.busy ? idleTime : session.lastSeen + idleTime - deadlines.now();
+      const left = session.busy
+        ? clientSessionTimeToLive
+        : session.lastSeen + clientSessionTimeToLive - deadlines.now();
       if (left > 0) this.#expireAfter(session, left);
       else this.#drop(session, "it was idle for too long");
     });

@@ -218,8 +218,8 @@ function refusedNow(
   looked: boolean,
 ): Received | undefined {
   const { id } = message;
-  const { maxCallsPerClient } = client.core.limits;
-  const isFull = client.calls.size + client.queries.size >= maxCallsPerClient;
+  const { maxCallsPerClientSession } = client.core.limits;
+  const isFull = client.calls.size + client.queries.size >= maxCallsPerClientSession;
   const isTwice = client.isAnswering(id);
   if (!isFull && !isTwice) return undefined;
   const absent = looked ? [] : client.absentInTheWayOf(id);
@@ -233,7 +233,8 @@ function refusedNow(
     }: one with this id is under way; use another id`;
     return reply(errorText(id, { code: INVALID_REQUEST, message }));
   }
-  const problem = `Cannot start a call: ${maxCallsPerClient} are under way already; wait for one`;
+  const problem =
+    `Cannot start a call: ${maxCallsPerClientSession} are under way already; wait for one`;
   return { type: "busy", id, problem, lasting: false };
 }
 

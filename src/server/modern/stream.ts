@@ -143,7 +143,7 @@ export class RunFeed implements Feed, ModernCall {
   }
 
   heartbeat(silence: number, send: Send): void {
-    this.#heartbeats ??= new HeartbeatInterval(this.#core.limits.heartbeat);
+    this.#heartbeats ??= new HeartbeatInterval(this.#core.limits.heartbeatInterval);
     if (!this.#heartbeats.isDue(silence)) return;
     const message = encodeProgress(this, -Infinity);
     if (message !== undefined) send(message);

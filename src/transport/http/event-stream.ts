@@ -16,8 +16,8 @@ import type { Feed } from "../../server/feed.ts";
 import { frame, KEEP_ALIVE } from "../../wire/sse.ts";
 
 export interface StreamTimes {
-  readonly keepAlive: number;
-  readonly stallTime: number;
+  readonly keepAliveInterval: number;
+  readonly stallTimeout: number;
 }
 
 /** Nothing is read before somebody wants it. */
@@ -136,12 +136,12 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
 
   /** The reader waits for us: if nothing happens, say that we are still there. */
   #expectNews(): void {
-    this.#reset(this.#times.keepAlive, showLife);
+    this.#reset(this.#times.keepAliveInterval, showLife);
   }
 
   /** For its deadline: the silence has lasted long enough. */
   showLife(): void {
-    this.#silence += this.#times.keepAlive;
+    this.#silence += this.#times.keepAliveInterval;
     let text = "";
     this.#feed.heartbeat?.(this.#silence, (message) => text += frame(message));
     this.#enqueue(text || KEEP_ALIVE);
@@ -151,7 +151,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
 
   /** We wait for the reader: if it takes nothing, it is gone. */
   #expectReader(): void {
-    this.#reset(this.#times.stallTime, close);
+    this.#reset(this.#times.stallTimeout, close);
   }
 
   #reset(ms: number, fire: (stream: EventStream) => void): void {

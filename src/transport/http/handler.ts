@@ -6,7 +6,8 @@ import { shapeProblem } from "../../lib/json-shape.ts";
 import { isObject } from "../../lib/json.ts";
 import { SessionNotContinuedError } from "../../model/errors.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
-import { type CoreOptions, type HandlerLimits, ServerCore } from "../../server/core.ts";
+import { type CoreOptions, ServerCore } from "../../server/core.ts";
+import type { PrincipalOf, ServerLimits } from "../../server/options.ts";
 import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
   accepts,
@@ -27,21 +28,8 @@ import { ModernHttp } from "./modern.ts";
 import { refuse } from "./responses.ts";
 import { LegacySse } from "./sse-2024.ts";
 
-/**
- * Names the caller. Sessions belong to that name and to nobody else. A response
- * instead of a name refuses the request. An empty name is refused with 401: it would be that of
- * the anonymous caller, whom all share.
- */
-export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
-
-export interface HandlerOptions extends CoreOptions, GuardOptions, ProxyOptions {
-  /** The address of the MCP endpoint; `/mcp` unless told. */
-  readonly path?: string;
-  /** Who calls; everybody is the same anonymous caller unless told. */
-  readonly principal?: PrincipalOf;
-  /** Also serve the HTTP+SSE transport of 2024-11-05, at `/sse` and `/messages`. */
-  readonly legacySse?: boolean;
-}
+/** The options that the platform adds. */
+export interface HandlerOptions extends CoreOptions, ProxyOptions {}
 
 /** How a server that is closed treats calls that are under way. */
 export interface CloseOptions {
@@ -95,7 +83,7 @@ export class Handler implements McpHandler {
     this.#legacy = new LegacyHttp(this.core);
     // What everybody gets alike may be kept by everybody.
     const cacheScope = options.principal ? "private" : "public";
-    const caching: Caching = { ttlMs: this.core.limits.listTtl, cacheScope };
+    const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
     this.modern = new ModernReceiver(this.core, this.core.registry.sealer, caching);
     this.#modern = new ModernHttp(this.core, this.modern);
     if (options.legacySse) this.#sse = new LegacySse(this.core);
@@ -261,8 +249,8 @@ export class Handler implements McpHandler {
     try {
       const refusal = this.#unacceptable(request, sse !== undefined);
       if (refusal) return refusal;
-      const { maxBody, bodyTime } = this.core.limits;
-      const text = await readBody(request, maxBody, bodyTime, this.core.deadlines);
+      const { maxBody, bodyTimeout } = this.core.limits;
+      const text = await readBody(request, maxBody, bodyTimeout, this.core.deadlines);
       const body = typeof text === "string"
         ? parsed(text, this.core.limits)
         : unread(text, maxBody);
@@ -337,7 +325,7 @@ function unread({ why }: Unread, maxBody: number): Response {
   }
 }
 
-function parsed(text: string, limits: HandlerLimits): { readonly value: unknown } | Response {
+function parsed(text: string, limits: ServerLimits): { readonly value: unknown } | Response {
   const problem = shapeProblem(text, limits.maxParts);
   if (problem) return refuse(400, `Cannot read the body: ${problem.state}; ${problem.remedy}`);
   try {

@@ -227,8 +227,13 @@ export class LegacyHttp {
       if (texts.length === 0) return new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
       return batch ? new Response(jsonArray(texts), JSON_RESPONSE) : json(texts[0]!);
     }
-    const { heartbeat } = this.#core.limits;
-    const stream = new CallStream(client.nextStream(), calls, heartbeat, !client.sessionless);
+    const { heartbeatInterval } = this.#core.limits;
+    const stream = new CallStream(
+      client.nextStream(),
+      calls,
+      heartbeatInterval,
+      !client.sessionless,
+    );
     if (!client.sessionless) client.keep(stream);
     const first = replies.map((text) => frame(text)).join("");
     const open = (): Response => {
@@ -279,7 +284,7 @@ export class LegacyHttp {
 
   /** Waits for the call's first event, but not for long. */
   #soon({ session }: Call): Promise<void> {
-    const { registry, deadlines, limits: { decideTime } } = this.#core;
+    const { registry, deadlines, limits: { streamAfter } } = this.#core;
     registry.hold(session);
     return new Promise((resolve) => {
       const settle = () => {
@@ -288,7 +293,7 @@ export class LegacyHttp {
         registry.letGo(session);
         resolve();
       };
-      const deadline = deadlines.add(decideTime, settle);
+      const deadline = deadlines.add(streamAfter, settle);
       const unwatch = session.log.watch(settle);
     });
   }
@@ -323,7 +328,7 @@ export class LegacyHttp {
     for (const session of sessions) core.registry.hold(session);
     const { position } = feed;
     const priming = position !== undefined && since(client.version, "2025-11-25")
-      ? primingFrame(position, core.limits.retry)
+      ? primingFrame(position, core.limits.reconnectDelay)
       : KEEP_ALIVE;
     const stream: EventStream = new EventStream(
       feed,

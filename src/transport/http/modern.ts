@@ -125,7 +125,7 @@ export class ModernHttp {
         signal.removeEventListener("abort", settle);
         resolve(signal.aborted && !feed.standing);
       };
-      const deadline = deadlines.add(limits.decideTime, settle);
+      const deadline = deadlines.add(limits.streamAfter, settle);
       const unwatch = feed.watch(() => {
         news.push(...feed.notifications());
         if (feed.standing || news.length > 0) settle();

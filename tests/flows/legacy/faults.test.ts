@@ -72,7 +72,7 @@ describe("a cut line", () => {
   it("changes nothing, at whichever boundary it is cut: right results, done exactly once", async () => {
     const { tool, done } = transferTool();
     await onLegacySocket(
-      { serve: [tool], limits: { idleTime: 60_000 } },
+      { serve: [tool], limits: { clientSessionTimeToLive: 60_000 } },
       async ({ url, parley }) => {
         const boundaries = new Set<string>();
         for (let at = 0;; at++) {

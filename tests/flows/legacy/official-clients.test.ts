@@ -15,7 +15,7 @@ const clients: [string, (url: string) => Promise<Official>][] = [
 ];
 
 /** Come back soon: nobody should have to wait in a test. */
-const limits = { retry: 5 };
+const limits = { reconnectDelay: 5 };
 
 for (const [name, connect] of clients) {
   describe(`the official client ${name}`, () => {

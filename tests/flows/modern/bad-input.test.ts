@@ -136,7 +136,7 @@ describe("whatever is posted with the headers of the modern era", () => {
   });
 
   it("is answered in good form if it is nearly right", async () => {
-    await servingModern({ serve: serve!, maxSessions: 5_000 }, async (server) => {
+    await servingModern({ serve: serve!, limits: { maxSessions: 5_000 } }, async (server) => {
       const client = new ModernClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
       const { requestState } = await client.call("greet_all", { count: 2 });
       const { taskId } = await client.call("job");

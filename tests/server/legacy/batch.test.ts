@@ -117,7 +117,7 @@ describe("a batch", () => {
 
   it("with more calls than one client may have is answered up to that limit", async () => {
     const { tool, runs } = handTool();
-    const limits = { maxCallsPerClient: 2 };
+    const limits = { maxCallsPerClientSession: 2 };
     await serving({ serve: [tool], limits }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch, { version });
       const posting = client.post([1, 2, 3].map((id) => call(id, "hand")));

@@ -12,7 +12,7 @@ function assertBusy({ status, headers }: Response, expected: number): void {
 
 describe("limits", () => {
   it("on running calls of one client session answer 429, and leave other clients alone", () =>
-    serving({ serve: [ask], limits: { maxCallsPerClient: 2 } }, async ({ fetch }) => {
+    serving({ serve: [ask], limits: { maxCallsPerClientSession: 2 } }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const calls = [await client.call("ask"), await client.call("ask")];
       const refused = await client.call("ask");
@@ -26,7 +26,7 @@ describe("limits", () => {
     }));
 
   it("on all running calls answer 503", () =>
-    serving({ serve: [ask], maxSessions: 1 }, async ({ fetch, parley }) => {
+    serving({ serve: [ask], limits: { maxSessions: 1 } }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const first = await client.call("ask");
       assertBusy((await client.call("ask")).response, 503);
@@ -92,23 +92,25 @@ describe("limits", () => {
 
 describe("timeouts", () => {
   it("end a client session that nobody uses", () =>
-    serving({ serve: [ask], limits: { idleTime: 60_000 } }, async ({ fetch, clock, parley }) => {
-      const client = await TestClient.connect(fetch);
-      clock.advance(59_999);
-      await client.request("ping");
-      clock.advance(59_999);
-      assert.equal(parley.counts.clientSessions, 1);
-      clock.advance(1);
-      assert.equal(parley.counts.clientSessions, 0);
-      assert.equal((await client.start("ping")).status, 404);
-      assert.equal(clock.timers, 0);
-    }));
+    serving(
+      { serve: [ask], limits: { clientSessionTimeToLive: 60_000 } },
+      async ({ fetch, clock, parley }) => {
+        const client = await TestClient.connect(fetch);
+        clock.advance(59_999);
+        await client.request("ping");
+        clock.advance(59_999);
+        assert.equal(parley.counts.clientSessions, 1);
+        clock.advance(1);
+        assert.equal(parley.counts.clientSessions, 0);
+        assert.equal((await client.start("ping")).status, 404);
+        assert.equal(clock.timers, 0);
+      },
+    ));
 
   it("do not end a session that listens or has a running call, until that is over", () =>
     serving({
       serve: [ask],
-      limits: { idleTime: 60_000 },
-      timeToLive: 600_000,
+      limits: { clientSessionTimeToLive: 60_000, waitingTimeToLive: 600_000 },
     }, async ({ fetch, clock, parley }) => {
       const listening = await TestClient.connect(fetch);
       const stream = await listening.listen();
@@ -132,7 +134,7 @@ describe("timeouts", () => {
     }));
 
   it("end a question that nobody is there to answer, and say so to later callers", () =>
-    serving({ serve: [ask], timeToLive: 60_000 }, async ({ fetch, clock }) => {
+    serving({ serve: [ask], limits: { waitingTimeToLive: 60_000 } }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("ask");
       const question = await call.expect("elicitation/create");

@@ -63,26 +63,29 @@ describe("resuming a stream", () => {
 
   it("works after the call has finished, until its grace time is over", async () => {
     const { tool, runs } = handTool();
-    await serving({ serve: [tool], graceTime: 60_000 }, async ({ fetch, clock, parley }) => {
-      const client = await TestClient.connect(fetch);
-      const calling = client.call("hand");
-      await until(() => runs.length === 1);
-      runs[0]!.log("before");
-      const call = await calling;
-      await call.expect("notifications/message");
-      await call.leave();
-      runs[0]!.log("meanwhile");
-      runs[0]!.finish("over");
-      assert.equal(parley.counts.finished, 1);
-      for (let i = 0; i < 2; i++) {
-        const resumed = await client.listen("1.1");
-        assert.equal((await resumed.expect("notifications/message")).params.data, "meanwhile");
-        assert.equal((await resumed.rest())[0]?.id, call.id);
-      }
-      clock.advance(60_000);
-      assert.equal(parley.counts.finished, 0);
-      assert.equal((await client.listen("1.1")).status, 405);
-    });
+    await serving(
+      { serve: [tool], limits: { finishedTimeToLive: 60_000 } },
+      async ({ fetch, clock, parley }) => {
+        const client = await TestClient.connect(fetch);
+        const calling = client.call("hand");
+        await until(() => runs.length === 1);
+        runs[0]!.log("before");
+        const call = await calling;
+        await call.expect("notifications/message");
+        await call.leave();
+        runs[0]!.log("meanwhile");
+        runs[0]!.finish("over");
+        assert.equal(parley.counts.finished, 1);
+        for (let i = 0; i < 2; i++) {
+          const resumed = await client.listen("1.1");
+          assert.equal((await resumed.expect("notifications/message")).params.data, "meanwhile");
+          assert.equal((await resumed.rest())[0]?.id, call.id);
+        }
+        clock.advance(60_000);
+        assert.equal(parley.counts.finished, 0);
+        assert.equal((await client.listen("1.1")).status, 405);
+      },
+    );
   });
 
   it("stays on the stream that was cut", () =>

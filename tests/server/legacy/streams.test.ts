@@ -98,7 +98,7 @@ const chatty = createMcpTool("chatty").description("Talks").execute(function* (_
 
 describe("a stream", () => {
   it("begins with an event id and a retry time in 2025-11-25, with a comment before", () =>
-    serving({ serve: [ask], limits: { retry: 777 } }, async ({ fetch }) => {
+    serving({ serve: [ask], limits: { reconnectDelay: 777 } }, async ({ fetch }) => {
       for (const version of LEGACY_VERSIONS) {
         const client = await TestClient.connect(fetch, { version, capabilities: { roots: {} } });
         const stream = await client.listen();

@@ -82,25 +82,28 @@ const NOTHING = { live: 0, finished: 0, streams: 0, clientSessions: 0 };
 
 describe("a client that vanishes", () => {
   it("leaves no stream behind, wherever it was, and after its time nothing at all", () =>
-    serving({ serve: [story], graceTime: 60_000, timeToLive: 600_000 }, async (server) => {
-      const { parley, clock } = server;
-      cleaned = 0;
-      for (let count = 0; count <= steps.length; count++) {
-        await vanishAfter(server, count);
-        await turn();
-        assert.equal(parley.counts.streams, 0, `after ${count} steps`);
-      }
-      assert.equal(parley.counts.clientSessions, steps.length);
-      // One deadline for each client session, and one for each call that waits or is kept.
-      clock.advance(600_000);
-      assert.equal(parley.counts.live, 0);
-      assert.equal(cleaned, steps.length - 4);
-      clock.advance(60_000);
-      assert.equal(parley.counts.finished, 0);
-      clock.advance(2 * 3_600_000);
-      assert.deepEqual(parley.counts, NOTHING);
-      assert.equal(clock.timers, 0);
-    }));
+    serving(
+      { serve: [story], limits: { finishedTimeToLive: 60_000, waitingTimeToLive: 600_000 } },
+      async (server) => {
+        const { parley, clock } = server;
+        cleaned = 0;
+        for (let count = 0; count <= steps.length; count++) {
+          await vanishAfter(server, count);
+          await turn();
+          assert.equal(parley.counts.streams, 0, `after ${count} steps`);
+        }
+        assert.equal(parley.counts.clientSessions, steps.length);
+        // One deadline for each client session, and one for each call that waits or is kept.
+        clock.advance(600_000);
+        assert.equal(parley.counts.live, 0);
+        assert.equal(cleaned, steps.length - 4);
+        clock.advance(60_000);
+        assert.equal(parley.counts.finished, 0);
+        clock.advance(2 * 3_600_000);
+        assert.deepEqual(parley.counts, NOTHING);
+        assert.equal(clock.timers, 0);
+      },
+    ));
 
   it("before reading its response leaves nothing behind after a timeout", () =>
     serving({ serve: [story] }, async ({ parley, clock }) => {

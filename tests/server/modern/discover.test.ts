@@ -79,7 +79,7 @@ describe("lists", () => {
       }
     });
     const principal = () => "ada";
-    await servingModern({ serve, principal, limits: { listTtl: 0 } }, async ({ fetch }) => {
+    await servingModern({ serve, principal, limits: { listTimeToLive: 0 } }, async ({ fetch }) => {
       for (const method of methods) {
         const { ttlMs, cacheScope } = await new ModernClient(fetch).result(method);
         assert.deepEqual([ttlMs, cacheScope], [0, "private"]);
@@ -226,7 +226,7 @@ describe("a server that closes", () => {
     const works = createMcpTool("works").description("Works").task().execute(function* () {
       yield* gate.pass();
     });
-    await servingModern({ serve: [works], maxSessions: 1 }, async ({ fetch }) => {
+    await servingModern({ serve: [works], limits: { maxSessions: 1 } }, async ({ fetch }) => {
       const capabilities = { extensions: { [TASKS]: {} } };
       const client = new ModernClient(fetch, { capabilities });
       await client.call("works");

@@ -242,23 +242,26 @@ describe("a reader that stalls", () => {
         for (let i = 1; i <= 5_000; i++) yield* ctx.notify("x".repeat(100), i);
         return "said";
       });
-    await servingModern({ serve: [floods], maxEvents: 50 }, async ({ fetch, clock, parley }) => {
-      const client = new ModernClient(fetch, { meta: { progressToken: 1 } });
-      const call = client.start("tools/call", { name: "floods" });
-      await until(() => gate.waiting === 1);
-      clock.advance(100);
-      const exchange = await call;
-      gate.open();
-      await idle();
-      assert.equal(parley.counts.live, 1, "it waits for its reader");
-      clock.advance(KEEP_UP_TIME);
-      await until(() => parley.counts.live === 0);
-      const [notice, ...messages] = await exchange.rest();
-      assert.match(notice?.params.message, /^49\d\d events are lost/);
-      assert.ok(messages.length <= 50, `${messages.length}`);
-      assert.equal(messages.at(-2)?.params.progress, 5_000);
-      assert.equal(textOf(messages.at(-1)!.result), "said");
-    });
+    await servingModern(
+      { serve: [floods], limits: { maxEventsPerSession: 50 } },
+      async ({ fetch, clock, parley }) => {
+        const client = new ModernClient(fetch, { meta: { progressToken: 1 } });
+        const call = client.start("tools/call", { name: "floods" });
+        await until(() => gate.waiting === 1);
+        clock.advance(100);
+        const exchange = await call;
+        gate.open();
+        await idle();
+        assert.equal(parley.counts.live, 1, "it waits for its reader");
+        clock.advance(KEEP_UP_TIME);
+        await until(() => parley.counts.live === 0);
+        const [notice, ...messages] = await exchange.rest();
+        assert.match(notice?.params.message, /^49\d\d events are lost/);
+        assert.ok(messages.length <= 50, `${messages.length}`);
+        assert.equal(messages.at(-2)?.params.progress, 5_000);
+        assert.equal(textOf(messages.at(-1)!.result), "said");
+      },
+    );
   });
 });
 

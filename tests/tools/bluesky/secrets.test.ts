@@ -1,7 +1,8 @@
 /** Nothing secret is told to anybody whom it does not concern. */
 import assert from "node:assert/strict";
 import { until } from "effection";
-import { createManualClock, LiveToolSessionRegistry } from "parley-mcp";
+import { createManualClock } from "parley-mcp";
+import { LiveToolSessionRegistry } from "../../../src/registry/registry.ts";
 import { InMemoryToolSessionStore } from "parley-mcp";
 import { describe, it } from "../../suite.ts";
 import { event } from "./events.ts";

@@ -1,7 +1,8 @@
 /** What becomes of a sign-in that nobody finishes; the test has the clock. */
 import assert from "node:assert/strict";
 import { type Operation, resource, until } from "effection";
-import { createManualClock, LiveToolSessionRegistry, type ManualClock } from "parley-mcp";
+import { createManualClock, type ManualClock } from "parley-mcp";
+import { LiveToolSessionRegistry } from "../../../src/registry/registry.ts";
 import { Pages } from "../../../src/server/pages.ts";
 import type { LiveToolSession } from "../../../src/session/tool-session.ts";
 import { createBlueskyTools } from "../../../tools/bluesky.ts";

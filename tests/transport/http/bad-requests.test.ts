@@ -109,7 +109,7 @@ describe("an HTTP request", () => {
     }));
 
   it("whose body never ends is refused with 408", () =>
-    serving({ limits: { bodyTime: 5_000 } }, async ({ parley, clock }) => {
+    serving({ limits: { bodyTimeout: 5_000 } }, async ({ parley, clock }) => {
       let cancelled = false;
       const body = new ReadableStream<Uint8Array>({
         start: (controller) => controller.enqueue(new TextEncoder().encode('{"jsonrpc":')),

@@ -7,7 +7,7 @@ import { frame } from "../../../src/wire/sse.ts";
 import { describe, it } from "../../suite.ts";
 import { turn } from "../../support/turn.ts";
 
-const TIMES = { keepAlive: 8_000, stallTime: 30_000 };
+const TIMES = { keepAliveInterval: 8_000, stallTimeout: 30_000 };
 
 /** A feed that a test fills by hand. */
 class HandFeed implements Feed {
@@ -144,7 +144,7 @@ describe("EventStream", () => {
     for (let i = 0; i < 3; i++) {
       const reading = next();
       await turn();
-      clock.advance(TIMES.keepAlive);
+      clock.advance(TIMES.keepAliveInterval);
       assert.equal(await reading, ": keep-alive\n\n");
     }
     stream.close();
@@ -162,7 +162,7 @@ describe("EventStream", () => {
     for (let i = 0; i < 2; i++) {
       const reading = next();
       await turn();
-      clock.advance(TIMES.keepAlive);
+      clock.advance(TIMES.keepAliveInterval);
       heard.push(await reading);
     }
     const reading = next();
@@ -170,7 +170,7 @@ describe("EventStream", () => {
     heard.push(await reading);
     const last = next();
     await turn();
-    clock.advance(TIMES.keepAlive);
+    clock.advance(TIMES.keepAliveInterval);
     heard.push(await last);
     assert.deepEqual(heard, [
       ": keep-alive\n\n",
@@ -184,7 +184,7 @@ describe("EventStream", () => {
 
   it("ends when nobody takes the first chunk", () => {
     const { clock, assertOpen, assertClosed } = setUp();
-    clock.advance(TIMES.stallTime - 1);
+    clock.advance(TIMES.stallTimeout - 1);
     assertOpen();
     clock.advance(1);
     assertClosed();
@@ -198,7 +198,7 @@ describe("EventStream", () => {
     await reading;
     const { reads } = feed;
     for (let i = 0; i < 1_000; i++) feed.put("b;");
-    clock.advance(TIMES.stallTime - 1);
+    clock.advance(TIMES.stallTimeout - 1);
     assertOpen();
     assert.equal(feed.reads, reads);
     clock.advance(1);

@@ -334,7 +334,7 @@ describe("stdio() with two hundred calls in flight", () => {
   });
 
   it("refuses the one that is too many, and only that one", function* () {
-    const { client } = yield* useStdio({ serve, limits: { maxCallsPerClient: 2 } });
+    const { client } = yield* useStdio({ serve, limits: { maxCallsPerClientSession: 2 } });
     yield* until(client.answerTo(client.initialize()));
     client.request("tools/call", { name: "stubborn" });
     client.request("tools/call", { name: "stubborn" });

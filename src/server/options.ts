@@ -1,0 +1,193 @@
+/** The options and limits of a server, with their defaults. */
+import type { Clock } from "../lib/clock.ts";
+import type { Sealer } from "../lib/sealer.ts";
+import type { Icon } from "../model/content.ts";
+import type { RegistryLimits } from "../registry/options.ts";
+import type { Fault, SamplingSetup } from "../run/run-port.ts";
+import type { EndedCall } from "../session/types.ts";
+import type { ClientSessionStore, ToolSessionStore } from "../store/types.ts";
+import type { Definition } from "../tool/types.ts";
+import type { LazyDefinitions } from "./lazy-catalog.ts";
+
+/** The name, version and description that a server sends to its clients. */
+export interface ServerInfo {
+  /** The name of the server, for programs. */
+  readonly name: string;
+  /** The version of the server. */
+  readonly version: string;
+  /** The name of the server, for people. */
+  readonly title?: string;
+  /** What the server is for. */
+  readonly description?: string;
+  /** The website of the server. */
+  readonly websiteUrl?: string;
+  /** Icons that clients can show beside the name. */
+  readonly icons?: readonly Icon[];
+}
+
+/**
+ * Names the caller of a request. Each session belongs to one caller, and other callers cannot
+ * reach it. Return a `Response` to refuse the request. An empty name is refused with status
+ * 401, because it is the name of the anonymous caller.
+ */
+export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
+
+/**
+ * The limits of a server. They keep any one client from using up the server; each has a
+ * default. All times are in milliseconds.
+ */
+export interface ParleyLimits extends RegistryLimits {
+  /** Size of a request's body, in bytes. Default: 4 MiB. */
+  readonly maxBody: number;
+  /** Number of keys, values, objects and arrays in a request's body. Default: 100,000. */
+  readonly maxParts: number;
+  /** Messages in a batch, which only revision 2025-03-26 has. Default: 100. */
+  readonly maxBatch: number;
+  /** Size of the answer to a batch that is not streamed, in characters. Default: 4 Mi. */
+  readonly maxBatchAnswer: number;
+  /** Time within which a request's body must arrive, in milliseconds. Default: 30 seconds. */
+  readonly bodyTimeout: number;
+  /** Time for which a modern client may cache a list, in milliseconds. Default: one minute. */
+  readonly listTimeToLive: number;
+  /** Entries on one page of a list. Default: 100. */
+  readonly pageSize: number;
+  /** Client sessions of the legacy era that are open at once. Default: 10,000. */
+  readonly maxClientSessions: number;
+  /** Client sessions of one named caller. Default: a tenth of `maxClientSessions`. */
+  readonly maxClientSessionsPerPrincipal: number;
+  /** Calls that are running in one client session. Default: 200. */
+  readonly maxCallsPerClientSession: number;
+  /** Time after which an unused client session ends, in milliseconds. Default: one hour. */
+  readonly clientSessionTimeToLive: number;
+  /** Streams that are open at once. Default: 10,000. */
+  readonly maxStreams: number;
+  /** Streams of one named caller. Default: a tenth of `maxStreams`. */
+  readonly maxStreamsPerPrincipal: number;
+  /** Pages that tools have open at once. Default: 10,000. */
+  readonly maxPages: number;
+  /** Pages of one named caller. Default: a hundredth of `maxPages`. */
+  readonly maxPagesPerPrincipal: number;
+  /** Time after which a call's response becomes a stream, in milliseconds. Default: 100 ms. */
+  readonly streamAfter: number;
+  /** Time between keep-alive comments on a silent stream, in milliseconds. Default: 8 seconds. */
+  readonly keepAliveInterval: number;
+  /**
+   * Time between progress notifications on a silent stream, for callers that asked for
+   * progress, in milliseconds. Default: 20 seconds.
+   */
+  readonly heartbeatInterval: number;
+  /** Time after which a stream that its client does not read ends, in milliseconds. Default: 30 seconds. */
+  readonly stallTimeout: number;
+  /** Time that clients are told to wait before they reconnect, in milliseconds. Default: one second. */
+  readonly reconnectDelay: number;
+}
+
+/** The limits that the server itself applies; the registry applies the others. */
+export type ServerLimits = Omit<ParleyLimits, keyof RegistryLimits>;
+
+/** The limits per caller are computed from those of all callers. */
+const DEFAULT_LIMITS = {
+  maxBody: 4 * 1024 * 1024,
+  maxParts: 100_000,
+  maxBatch: 100,
+  maxBatchAnswer: 4 * 1024 * 1024,
+  bodyTimeout: 30_000,
+  listTimeToLive: 60_000,
+  pageSize: 100,
+  maxClientSessions: 10_000,
+  maxCallsPerClientSession: 200,
+  maxStreams: 10_000,
+  maxPages: 10_000,
+  clientSessionTimeToLive: 3_600_000,
+  streamAfter: 100,
+  keepAliveInterval: 8_000,
+  heartbeatInterval: 20_000,
+  stallTimeout: 30_000,
+  reconnectDelay: 1_000,
+};
+
+export function serverLimits(given: Partial<ParleyLimits> = {}): ServerLimits {
+  const limits = { ...DEFAULT_LIMITS, ...given };
+  return {
+    maxClientSessionsPerPrincipal: Math.ceil(limits.maxClientSessions / 10),
+    maxStreamsPerPrincipal: Math.ceil(limits.maxStreams / 10),
+    maxPagesPerPrincipal: Math.ceil(limits.maxPages / 100),
+    ...limits,
+  };
+}
+
+/** The options of a server. All are optional, and the defaults are safe. */
+export interface ParleyOptions {
+  /** The tools, prompts and resources to serve, or how to load them on first use. Default: none. */
+  readonly serve?: Iterable<Definition> | LazyDefinitions;
+  /** The name of the server, for programs. Default: `parley`. */
+  readonly name?: string;
+  /** The version of the server. Default: `0.1.0`. */
+  readonly version?: string;
+  /** More about the server, for clients to show. */
+  readonly info?: Omit<ServerInfo, "name" | "version">;
+  /** Instructions for the model on how to use this server. */
+  readonly instructions?: string;
+
+  /** The path of the MCP endpoint. Default: `/mcp`. */
+  readonly path?: string;
+  /** Also serve the HTTP+SSE transport of 2024-11-05, at `/sse` and `/messages`. Default: false. */
+  readonly legacySse?: boolean;
+  /** Names the caller of each request. Default: all requests come from one anonymous caller. */
+  readonly principal?: PrincipalOf;
+  /**
+   * Host names that requests may use to reach the server, with or without a port. Default: only
+   * loopback names, and the host of `publicUrl`.
+   */
+  readonly allowHosts?: readonly string[];
+  /**
+   * Origins whose web pages may call the server, such as `https://example.com`, or `*` for all.
+   * Default: only loopback origins, and the origin of `publicUrl`.
+   */
+  readonly allowOrigins?: readonly string[];
+  /**
+   * Addresses and ranges (CIDR) of proxies whose `Forwarded` and `X-Forwarded-*` headers are
+   * trusted, such as `10.0.0.0/8`. Trust only a proxy that sets these headers itself.
+   * Default: none.
+   */
+  readonly trustProxy?: readonly string[];
+  /**
+   * The URL under which browsers reach the server, or a function that returns it. With a
+   * loopback address, only browsers on this machine can open the pages of tools.
+   */
+  readonly publicUrl?: string | (() => string | undefined);
+  /**
+   * Whether forms may ask for passwords. MCP forbids it, because the client sees what is typed
+   * into a form; a page of the server's own is safe. Default: false.
+   */
+  readonly formPasswords?: boolean;
+
+  /** Where the records of durable calls are stored. Default: in memory. */
+  readonly store?: ToolSessionStore;
+  /**
+   * Where client sessions of the legacy era are stored, so that clients can continue after a
+   * restart. Default: in memory.
+   */
+  readonly clients?: ClientSessionStore;
+  /**
+   * Where the record of a durable call is while a modern client answers a question: in the store
+   * (`here`), or encrypted in the request state that the client sends back (`sealed`), for tools
+   * that allow it. Servers that share calls this way must have the same key. Default: `here`.
+   */
+  readonly state?: "here" | "sealed";
+  /**
+   * Encrypts what leaves the server: request states, and sensitive answers in the store.
+   * Default: a sealer with a new random key.
+   */
+  readonly sealer?: Sealer;
+  /** The server's own language model, and when it is used instead of the client's. */
+  readonly sampling?: SamplingSetup;
+  /** The limits of the server. Default: see each limit. */
+  readonly limits?: Partial<ParleyLimits>;
+  /** The clock that all timers use. Default: the system's clock. */
+  readonly clock?: Clock;
+  /** Called with each internal error and each error of a tool. Default: prints to stderr. */
+  readonly report?: (fault: Fault) => void;
+  /** Called with each call that has ended, for logs and metrics. */
+  readonly onCall?: (call: EndedCall) => void;
+}
