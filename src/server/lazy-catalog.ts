@@ -7,10 +7,11 @@ import type { Fault } from "../run/run-port.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Catalog } from "./catalog.ts";
 
+/** Tools, prompts and resources that are loaded when the first client asks for them. */
 export interface LazyDefinitions {
-  /** What there will be at least one of. */
+  /** The kinds that there will be, so that clients learn of them before the first load. */
   readonly kinds: readonly Definition["kind"][];
-  /** Called once. */
+  /** Loads the definitions. Called once. */
   load(): Promise<Iterable<Definition>>;
 }
 
