@@ -79,6 +79,17 @@ describe("the pages", () => {
     );
     assert.deepEqual([...told].sort(), [...variablesRead()].sort());
   });
+
+  it("quote messages as the program has them", () => {
+    const section = readText("docs/operation.md").split("## When something is wrong")[1]!;
+    const source = listFiles("src", ".ts").map(readText).join("\n");
+    const quotes = Array.from(section.matchAll(/^\| ([^|]*)\|/gm), ([, cell = ""]) => cell)
+      .flatMap((cell) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, quote = ""]) => quote));
+    assert.ok(quotes.length >= 9, `${quotes.length} messages`);
+    // A message is put together where it has a value (… or a number) or a colon.
+    const parts = quotes.flatMap((quote) => quote.split(/\s*(?:…|\b\d+\b|: )\s*/));
+    assert.deepEqual(parts.filter((part) => !source.includes(part)), []);
+  });
 });
 
 /** What the compiler puts in. */
