@@ -12,7 +12,7 @@ function setUp() {
 }
 
 describe("Deadlines.add()", () => {
-  it("fires each once, in the order in which they fall due, on one timer", () => {
+  it("fires each deadline once, in the order in which they are due, on one timer", () => {
     const { clock, deadlines, fired } = setUp();
     for (const ms of [30, 10, 20]) deadlines.add(ms, () => fired.push([ms, clock.now()]));
     assert.deepEqual([deadlines.size, clock.timers], [3, 1]);
@@ -25,7 +25,7 @@ describe("Deadlines.add()", () => {
     assert.deepEqual([deadlines.size, clock.timers], [0, 0]);
   });
 
-  it("wakes earlier for one that comes later but is due sooner", () => {
+  it("wakes earlier for a deadline that is added later but due sooner", () => {
     const { clock, deadlines, fired } = setUp();
     deadlines.add(100, () => fired.push("late"));
     deadlines.add(5, () => fired.push("soon"));
@@ -33,7 +33,7 @@ describe("Deadlines.add()", () => {
     assert.deepEqual([fired, clock.timers], [["soon"], 1]);
   });
 
-  it("may be called, and any may be cancelled, while others fire", () => {
+  it("may be called, and any deadline cancelled, while others fire", () => {
     const { clock, deadlines, fired } = setUp();
     deadlines.add(10, () => {
       fired.push("first");
@@ -49,7 +49,7 @@ describe("Deadlines.add()", () => {
     assert.deepEqual([deadlines.size, clock.timers], [0, 0]);
   });
 
-  it("takes a time that is past, and one that never comes", () => {
+  it("accepts a time in the past, and Infinity", () => {
     const { clock, deadlines, fired } = setUp();
     const never = deadlines.add(Infinity, () => fired.push("never"));
     assert.equal(clock.timers, 0);
@@ -60,7 +60,7 @@ describe("Deadlines.add()", () => {
     never.cancel();
   });
 
-  it("refuses what is no number, and goes on with the others", () => {
+  it("rejects NaN, and keeps the other deadlines", () => {
     const { clock, deadlines, fired } = setUp();
     deadlines.add(5, () => fired.push("good"));
     assert.throws(() => deadlines.add(NaN, () => fired.push("bad")), TypeError);
@@ -68,7 +68,7 @@ describe("Deadlines.add()", () => {
     assert.deepEqual([fired, deadlines.size], [["good"], 0]);
   });
 
-  it("goes on after one that throws", () => {
+  it("continues after a callback that throws", () => {
     const { clock, deadlines, fired } = setUp();
     deadlines.add(5, () => {
       throw new Error("mine");
@@ -79,7 +79,7 @@ describe("Deadlines.add()", () => {
     assert.deepEqual([fired, deadlines.size, clock.timers], [["next"], 0, 0]);
   });
 
-  it("does not mind being woken too early", () => {
+  it("tolerates being woken too early", () => {
     const clock = createManualClock(0);
     let wake = () => {};
     const deadlines = new Deadlines({
@@ -100,7 +100,7 @@ describe("Deadlines.add()", () => {
 });
 
 describe("Deadline.cancel()", () => {
-  it("takes it back, any number of times, also after it has fired", () => {
+  it("cancels the deadline, any number of times, also after it has fired", () => {
     const { clock, deadlines, fired } = setUp();
     const one = deadlines.add(5, () => fired.push("one"));
     const two = deadlines.add(10, () => fired.push("two"));
@@ -112,7 +112,7 @@ describe("Deadline.cancel()", () => {
     assert.deepEqual(fired, ["two"]);
   });
 
-  it("leaves no timer when it was the last", () => {
+  it("leaves no timer if it was the last", () => {
     const { clock, deadlines } = setUp();
     const all = [5, 1, 9].map((ms) => deadlines.add(ms, () => {}));
     for (const one of all) one.cancel();
@@ -133,8 +133,8 @@ describe("Deadlines.clear()", () => {
   });
 });
 
-describe("Deadlines, whatever is added, cancelled and waited for", () => {
-  it("does what a sorted list would do", () => {
+describe("Deadlines under random additions, cancellations and waits", () => {
+  it("behave like a sorted list", () => {
     const command = fc.oneof(
       fc.record({ do: fc.constant("add" as const), ms: fc.nat(50) }),
       fc.record({ do: fc.constant("cancel" as const), nth: fc.nat(40) }),
@@ -180,7 +180,7 @@ describe("Deadlines, whatever is added, cancelled and waited for", () => {
   });
 });
 
-describe("Deadlines on a clock whose timers need not hold the program", () => {
+describe("Deadlines on a clock whose timers can be unref'd", () => {
   /** Counts the timers that were set, and those that hold the program. */
   function setUpHolding() {
     const clock = createManualClock(0);
@@ -213,7 +213,7 @@ describe("Deadlines on a clock whose timers need not hold the program", () => {
     return { clock, deadlines, counts };
   }
 
-  it("keep one timer for many that come and go, which holds it only while one is there", () => {
+  it("keep one timer for many deadlines, which holds the process only while there is one", () => {
     const { clock, deadlines, counts } = setUpHolding();
     for (let n = 0; n < 100; n++) {
       const entry = deadlines.add(30_000, () => {});
@@ -227,7 +227,7 @@ describe("Deadlines on a clock whose timers need not hold the program", () => {
     assert.deepEqual([counts, clock.timers], [{ set: 1, holding: 0 }, 0]);
   });
 
-  it("wait for all the same, also for one that is due before the timer that was left", () => {
+  it("fire all the same, including one that is due before the timer that was left", () => {
     const { clock, deadlines, counts } = setUpHolding();
     const fired: string[] = [];
     deadlines.add(1_000, () => {}).cancel();
@@ -249,7 +249,7 @@ function bound(entry: { cancel(): void }) {
 }
 
 describe("deadline()", () => {
-  it("waits for its time, and is taken back by whoever leaves", async () => {
+  it("waits for its time, and is cancelled when its waiter is halted", async () => {
     const { clock, deadlines } = setUp();
     const [scope, destroy] = createScope();
     const waited = scope.run(() => deadline(deadlines, 10));

@@ -20,7 +20,7 @@ describe("parseAddress()", () => {
     assert.deepEqual(parseAddress("fe80::1%eth0"), parseAddress("fe80::1"));
   });
 
-  it("reads nothing else", () => {
+  it("rejects everything else", () => {
     for (
       const text of [
         "",
@@ -71,7 +71,7 @@ describe("parseRange()", () => {
     assert.equal(isIn("::/0", "203.0.113.9"), true);
   });
 
-  it("reads nothing else", () => {
+  it("rejects everything else", () => {
     for (
       const text of [
         "",
@@ -91,7 +91,7 @@ describe("parseRange()", () => {
 });
 
 describe("isLoopbackAddress()", () => {
-  it("is true for this machine alone", () => {
+  it("is true for this machine only", () => {
     for (const text of ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"]) {
       assert.equal(isLoopbackAddress(parseAddress(text)!), true, text);
     }

@@ -28,14 +28,14 @@ describe("nestsDeeperThan()", () => {
     }));
   });
 
-  it("is not led astray by brackets, quotes and backslashes in strings", () => {
+  it("ignores brackets, quotes and backslashes in strings", () => {
     for (const text of ["[".repeat(99), '"'.repeat(99), "\\".repeat(99), '\\"['.repeat(99)]) {
       assert.equal(nestsDeeperThan(JSON.stringify({ text, more: [text] }), 2), false);
       assert.equal(nestsDeeperThan(JSON.stringify({ text, more: [text] }), 1), true);
     }
   });
 
-  it("ends on whatever is no JSON", () => {
+  it("returns for any text that is not JSON", () => {
     for (const text of ['"' + "[".repeat(99), "]".repeat(99), "\\".repeat(99), "{".repeat(5)]) {
       assert.equal(nestsDeeperThan(text, 10), false);
     }
@@ -61,7 +61,7 @@ describe("hasMoreThan()", () => {
     }));
   });
 
-  it("does not count what stands in a string", () => {
+  it("does not count what is inside a string", () => {
     const text = JSON.stringify({ text: '{"a":[1,2,3],"b":"\\","c":",,,,"}'.repeat(99) });
     assert.equal(hasMoreThan(text, 3), false);
     assert.equal(hasMoreThan(text, 2), true);
@@ -78,7 +78,7 @@ describe("hasMoreThan()", () => {
 });
 
 describe("shapeProblem()", () => {
-  it("tells what is too much and what to do, or nothing", () => {
+  it("returns what is too much and what to do, or undefined", () => {
     assert.deepEqual(shapeProblem("[".repeat(500), 10_000), {
       state: "it nests deeper than 200 levels",
       remedy: "flatten it",

@@ -17,7 +17,7 @@ function numbersIn(line: LinkedList<One>): number[] {
 }
 
 describe("Line", () => {
-  it("keeps the order in which they came, whoever leaves in between", () => {
+  it("keeps the order of insertion when entries are removed in between", () => {
     const change = fc.record({ number: fc.nat(9), leaves: fc.boolean() });
     fc.assert(fc.property(fc.array(change), (changes) => {
       const all = Array.from({ length: 10 }, (_, number) => new One(number));
@@ -38,7 +38,7 @@ describe("Line", () => {
     }));
   });
 
-  it("has nothing to do with one that stands in another line, and lets go of those that leave", () => {
+  it("ignores an entry of another list, and releases entries that are removed", () => {
     const [here, there] = [new LinkedList<One>(), new LinkedList<One>()];
     const [first, second] = [new One(1), new One(2)];
     here.add(first);

@@ -127,12 +127,12 @@ describe("new Sealer()", () => {
     assert.equal(new Sealer(old).open(after, "c"), undefined);
   });
 
-  it("makes the same key of the same string, and another of another", () => {
+  it("derives the same key from the same string, and another from another", () => {
     assert.equal(new Sealer("passphrase").open(new Sealer("passphrase").seal("x")), "x");
     assert.equal(new Sealer("passphrasf").open(new Sealer("passphrase").seal("x")), undefined);
   });
 
-  it("stretches a passphrase, so that it cannot be tried out fast", () => {
+  it("stretches a passphrase, so that guessing is slow", () => {
     const sealed = new Sealer("passphrase").seal("x");
     const cost = { N: 16_384, r: 8, p: 1 };
     const stretched = scryptSync("passphrase", "parley key 2", 32, cost);
@@ -152,13 +152,13 @@ describe("new Sealer()", () => {
     assert.equal(new Sealer("a new key").open(before, "c"), undefined);
   });
 
-  it("takes a text of 32 random bytes as it is, as in the file of a store's key", () => {
+  it("uses a text of 32 random bytes unchanged, as in a store's key file", () => {
     const text = randomBytes(32).toString("base64url");
     assert.deepEqual(new Sealer(text).keyIds, new Sealer(formerKey(text)).keyIds);
     assert.equal(new Sealer(text).open(new Sealer(formerKey(text)).seal("x")), "x");
   });
 
-  it("has an id for each key, the one that seals first, and shows nothing of the keys", () => {
+  it("has an id for each key, the sealing key first, and reveals nothing of the keys", () => {
     const [one, two] = [randomBytes(32), randomBytes(32)];
     const ids = new Sealer(one, two).keyIds;
     assert.deepEqual(ids, [...new Sealer(one).keyIds, ...new Sealer(two).keyIds]);
@@ -166,7 +166,7 @@ describe("new Sealer()", () => {
     assert.ok(!one.toString("hex").includes(ids[0]!));
   });
 
-  it("does not change with the bytes that it was given", () => {
+  it("keeps its own copy of the bytes it was given", () => {
     const bytes = randomBytes(32);
     const early = new Sealer(bytes);
     const sealed = early.seal("x");

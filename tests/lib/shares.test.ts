@@ -3,7 +3,7 @@ import { Owned, Shares } from "../../src/lib/shares.ts";
 import { describe, it } from "../suite.ts";
 
 describe("Shares", () => {
-  it("reached() tells a named principal's share from the limit of all", () => {
+  it("reached() distinguishes a named principal's share from the limit for all", () => {
     const shares = new Shares({ max: 4, maxPerPrincipal: 2 });
     shares.take("ann", 2);
     assert.equal(shares.reached("ann"), "share");
@@ -16,14 +16,14 @@ describe("Shares", () => {
     assert.deepEqual([shares.total, shares.of("ann"), shares.of("cid")], [3, 1, 0]);
   });
 
-  it("reached() lets the anonymous principal have everything", () => {
+  it("reached() gives the anonymous principal no share limit", () => {
     const shares = new Shares({ max: 4, maxPerPrincipal: 1 });
     shares.take("", 4);
     assert.equal(shares.reached(""), "total");
     assert.deepEqual([shares.limitOf(""), shares.limitOf("ann")], [4, 1]);
   });
 
-  it("give() never takes more than is held", () => {
+  it("give() never returns more than is held", () => {
     const shares = new Shares({ max: 4, maxPerPrincipal: 4 });
     shares.take("ann", 2);
     shares.give("ann", 5);
@@ -31,7 +31,7 @@ describe("Shares", () => {
     assert.deepEqual([shares.total, shares.of("ann"), shares.largest], [0, 0, undefined]);
   });
 
-  it("largest follows what is taken and given", () => {
+  it("largest is updated by take() and give()", () => {
     const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
     assert.equal(shares.largest, undefined);
     for (const [who, amount] of [["ann", 5], ["bob", 7], ["cid", 4]] as const) {
@@ -46,7 +46,7 @@ describe("Shares", () => {
     assert.deepEqual([shares.largest, shares.total], ["bob", 4]);
   });
 
-  it("largest is never half of what another holds, however many there are", () => {
+  it("largest holds at least half of what any other holds, however many there are", () => {
     const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
     const amounts = new Map<string, number>();
     let seed = 7;
@@ -65,7 +65,7 @@ describe("Shares", () => {
 });
 
 describe("Owned", () => {
-  it("keeps the things of each principal in order", () => {
+  it("keeps each principal's entries in order", () => {
     const owned = new Owned<number>();
     for (const [who, thing] of [["a", 1], ["b", 2], ["a", 3], ["a", 4]] as const) {
       owned.add(who, thing);

@@ -5,7 +5,7 @@ import { Gate } from "../support/gate.ts";
 import { describe, it } from "../suite.ts";
 
 describe("settle()", () => {
-  it("tells at once what did not have to wait", async () => {
+  it("returns the outcome at once if the operation did not wait", async () => {
     const [scope, destroy] = createScope();
     const returned = startOperation(scope, function* () {
       return 1;
@@ -20,7 +20,7 @@ describe("settle()", () => {
     await destroy();
   });
 
-  it("tells later what had to", async () => {
+  it("returns the outcome later if it did", async () => {
     const [scope, destroy] = createScope();
     const gate = new Gate();
     const settling = startOperation(scope, function* () {
@@ -35,7 +35,7 @@ describe("settle()", () => {
     await destroy();
   });
 
-  it("halts, and tells when that is done", async () => {
+  it("can be halted, and reports when that is done", async () => {
     const [scope, destroy] = createScope();
     const done: string[] = [];
     for (const body of [suspend, () => spawnAndWait()]) {

@@ -99,7 +99,7 @@ describe("Strand, without a task", () => {
     );
   });
 
-  it("takes effects that resolve at once without growing the stack", async () => {
+  it("runs effects that resolve at once without growing the stack", async () => {
     const sum = await returned(function* () {
       let sum = 0;
       for (let i = 0; i < 50_000; i++) {
@@ -136,7 +136,7 @@ describe("Strand, without a task", () => {
     );
   });
 
-  it("ignores a late answer to an earlier effect", async () => {
+  it("ignores a late result of an earlier effect", async () => {
     const [a, b] = [question<number>(), question<number>()];
     const { ended } = run(function* () {
       return [yield* a.ask(), yield* b.ask()];
@@ -150,7 +150,7 @@ describe("Strand, without a task", () => {
     assert.deepEqual([a.left, b.left], [1, 1], "each effect is left once");
   });
 
-  it("throws what leaving an effect throws", async () => {
+  it("throws what an effect's cleanup throws", async () => {
     assert.equal(
       await threw(() =>
         action<void>((resolve) => {
@@ -165,7 +165,7 @@ describe("Strand, without a task", () => {
   });
 });
 
-describe("Strand, becoming a task", () => {
+describe("Strand, when it becomes a task,", () => {
   it("does so for spawn()", async () => {
     const { strand, ended } = run(function* () {
       const child = yield* spawn(function* () {
@@ -304,7 +304,7 @@ describe("Strand.halt()", () => {
     assert.deepEqual(log, ["exit", "finally"]);
   });
 
-  it("waits for cleaning up that waits", async () => {
+  it("waits for asynchronous cleanup", async () => {
     const q = question<void>();
     const log: string[] = [];
     const { strand, ended } = run(function* () {
@@ -326,7 +326,7 @@ describe("Strand.halt()", () => {
     assert.deepEqual(log, ["a child in finally", "done"]);
   });
 
-  it("ends as halted although the generator went on after its finally (S2)", async () => {
+  it("ends as halted even if the generator went on after its finally (S2)", async () => {
     for (const promoted of [false, true]) {
       const { strand, ended } = run(function* () {
         if (promoted) yield* useScope();
@@ -344,7 +344,7 @@ describe("Strand.halt()", () => {
     }
   });
 
-  it("tells what a finally block threw", async () => {
+  it("reports what a finally block threw", async () => {
     for (const promoted of [false, true]) {
       const { strand, ended } = run(function* () {
         if (promoted) yield* useScope();

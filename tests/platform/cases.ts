@@ -70,7 +70,7 @@ const call = (name: string, args: object = {}) => ({
 });
 
 export function hostCases(listen: Listen): void {
-  it("listens on a free port, says which, and serves", () =>
+  it("listens on a free port, reports it, and serves", () =>
     served(listen, { serve: [echo] }, async ({ listening, welcome }) => {
       assert.ok(listening.port > 0);
       assert.equal(listening.hostname, "127.0.0.1");
@@ -83,7 +83,7 @@ export function hostCases(listen: Listen): void {
       }
     }));
 
-  it("refuses to listen where somebody else listens already", () =>
+  it("refuses a port on which somebody else listens", () =>
     served(listen, {}, async ({ parley }) => {
       const other = createServer();
       await new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve));
@@ -92,7 +92,7 @@ export function hostCases(listen: Listen): void {
       await new Promise<void>((resolve) => other.close(() => resolve()));
     }));
 
-  it("sends a stream as it comes, and its headers at once", () =>
+  it("sends a stream chunk by chunk, and its headers at once", () =>
     served(listen, { serve: [ask] }, async ({ welcome, connect }) => {
       const { session } = await welcome();
       const [caller, answerer] = [await connect(), await connect()];
@@ -106,7 +106,7 @@ export function hostCases(listen: Listen): void {
       await caller.take(/It is 7/);
     }));
 
-  it("notices when a client leaves: while it waits, on a stream, on the standing stream", () =>
+  it("notices when a client leaves: while it waits, on a stream, on the notification stream", () =>
     served(listen, { serve: [ask] }, async ({ parley, welcome, connect }) => {
       const { session } = await welcome();
       const [caller, listener] = [await connect(), await connect()];
@@ -121,7 +121,7 @@ export function hostCases(listen: Listen): void {
       assert.equal(parley.counts.live, 1);
     }));
 
-  it("answers 413 to a body that is too large, however it is sent, and says goodbye", () =>
+  it("answers 413 to a body that is too large, however it is sent, and closes the connection", () =>
     served(listen, { limits: { maxBody: 1_000 } }, async ({ connect, welcome }) => {
       const announced = await connect();
       announced.sendHead({ "content-length": 10_000_000 });
@@ -135,7 +135,7 @@ export function hostCases(listen: Listen): void {
       await welcome();
     }));
 
-  it("answers 408 to a body that does not come, and says goodbye", () =>
+  it("answers 408 to a body that does not arrive, and closes the connection", () =>
     served(listen, { limits: { bodyTimeout: 30 } }, async ({ connect, welcome }) => {
       const announced = await connect();
       announced.sendHead({ "content-length": 100 });
@@ -150,7 +150,7 @@ export function hostCases(listen: Listen): void {
       await welcome();
     }));
 
-  it("is not harmed by clients that talk nonsense or vanish in the middle of a word", () =>
+  it("survives clients that send garbage or disconnect in the middle of a message", () =>
     served(listen, { serve: [ask] }, async ({ connect, parley, welcome }) => {
       const { session } = await welcome();
       for (
@@ -173,7 +173,7 @@ export function hostCases(listen: Listen): void {
       assert.equal(parley.counts.live, 0);
     }));
 
-  it("lets a reader go that stalls, having kept no more than fits on the way to it", () =>
+  it("disconnects a reader that stalls, and buffers no more than fits", () =>
     served(listen, { serve: [endless], limits: { stallTimeout: 100 } }, async (served) => {
       const { parley, welcome, connect } = served;
       const { session } = await welcome();
@@ -185,7 +185,7 @@ export function hostCases(listen: Listen): void {
       assert.equal(parley.counts.live, 1);
     }));
 
-  it("stops once what is under way has ended, and takes nothing new", () =>
+  it("stops once running requests have ended, and accepts nothing new", () =>
     served(listen, { serve: [ask] }, async ({ parley, listening, welcome, connect }) => {
       const { session } = await welcome();
       const caller = await connect();

@@ -59,7 +59,7 @@ class Runtime {
 }
 
 describe("keepListening()", () => {
-  it("opens the listener again at the same port, once the failed one is stopped", async () => {
+  it("opens the listener again on the same port, once the failed one is stopped", async () => {
     const runtime = new Runtime();
     const listening = await runtime.listen();
     assert.equal(listening.port, 4711);
@@ -76,14 +76,14 @@ describe("keepListening()", () => {
     assert.equal(runtime.clock.timers, 0);
   });
 
-  it("rejects when it cannot be opened the first time, and does not try again", async () => {
+  it("rejects if the first attempt fails, and does not retry", async () => {
     const runtime = new Runtime();
     runtime.refusal = new Error("the port is taken");
     await assert.rejects(runtime.listen(), /taken/);
     assert.equal(runtime.clock.timers, 0);
   });
 
-  it("waits longer after each failure, and says so once", async () => {
+  it("waits longer after each failure, and reports it once", async () => {
     const runtime = new Runtime();
     const listening = await runtime.listen();
     runtime.refusal = NO_DESCRIPTORS;
@@ -105,7 +105,7 @@ describe("keepListening()", () => {
     assert.equal(runtime.clock.timers, 0);
   });
 
-  it("tries without end while descriptors are short", async () => {
+  it("retries without end while file descriptors are exhausted", async () => {
     const runtime = new Runtime();
     const listening = await runtime.listen();
     runtime.refusal = NO_DESCRIPTORS;
@@ -135,7 +135,7 @@ describe("keepListening()", () => {
     await listening.stop();
   });
 
-  it("keeps its distance from a listener that fails as soon as it is open", async () => {
+  it("waits before it reopens a listener that fails as soon as it is open", async () => {
     const runtime = new Runtime();
     const listening = await runtime.listen();
     for (let step = 0; step < 500; step++) {
@@ -149,7 +149,7 @@ describe("keepListening()", () => {
     assert.ok(runtime.opened.every(({ stopped }) => stopped));
   });
 
-  it("opens nothing once it is stopped: between attempts, nor while one is under way", async () => {
+  it("opens nothing after stop(), neither between attempts nor during one", async () => {
     const between = new Runtime();
     const first = await between.listen();
     between.opened[0]!.fail(NO_DESCRIPTORS);
@@ -174,7 +174,7 @@ describe("keepListening()", () => {
 });
 
 describe("isExhaustion()", () => {
-  it("knows the words of each runtime", () => {
+  it("recognises the messages of each runtime", () => {
     assert.equal(isExhaustion(NO_DESCRIPTORS), true);
     assert.equal(isExhaustion(Object.assign(new Error("accept EMFILE"), { code: "EMFILE" })), true);
     for (const error of [new Error("Address already in use (os error 98)"), undefined, "x", null]) {

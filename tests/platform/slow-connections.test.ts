@@ -27,7 +27,7 @@ describe("slow connections on Deno", () => {
     ] as const
   ) {
     onDeno(
-      `are closed when there are too many that ${kind}; a call under way goes on`,
+      `are closed if too many of them ${kind}; a running call goes on`,
       async () => {
         const parley = createParley({ serve: [ask], limits: { bodyTimeout: 1_000 } });
         const notices: ListenerNotice[] = [];

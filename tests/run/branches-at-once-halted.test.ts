@@ -17,7 +17,7 @@ import { accept, outcomeOf, questions, textOf, useLive } from "./live.ts";
 
 for (const [name, atOnce] of Object.entries(ways)) {
   describe(`${name}, when it has tasks or is halted`, () => {
-    it("has parts that need a task, beside others that need none", function* () {
+    it("runs branches that need a task beside others that need none", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         const values = yield* atOnce(ctx, [
@@ -38,7 +38,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(yield* textOf(session), "0,1,2,30,31 9");
     });
 
-    it("is halted by a part that is a task and fails", function* () {
+    it("is halted when a branch that is a task fails", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         try {
@@ -135,7 +135,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.deepEqual(live.faults.map(message), ["on the way out"]);
     });
 
-    it("may be halted by one of its parts", function* () {
+    it("may be halted by one of its branches", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         yield* atOnce(ctx, [number, function* () {
@@ -153,7 +153,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
 }
 
 describe("a tool with ctx.branches()", () => {
-  it("is concurrent while more than one of them is at work", function* () {
+  it("is concurrent while more than one branch is running", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       yield* ctx.branches([number, number, (inner) => inner.branches([number, number])]);
@@ -194,7 +194,7 @@ describe("a tool with ctx.branches()", () => {
     assert.equal(session.parallel, 0);
   });
 
-  it("may evaluate them more than once, and they are others each time", function* () {
+  it("may be evaluated more than once, with new branches each time", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       const both = ctx.branches([number, number]);

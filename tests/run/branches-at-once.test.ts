@@ -17,7 +17,7 @@ import { accept, outcomeOf, questions, textOf, told, useLive } from "./live.ts";
 
 for (const [name, atOnce] of Object.entries(ways)) {
   describe(name, () => {
-    it("asks in all branches at once, and returns what they return in their order", function* () {
+    it("asks in all branches at once, and returns their results in order", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         return (yield* atOnce(ctx, [number, number, number])).join();
@@ -29,7 +29,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(yield* textOf(session), "1,2,3");
     });
 
-    it("takes none, one, and those that never wait", function* () {
+    it("accepts no branches, one, and branches that never wait", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         const none = yield* atOnce(ctx, []);
@@ -44,7 +44,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(yield* textOf(session), "[[],[1],[1,null]]");
     });
 
-    it("halts the others when one throws, and waits for them before anybody hears", function* () {
+    it("halts the others when one throws, and waits for them before it throws", function* () {
       const live = yield* useLive();
       const log: string[] = [];
       const cleaned = gate();
@@ -82,7 +82,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(told(session.log.after(0)).filter((it) => it === "withdrawn: halted").length, 1);
     });
 
-    it("hears of the first failure where several follow in one turn", function* () {
+    it("throws the first failure if several follow in one turn", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         try {
@@ -101,7 +101,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.deepEqual(session.openRequests(), []);
     });
 
-    it("fails the tool where nobody catches, and leaves nothing open", function* () {
+    it("fails the tool if nobody catches the error, and leaves nothing open", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         yield* atOnce(ctx, [number, needsTask, fails]);
@@ -115,7 +115,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(told(session.log.after(0)).filter((it) => it === "withdrawn: halted").length, 2);
     });
 
-    it("takes a body that throws before it has made an operation", function* () {
+    it("accepts a body that throws before it has made an operation", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         try {
@@ -132,7 +132,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(yield* textOf(session), "no operation, 1");
     });
 
-    it("opens branches within branches, down to the tool's depth", function* () {
+    it("nests branches, down to the tool's maximum depth", function* () {
       const live = yield* useLive();
       const two: Body = (ctx) => atOnce(ctx, [number, number]);
       const session = live.open(
@@ -172,7 +172,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.equal(yield* textOf(session), "1,1 TypeError");
     });
 
-    it("ends by the timeout of a branch, which halts the others", function* () {
+    it("ends when a branch times out, which halts the others", function* () {
       const live = yield* useLive();
       const session = live.open(asking.execute(function* (_params, ctx) {
         try {
@@ -190,7 +190,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
       assert.match(yield* textOf(session), /branch \/1/);
     });
 
-    it("ends by the timeout of its tool", function* () {
+    it("ends when its tool times out", function* () {
       const live = yield* useLive();
       let left = 0;
       const leaving: Body = function* (ctx) {

@@ -39,7 +39,7 @@ const said = (messages: readonly McpMessage[]) =>
   messages.map(({ content: [block] }) => block?.type === "text" ? block.text : "").join(" ");
 
 describe("the conversation of a branch", () => {
-  it("starts with a copy of its parent's, and goes its own way", async () => {
+  it("starts as a copy of its parent's, and then continues separately", async () => {
     await run(function* (ctx) {
       yield* ctx.sample({ prompt: "a" });
       const inside = yield* ctx.branch(function* (branch) {
@@ -54,7 +54,7 @@ describe("the conversation of a branch", () => {
     }, { sample: ["1", "2", "3"] });
   });
 
-  it("is put to the model when the branch samples with a prompt", async () => {
+  it("is sent to the model when the branch samples with a prompt", async () => {
     const { events } = await run(function* (ctx) {
       yield* ctx.sample({ prompt: "a" });
       yield* ctx.branch((branch) => branch.sample({ prompt: "b" }));
@@ -66,7 +66,7 @@ describe("the conversation of a branch", () => {
     assert.deepEqual(asked, ["a", "a 1 b", "c"]);
   });
 
-  it("is empty, or what it is given, where it inherits nothing", async () => {
+  it("is empty, or the given one, if the branch inherits nothing", async () => {
     await run(function* (ctx) {
       yield* ctx.sample({ prompt: "a" });
       const look = function* (branch: McpToolContext) {
@@ -79,7 +79,7 @@ describe("the conversation of a branch", () => {
     }, { sample: "1" });
   });
 
-  it("takes messages with a string for content", async () => {
+  it("accepts messages whose content is a string", async () => {
     const { events } = await run(function* (ctx) {
       yield* ctx.branch((branch) => branch.sample({ prompt: "b" }), {
         messages: [{ role: "user", content: "a" }, { role: "assistant", content: "1" }],
@@ -90,7 +90,7 @@ describe("the conversation of a branch", () => {
     assert.deepEqual(request.params.messages, [user("a"), model("1"), user("b")]);
   });
 
-  it("knows its parent's as it was when the branch was opened", async () => {
+  it("includes the parent's messages up to the moment the branch was opened", async () => {
     await run(function* (ctx) {
       assert.deepEqual(ctx.parentMessages, []);
       yield* ctx.sample({ prompt: "a" });
@@ -102,7 +102,7 @@ describe("the conversation of a branch", () => {
     }, { sample: ["1", "2"] });
   });
 
-  it("is not mixed up by branches that talk at the same time", async () => {
+  it("is separate for branches that run at the same time", async () => {
     const { result } = await run(function* (ctx) {
       const talk = (name: string) =>
         ctx.branch(function* (branch) {
@@ -129,7 +129,7 @@ describe("the depth of a branch", () => {
       })()
       : ctx.branch((branch) => deeper(branch, levels - 1));
 
-  it("is one more than its parent's, and the same for siblings", async () => {
+  it("is one more than its parent's, and equal for siblings", async () => {
     await run(function* (ctx) {
       assert.equal(ctx.depth, 0);
       assert.equal(yield* deeper(ctx, 1), 1);
@@ -138,19 +138,19 @@ describe("the depth of a branch", () => {
     });
   });
 
-  it("is 10 at most unless told", async () => {
+  it("is 10 at most by default", async () => {
     assert.equal((await run((ctx) => deeper(ctx, 10))).text, "10");
     assert.equal((await run((ctx) => deeper(ctx, 11))).result.isError, true);
   });
 
-  it("is limited by the tool", async () => {
+  it("can be limited by the tool", async () => {
     assert.equal((await run((ctx) => deeper(ctx, 2), {}, { maxDepth: 2 })).text, "2");
     assert.equal((await run((ctx) => deeper(ctx, 3), {}, { maxDepth: 2 })).result.isError, true);
     assert.equal((await run((ctx) => deeper(ctx, 1), {}, { maxDepth: 0 })).result.isError, true);
     assert.equal((await run((ctx) => deeper(ctx, 12), {}, { maxDepth: 12 })).text, "12");
   });
 
-  it("is limited by a branch, counted from there, and never beyond the tool's", async () => {
+  it("can be limited by a branch, counted from there, within the tool's limit", async () => {
     const inBranch = (levels: number, maxDepth: number): Body =>
       function* (ctx) {
         return yield* ctx.branch((branch) => deeper(branch, levels), { maxDepth });
@@ -161,7 +161,7 @@ describe("the depth of a branch", () => {
     assert.equal((await run(inBranch(2, 5), {}, { maxDepth: 2 })).result.isError, true);
   });
 
-  it("is an McpToolDepthError that the tool can catch, and nothing has been run", async () => {
+  it("throws an McpToolDepthError that the tool can catch, before anything runs", async () => {
     let ran = false;
     const { text } = await run(
       function* (ctx) {
@@ -201,7 +201,7 @@ describe("the tokens of a branch", () => {
     }
   }
 
-  it("are limited by the branch, and the tool may go on", async () => {
+  it("can be limited by the branch, and the tool may go on", async () => {
     const { text, events } = await run(function* (ctx) {
       const spent = yield* ctx.branch(spend, { maxTokens: 15 });
       yield* ctx.sample({ prompt: "after" });
@@ -214,7 +214,7 @@ describe("the tokens of a branch", () => {
     assert.deepEqual(asked, [15, 5, 4096]);
   });
 
-  it("are spent by its parents too, so that the tightest limit decides", async () => {
+  it("count for its parents too, so that the lowest limit decides", async () => {
     const { text } = await run(
       function* (ctx) {
         const inner = yield* ctx.branch(
@@ -235,7 +235,7 @@ describe("the timeout of a branch", () => {
     .elicits({ q: { response: z.object({ n: z.number() }) } });
   const yes = { action: "accept", content: { n: 1 } } as const;
 
-  it("is an McpToolTimeoutError that the parent can catch, after the branch has cleaned up", async () => {
+  it("throws an McpToolTimeoutError that the parent can catch, after the branch has cleaned up", async () => {
     const log: string[] = [];
     const tool = asking.execute(function* (_params, ctx) {
       try {
@@ -265,14 +265,14 @@ describe("the timeout of a branch", () => {
     ]);
   });
 
-  it("tells the model so where nobody catches it", async () => {
+  it("is reported to the model if nobody catches it", async () => {
     const { result } = await run(function* (ctx) {
       yield* ctx.branch((branch) => branch.sample({ prompt: "?" }), { timeout: 500 });
     }, { sample: { timeout: true } });
     assert.equal(result.isError, true);
   });
 
-  it("means nothing to a branch that ends in time, and is forgotten", async () => {
+  it("has no effect on a branch that ends in time, and leaves no timer", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       const one = yield* ctx.branch((branch) => branch.elicit("q", { message: "?" }), {
         timeout: 500,
@@ -303,7 +303,7 @@ describe("the timeout of a branch", () => {
     assert.equal(text, "100");
   });
 
-  it("lets through what the branch returns and throws", async () => {
+  it("passes through what the branch returns or throws", async () => {
     const { text } = await run(function* (ctx) {
       const value = yield* ctx.branch(function* () {
         return undefined;
@@ -323,7 +323,7 @@ describe("the timeout of a branch", () => {
 });
 
 describe("ctx.branch()", () => {
-  it("refuses limits that are no numbers of 0 or more", async () => {
+  it("rejects limits that are not numbers of 0 or more", async () => {
     for (const key of ["maxDepth", "maxTokens", "timeout"]) {
       for (const wrong of [NaN, -1, "1", null]) {
         const broken = tool((ctx) => ctx.branch(function* () {}, { [key]: wrong }));
@@ -333,7 +333,7 @@ describe("ctx.branch()", () => {
     }
   });
 
-  it("may be evaluated more than once, and is another branch each time", async () => {
+  it("may be evaluated more than once, with a new branch each time", async () => {
     const { text, events } = await run(function* (ctx) {
       let runs = 0;
       const operation = ctx.branch(function* (branch) {

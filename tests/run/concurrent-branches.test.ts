@@ -48,7 +48,7 @@ describe("branches in all()", () => {
     assert.equal(yield* textOf(session), "1,2,3");
   });
 
-  it("are halted when a sibling fails, and the parent hears of the failure", function* () {
+  it("are halted when a sibling fails, and the parent gets the error", function* () {
     const live = yield* useLive();
     const log: string[] = [];
     const session = live.open(asking.execute(function* (_params, ctx) {
@@ -86,7 +86,7 @@ describe("branches in all()", () => {
     ]);
   });
 
-  it("fail the tool when nobody catches the failure, and leave nothing open", function* () {
+  it("fail the tool if nobody catches the error, and leave nothing open", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       yield* all([
@@ -129,7 +129,7 @@ describe("branches in race()", () => {
     ]);
   });
 
-  it("may be left for good by the tool, which goes on", function* () {
+  it("may be abandoned by the tool, which goes on", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       const first = yield* race([asks(ctx), asks(ctx)]);
@@ -145,7 +145,7 @@ describe("branches in race()", () => {
 });
 
 describe("a halted branch", () => {
-  it("takes its questions back when the tool ends before it", function* () {
+  it("withdraws its questions when the tool ends before it", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       yield* spawn(() => asks(ctx));
@@ -162,7 +162,7 @@ describe("a halted branch", () => {
     ]);
   });
 
-  it("takes its questions back when its task is halted", function* () {
+  it("withdraws its questions when its task is halted", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       const task = yield* spawn(() => asks(ctx));
@@ -231,7 +231,7 @@ describe("a halted branch", () => {
     assert.deepEqual(live.faults, []);
   });
 
-  it("asks and tells nothing while it cleans up after a cancel", function* () {
+  it("can neither ask nor notify while it cleans up after a cancellation", function* () {
     const live = yield* useLive();
     const thrown: unknown[] = [];
     const session = live.open(asking.execute(function* (_params, ctx) {

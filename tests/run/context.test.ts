@@ -18,7 +18,7 @@ const tool = (body: (ctx: McpToolContext) => Operation<ToolReturn>) =>
   });
 
 describe("ctx.client", () => {
-  it("is what the client told about itself", async () => {
+  it("is what the client said about itself", async () => {
     const client = {
       name: "Acme",
       version: "1.2",
@@ -50,7 +50,7 @@ describe("ctx.canSample", () => {
   });
   const provider = { name: "own", sample: () => Promise.reject(new Error("never asked")) };
 
-  it("tells whether the client or the server's own model would answer", async () => {
+  it("is true if the client or the server's own model would answer", async () => {
     const able = { capabilities: { sampling: {} } };
     const unable = { capabilities: {} };
     for (
@@ -71,7 +71,7 @@ describe("ctx.canSample", () => {
 });
 
 describe("ctx.notify()", () => {
-  it("counts by itself, and goes on from where it was told", async () => {
+  it("counts by itself, and continues from a given number", async () => {
     const { events } = await testTool(
       tool(function* (ctx) {
         yield* ctx.notify("a");
@@ -115,7 +115,7 @@ describe("ctx.log()", () => {
     return events.flatMap((event) => event.type === "log" ? [event.data] : []);
   };
 
-  it("tells the level, the data and the logger", async () => {
+  it("records the level, the data and the logger", async () => {
     const { events } = await testTool(
       tool(function* (ctx) {
         yield* ctx.log("warning", { seats: 2 }, "booking");
@@ -129,7 +129,7 @@ describe("ctx.log()", () => {
     ]);
   });
 
-  it("keeps what was there, whatever the tool does with it later", async () => {
+  it("records a copy, whatever the tool does with the data later", async () => {
     const { events } = await testTool(
       tool(function* (ctx) {
         const board = ["-", "-"];
@@ -142,13 +142,13 @@ describe("ctx.log()", () => {
     assert.deepEqual(told(events).slice(0, 2), ['info ["-","-"]', 'info ["X","-"]']);
   });
 
-  it("says what an error says", async () => {
+  it("records an error's message", async () => {
     const [error, nested] = await logged(new TypeError("x"), { why: new Error("y") });
     assert.deepEqual(error, { name: "TypeError", message: "x" });
     assert.deepEqual(nested, { why: { name: "Error", message: "y" } });
   });
 
-  it("never breaks the tool, whatever it is given", async () => {
+  it("never throws, whatever it is given", async () => {
     const circular: Record<string, unknown> = {};
     circular["self"] = circular;
     const seen = await logged(1n, undefined, circular, () => {}, Symbol("s"), {
@@ -167,7 +167,7 @@ describe("handoff()", () => {
     .parameters(z.object({ to: z.string() }))
     .elicits({ pick: { response: z.object({ n: z.number() }) } });
 
-  it("runs before, client and after in order, once each, and keeps what before gave", async () => {
+  it("runs before, client and after in order, once each, and keeps what before returned", async () => {
     const log: string[] = [];
     const kept = { price: 5 };
     const tool = half.handoff({
@@ -227,7 +227,7 @@ describe("handoff()", () => {
     }
   });
 
-  it("leaves this to the author's object", async () => {
+  it("keeps `this` for the author's object", async () => {
     class Booking {
       readonly airline = "Acme";
       *before() {
@@ -244,7 +244,7 @@ describe("handoff()", () => {
     assert.equal(text, "Acme Acme Acme");
   });
 
-  it("ends where a part throws", async () => {
+  it("ends if a phase throws", async () => {
     for (const part of ["before", "client", "after"] as const) {
       const log: string[] = [];
       const step = (name: string) =>
@@ -263,7 +263,7 @@ describe("handoff()", () => {
     }
   });
 
-  it("never runs after where client was cancelled, also when its finally waits", function* () {
+  it("never runs after if client was cancelled, even if its finally waits", function* () {
     const live = yield* useLive();
     for (const waits of [false, true]) {
       const log: string[] = [];
@@ -290,7 +290,7 @@ describe("handoff()", () => {
     }
   });
 
-  it("never runs client where before was cancelled, also when its finally waits", function* () {
+  it("never runs client if before was cancelled, even if its finally waits", function* () {
     const live = yield* useLive();
     const log: string[] = [];
     const session = live.open(
@@ -322,7 +322,7 @@ describe("the timeout of a tool", () => {
     .elicits({ q: { response: z.object({ n: z.number() }) } })
     .limits({ timeout: 1_000 });
 
-  it("halts it, waits for its finally, and tells the model", function* () {
+  it("halts it, waits for its finally, and reports the timeout to the model", function* () {
     const live = yield* useLive();
     const log: string[] = [];
     const session = live.open(asking.execute(function* (_params, ctx) {
@@ -342,7 +342,7 @@ describe("the timeout of a tool", () => {
     assert.deepEqual(told(session.log.after(0)), ["elicit_request", "withdrawn: halted", "result"]);
   });
 
-  it("means nothing to a tool that ends in time", function* () {
+  it("has no effect on a tool that ends in time", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       const { action } = yield* ctx.elicit("q", { message: "?" });
@@ -356,8 +356,8 @@ describe("the timeout of a tool", () => {
   });
 });
 
-describe("a body that is no operation", () => {
-  it("is told to the operator in words", async () => {
+describe("a body that is not an operation", () => {
+  it("is reported to the operator", async () => {
     for (const returned of [undefined, "text", 5, [], Promise.resolve(), {}]) {
       const execute = loosely("t").description("d").execute(() => returned);
       const { faults } = await testTool(execute, {});

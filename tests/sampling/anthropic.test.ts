@@ -39,8 +39,8 @@ async function back(params: SampleParams, content: object[], reason: string): Pr
   return response;
 }
 
-describe("what Anthropic is sent", () => {
-  it("is a message with the key and the version, and nothing that was not asked for", async () => {
+describe("the request to Anthropic", () => {
+  it("has the key and the version, and nothing that was not asked for", async () => {
     const { method, path, headers, body } = await sent(plain);
     assert.equal(`${method} ${path}`, "POST /v1/messages");
     assert.equal(headers["x-api-key"], "sk-test-1234567890");
@@ -53,7 +53,7 @@ describe("what Anthropic is sent", () => {
     });
   });
 
-  it("has the settings of the sample under their names there", async () => {
+  it("has the sample's settings under Anthropic's names", async () => {
     const { body } = await sent({
       ...plain,
       systemPrompt: "Be brief.",
@@ -65,7 +65,7 @@ describe("what Anthropic is sent", () => {
     assert.deepEqual(body.stop_sequences, ["END"]);
   });
 
-  it("has pictures, calls and results in their places, and no empty message", async () => {
+  it("has images, calls and results in their places, and no empty message", async () => {
     const { body } = await sent({ ...tools, messages: conversation });
     assert.deepEqual(body.messages, [
       {
@@ -94,7 +94,7 @@ describe("what Anthropic is sent", () => {
     ]);
   });
 
-  it("has the pictures of a result in the result", async () => {
+  it("has a result's images inside the result", async () => {
     const { body } = await sent({
       ...tools,
       messages: [
@@ -119,7 +119,7 @@ describe("what Anthropic is sent", () => {
     ]);
   });
 
-  it("has tools and the choice among them", async () => {
+  it("has the tools and the tool choice", async () => {
     for (const [mode, type] of [["auto", "auto"], ["required", "any"], ["none", "none"]] as const) {
       const { body } = await sent({ ...tools, toolChoice: { mode } });
       assert.deepEqual(body.tools, [
@@ -130,7 +130,7 @@ describe("what Anthropic is sent", () => {
     }
   });
 
-  it("asks for data as one call of __schema__ that has to be made", async () => {
+  it("asks for data with one forced call of __schema__", async () => {
     const { body } = await sent(data);
     assert.deepEqual(body.tools, [
       { name: "__schema__", description: "Answer by calling this tool.", input_schema: CELL },
@@ -143,13 +143,13 @@ describe("what Anthropic is sent", () => {
     assert.equal(body.output_format, undefined);
   });
 
-  it("asks models that cannot be made to call a tool all the same", async () => {
+  it("asks models too that cannot be forced to call a tool", async () => {
     const { body } = await sent(data, "anthropic:claude-opus-5-5");
     assert.equal(body.tools[0].name, "__schema__");
     assert.equal(body.tool_choice.type, "auto");
   });
 
-  it("names the tools of the conversation where none are offered now", async () => {
+  it("declares the tools of the conversation if none are offered now", async () => {
     const { body } = await sent({ ...plain, messages: conversation });
     assert.deepEqual(body.tools, [
       { name: "attack", input_schema: { type: "object" } },
@@ -159,8 +159,8 @@ describe("what Anthropic is sent", () => {
   });
 });
 
-describe("what Anthropic answers", () => {
-  it("is text, with the reason to stop", async () => {
+describe("Anthropic's response", () => {
+  it("becomes text, with the stop reason", async () => {
     for (
       const [reason, stopReason] of [
         ["end_turn", "endTurn"],
@@ -177,7 +177,7 @@ describe("what Anthropic answers", () => {
     }
   });
 
-  it("is the call of __schema__ where data was asked for", async () => {
+  it("becomes the call of __schema__ if data was asked for", async () => {
     const use = { type: "tool_use", id: "toolu_1", name: "__schema__", input: { cell: 4 } };
     assert.deepEqual(await back(data, [said("Here."), use], "tool_use"), {
       content: [said("Here."), use],
@@ -185,7 +185,7 @@ describe("what Anthropic answers", () => {
     });
   });
 
-  it("is every call, offered or not, and nothing of what the model thought", async () => {
+  it("becomes all calls, offered or not, without the model's thinking", async () => {
     const uses = ["attack", "fly"].map((name, n) => ({
       type: "tool_use",
       id: `toolu_${n}`,
@@ -199,18 +199,18 @@ describe("what Anthropic answers", () => {
     });
   });
 
-  it("is nothing where nothing is said", async () => {
+  it("becomes empty content if the model says nothing", async () => {
     assert.deepEqual(await back(data, [], "end_turn"), { content: [], stopReason: "endTurn" });
   });
 
-  it("keeps half a call from being one", async () => {
+  it("does not become a call if the call is cut off", async () => {
     const half = { type: "tool_use", id: "toolu_1", name: "__schema__", input: {} };
     const { stopReason } = await back(data, [half], "max_tokens") as { stopReason: string };
     assert.equal(stopReason, "maxTokens");
   });
 });
 
-describe("sound", () => {
+describe("audio for Anthropic", () => {
   it("is refused before anything is sent", async () => {
     await withModel(NAME, [OK], async ({ model, provider }) => {
       const sound = { type: "audio" as const, data: "AAAA", mimeType: "audio/wav" };

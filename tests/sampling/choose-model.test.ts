@@ -12,7 +12,7 @@ function models(kind: Kind, configured: string, ...names: unknown[]): string[] {
 }
 
 describe("chooseModels()", () => {
-  it("takes the first hint that is a full name of a model of this provider", () => {
+  it("takes the first hint that is the full name of one of this provider's models", () => {
     assert.deepEqual(models("openai", "gpt-5", "claude-sonnet-5", "gpt-4o-mini", "gpt-4o"), [
       "gpt-4o-mini",
       "gpt-5",
@@ -25,7 +25,7 @@ describe("chooseModels()", () => {
     assert.deepEqual(models("ollama", "llama3.3", "qwen3:8b"), ["qwen3:8b", "llama3.3"]);
   });
 
-  it("takes our own notation for what it says", () => {
+  it("accepts our own notation", () => {
     assert.deepEqual(models("openai-compatible", "a", "openai-compatible:b"), ["b", "a"]);
     assert.deepEqual(models("ollama", "a", "ollama:qwen3"), ["qwen3", "a"]);
     assert.deepEqual(models("ollama", "a", "openai:gpt-5", "anthropic:claude-3"), ["a"]);
@@ -53,7 +53,7 @@ describe("chooseModels()", () => {
     assert.deepEqual(chooseModels("openai", "gpt-5", plain, new Set()), ["gpt-5"]);
   });
 
-  it("does not ask twice for what is not there", () => {
+  it("does not try an unknown model twice", () => {
     const modelPreferences = { hints: [{ name: "gpt-9" }, { name: "gpt-4o" }] };
     const params = { ...plain, modelPreferences };
     assert.deepEqual(chooseModels("openai", "gpt-5", params, new Set(["gpt-9"])), [
@@ -66,7 +66,7 @@ describe("chooseModels()", () => {
 describe("a provider with a hint", () => {
   const hinted = { ...plain, modelPreferences: { hints: [{ name: "gpt-9" }] } };
 
-  it("asks the model that was hinted", async () => {
+  it("uses the model of the hint", async () => {
     const ok = { json: openaiAnswer({ content: "hi" }) };
     await withModel("openai:gpt-5", [ok], async ({ provider, model }) => {
       await ask(provider, hinted);
@@ -74,7 +74,7 @@ describe("a provider with a hint", () => {
     });
   });
 
-  it("falls back to the configured model where that is unknown, and remembers it", async () => {
+  it("falls back to the configured model if the hinted one is unknown, and remembers it", async () => {
     await withModel(
       "openai:gpt-5",
       ({ body }) =>

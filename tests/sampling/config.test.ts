@@ -23,7 +23,7 @@ function complaint(configure: () => unknown): string {
 }
 
 describe("samplingFromEnvironment()", () => {
-  it("gives nothing where no model is named", () => {
+  it("returns nothing if no model is configured", () => {
     assert.equal(samplingFromEnvironment({}), undefined);
     assert.equal(samplingFromEnvironment({ ...KEYS, PARLEY_MODEL: "  " }), undefined);
   });
@@ -42,7 +42,7 @@ describe("samplingFromEnvironment()", () => {
     }
   });
 
-  it("finds address and key in the usual variables", async () => {
+  it("finds the address and the key in the usual variables", async () => {
     const model = await startFakeModel(({ path }) => ({
       json: path.endsWith("/messages")
         ? anthropicAnswer([said("hi")])
@@ -118,7 +118,7 @@ describe("samplingFromEnvironment()", () => {
     }
   });
 
-  it("says in one sentence what is wrong, in the operator's words", () => {
+  it("reports a mistake in one sentence for operators", () => {
     const env = (variables: Record<string, string>) =>
       complaint(() => samplingFromEnvironment(variables));
     assert.match(env({ PARLEY_MODEL: "gpt-5" }), /PARLEY_MODEL "gpt-5".*openai:…/);
@@ -137,7 +137,7 @@ describe("samplingFromEnvironment()", () => {
 });
 
 describe("createSamplingProvider()", () => {
-  it("says in one sentence what is wrong, in the author's words", () => {
+  it("reports a mistake in one sentence for authors", () => {
     const config = (config: unknown) =>
       complaint(() => createSamplingProvider(config as SamplingProviderConfig));
     assert.match(config({ model: "openai:gpt-5" }), /set apiKey/);

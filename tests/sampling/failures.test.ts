@@ -51,7 +51,7 @@ for (const { name, ok, error } of PROVIDERS) {
   const hi = (response: SampleResponse) => assert.deepEqual(response.content, [said("hi")]);
 
   describe(`${name}, when it fails`, () => {
-    it("is not asked again where that is no use, and says what to do", async () => {
+    it("is not retried if that is useless, and says what to do", async () => {
       for (
         const [reply, words] of [
           [{ status: 401, json: error(`Incorrect API key provided: ${KEY}`) }, /key/],
@@ -80,7 +80,7 @@ for (const { name, ok, error } of PROVIDERS) {
       }
     });
 
-    it("is asked again where it is busy or broken, and then answers", async () => {
+    it("is retried while it is busy or broken, and then answers", async () => {
       for (const status of [429, 500, 502, 503, 529, 408]) {
         const busy: Reply = { status, json: error("overloaded") };
         await withModel(name, [busy, busy, ok], async ({ model, provider, clock }) => {
@@ -95,7 +95,7 @@ for (const { name, ok, error } of PROVIDERS) {
       }
     });
 
-    it("is given up after the retries", async () => {
+    it("fails after the last retry", async () => {
       await withModel(name, [{ status: 500, text: "oops" }], async ({ model, provider }) => {
         assert.match(await failure(ask(provider, plain)), /500/);
         assert.equal(model.received.length, 3);
@@ -106,7 +106,7 @@ for (const { name, ok, error } of PROVIDERS) {
       }, { apiKey: KEY, retries: 0 });
     });
 
-    it("is given the pause that it asks for, unless that is too long", async () => {
+    it("gets the pause that it asks for, unless that is too long", async () => {
       const wish = (header: string): Reply => ({
         status: 429,
         headers: { "retry-after": header },
@@ -130,7 +130,7 @@ for (const { name, ok, error } of PROVIDERS) {
       });
     });
 
-    it("is asked again where the connection breaks, and given up where there is none", async () => {
+    it("is retried if the connection breaks, and fails if there is none", async () => {
       await withModel(name, ["reset", ok], async ({ model, provider }) => {
         hi(await ask(provider, plain));
         assert.equal(model.received.length, 2);
@@ -151,7 +151,7 @@ for (const { name, ok, error } of PROVIDERS) {
       assert.match(await failure(ask(provider, plain)), /cannot be reached/);
     });
 
-    it("is left once its time is up, before or in the middle of its answer", async () => {
+    it("is aborted when its timeout is over, before or in the middle of its response", async () => {
       for (const reply of ["hang", "stall"] as const) {
         await withModel(name, [reply], async ({ model, provider, clock }) => {
           const failed = failure(ask(provider, plain));
@@ -164,7 +164,7 @@ for (const { name, ok, error } of PROVIDERS) {
       }
     });
 
-    it("is left at once when nobody waits any more", async () => {
+    it("is aborted at once when nobody waits any more", async () => {
       for (const reply of ["hang", "stall"] as const) {
         await withModel(name, [reply], async ({ model, provider, clock }) => {
           const controller = new AbortController();
@@ -207,8 +207,8 @@ for (const { name, ok, error } of PROVIDERS) {
   });
 }
 
-describe("an answer without end", () => {
-  it("is left when it gets far too long", async () => {
+describe("an endless response", () => {
+  it("is aborted when it gets far too long", async () => {
     const endless = () =>
       Promise.resolve(
         new Response(

@@ -12,8 +12,8 @@ function importedAtOnce(file: string): string[] {
 
 const WIRE_FORMATS = ["openai", "anthropic", "ollama"].map((name) => `src/sampling/${name}.ts`);
 
-describe("the libraries of the providers", () => {
-  it("are loaded by nobody before a sample is put to one", () => {
+describe("the providers' libraries", () => {
+  it("are not loaded before the first sample", () => {
     for (const file of listFiles("src", ".ts")) {
       const loaded = importedAtOnce(file);
       const libraries = loaded.filter((name) => /^(?:@ai-sdk\/|ollama(?:\/|$))/.test(name));

@@ -41,8 +41,8 @@ async function back(params: SampleParams, message: object, reason?: string): Pro
   return response;
 }
 
-describe("what Ollama is sent", () => {
-  it("is a chat without a stream and without a key, and nothing that was not asked for", async () => {
+describe("the request to Ollama", () => {
+  it("has no stream, no key, and nothing that was not asked for", async () => {
     const { method, path, headers, body } = await sent(plain);
     assert.equal(`${method} ${path}`, "POST /api/chat");
     assert.equal(headers.authorization, undefined);
@@ -54,7 +54,7 @@ describe("what Ollama is sent", () => {
     });
   });
 
-  it("has the settings of the sample under their names there", async () => {
+  it("has the sample's settings under Ollama's names", async () => {
     const { body } = await sent({
       ...plain,
       systemPrompt: "Be brief.",
@@ -65,7 +65,7 @@ describe("what Ollama is sent", () => {
     assert.deepEqual(body.options, { num_predict: 100, temperature: 0, stop: ["END"] });
   });
 
-  it("has pictures, calls and results in their places, and no empty message", async () => {
+  it("has images, calls and results in their places, and no empty message", async () => {
     const { body } = await sent({ ...plain, messages: conversation });
     assert.deepEqual(body.messages, [
       { role: "user", content: "Look:", images: ["AAAA"] },
@@ -83,7 +83,7 @@ describe("what Ollama is sent", () => {
     ]);
   });
 
-  it("has tools, and says in words that one must be called", async () => {
+  it("has the tools, and says in text that one must be called", async () => {
     const { body } = await sent({ ...tools, systemPrompt: "Be brief." });
     assert.deepEqual(body.tools, [
       { type: "function", function: { name: "attack", description: "Attacks.", parameters: CELL } },
@@ -100,7 +100,7 @@ describe("what Ollama is sent", () => {
     assert.equal(none.body.tools, undefined);
   });
 
-  it("asks for data with its format, and says the same in words", async () => {
+  it("asks for data with Ollama's format, and also in text", async () => {
     const { body } = await sent(data);
     assert.deepEqual(body.format, CELL);
     assert.equal(body.tools, undefined);
@@ -108,7 +108,7 @@ describe("what Ollama is sent", () => {
     assert.ok(body.messages[0].content.includes(JSON.stringify(CELL)));
   });
 
-  it("has the key where one is configured", async () => {
+  it("has the key if one is configured", async () => {
     await withModel(NAME, [OK], async ({ model, provider }) => {
       await ask(provider, plain);
       assert.equal(model.received[0]!.headers.authorization, "Bearer secret-key-1");
@@ -116,8 +116,8 @@ describe("what Ollama is sent", () => {
   });
 });
 
-describe("what Ollama answers", () => {
-  it("is text, with the reason to stop", async () => {
+describe("Ollama's response", () => {
+  it("becomes text, with the stop reason", async () => {
     assert.deepEqual(await back(plain, { content: "hi", thinking: "hm" }), {
       content: [said("hi")],
       stopReason: "endTurn",
@@ -128,14 +128,14 @@ describe("what Ollama answers", () => {
     });
   });
 
-  it("is a call of __schema__ where data was asked for", async () => {
+  it("becomes a call of __schema__ if data was asked for", async () => {
     assert.deepEqual(await back(data, { content: '{"cell":4}' }), {
       content: [call("__schema__", { cell: 4 })],
       stopReason: "toolUse",
     });
   });
 
-  it("is text where it is no data after all", async () => {
+  it("becomes text if it is not data after all", async () => {
     for (const content of ["I pick 4", "[4]", '{"cell":']) {
       assert.deepEqual(await back(data, { content }), {
         content: [said(content)],
@@ -149,7 +149,7 @@ describe("what Ollama answers", () => {
     assert.deepEqual(await back(data, {}), { content: [], stopReason: "endTurn" });
   });
 
-  it("is every call, offered or not, with ids of ours", async () => {
+  it("becomes all calls, offered or not, with our own ids", async () => {
     const tool_calls = [
       { function: { name: "attack", arguments: { cell: 4 } } },
       { function: { name: "fly", arguments: {} } },
@@ -168,7 +168,7 @@ describe("what Ollama answers", () => {
   });
 });
 
-describe("sound", () => {
+describe("audio for Ollama", () => {
   it("is refused before anything is sent", async () => {
     await withModel(NAME, [OK], async ({ model, provider }) => {
       const sound = { type: "audio" as const, data: "AAAA", mimeType: "audio/wav" };

@@ -39,8 +39,8 @@ async function back(params: SampleParams, json: object): Promise<unknown> {
   return response;
 }
 
-describe("what OpenAI is sent", () => {
-  it("is a request to Chat Completions with the key, and nothing that was not asked for", async () => {
+describe("the request to OpenAI", () => {
+  it("uses Chat Completions with the key, and has nothing that was not asked for", async () => {
     const { method, path, headers, body } = await sent(plain);
     assert.equal(`${method} ${path}`, "POST /v1/chat/completions");
     assert.equal(headers.authorization, "Bearer sk-test-1234567890");
@@ -52,7 +52,7 @@ describe("what OpenAI is sent", () => {
     });
   });
 
-  it("has the settings of the sample under their names there", async () => {
+  it("has the sample's settings under OpenAI's names", async () => {
     const { body } = await sent({
       ...plain,
       systemPrompt: "Be brief.",
@@ -68,7 +68,7 @@ describe("what OpenAI is sent", () => {
     });
   });
 
-  it("is worded for models that think", async () => {
+  it("is adapted to reasoning models", async () => {
     const { body } = await sent(
       { ...plain, systemPrompt: "Be brief.", temperature: 1 },
       "openai:gpt-5",
@@ -80,7 +80,7 @@ describe("what OpenAI is sent", () => {
     });
   });
 
-  it("has pictures, calls and results in their places, and no empty message", async () => {
+  it("has images, calls and results in their places, and no empty message", async () => {
     const { body } = await sent({ ...plain, messages: conversation });
     assert.deepEqual(body.messages, [
       {
@@ -104,7 +104,7 @@ describe("what OpenAI is sent", () => {
     ]);
   });
 
-  it("has sound, and the pictures of a result after it", async () => {
+  it("has audio, and a result's images after the result", async () => {
     const { body } = await sent({
       ...plain,
       messages: [
@@ -139,7 +139,7 @@ describe("what OpenAI is sent", () => {
     ]);
   });
 
-  it("has tools and the choice among them", async () => {
+  it("has the tools and the tool choice", async () => {
     const offered = [
       {
         type: "function",
@@ -158,7 +158,7 @@ describe("what OpenAI is sent", () => {
     }
   });
 
-  it("asks for data with response_format, and promises to be strict where that is allowed", async () => {
+  it("asks for data with response_format, strict if the schema allows it", async () => {
     const { body } = await sent(data);
     assert.equal(body.tools, undefined);
     assert.equal(body.tool_choice, undefined);
@@ -178,7 +178,7 @@ describe("what OpenAI is sent", () => {
     });
   });
 
-  it("goes without a key to a server that has none", async () => {
+  it("has no key for a server that needs none", async () => {
     await withModel("openai-compatible:qwen3", [OK], async ({ model, provider }) => {
       assert.equal(provider.name, "openai-compatible:qwen3");
       await ask(provider, plain);
@@ -189,8 +189,8 @@ describe("what OpenAI is sent", () => {
   });
 });
 
-describe("what OpenAI answers", () => {
-  it("is text, with the model, the reason to stop and the tokens", async () => {
+describe("OpenAI's response", () => {
+  it("becomes text, with the model, the stop reason and the tokens", async () => {
     assert.deepEqual(await back(plain, openaiAnswer({ content: "hi" })), {
       role: "assistant",
       content: [said("hi")],
@@ -207,7 +207,7 @@ describe("what OpenAI answers", () => {
     });
   });
 
-  it("is a call of __schema__ where data was asked for", async () => {
+  it("becomes a call of __schema__ if data was asked for", async () => {
     assert.deepEqual(await back(data, openaiAnswer({ content: '{"cell":4}' })), {
       role: "assistant",
       content: [call("__schema__", { cell: 4 })],
@@ -217,7 +217,7 @@ describe("what OpenAI answers", () => {
     });
   });
 
-  it("is text where it is no data after all", async () => {
+  it("becomes text if it is not data after all", async () => {
     for (
       const [message, reason, stopReason] of [
         [{ content: "I would pick 4." }, "stop", "endTurn"],
@@ -238,14 +238,14 @@ describe("what OpenAI answers", () => {
     }
   });
 
-  it("is a refusal where the model refuses", async () => {
+  it("becomes a refusal if the model refuses", async () => {
     const refusal = openaiAnswer({ content: null, refusal: "I cannot help with that." });
     const response = await back(data, refusal) as { content: unknown; stopReason: string };
     assert.deepEqual(response.content, [said("I cannot help with that.")]);
     assert.equal(response.stopReason, "refusal");
   });
 
-  it("is calls of tools, one or several, offered or not", async () => {
+  it("becomes one or several calls, offered or not", async () => {
     const calls = [
       openaiCall("attack", '{"cell":4}', "c1"),
       openaiCall("fly", "", "c2"),
@@ -268,7 +268,7 @@ describe("what OpenAI answers", () => {
     );
   });
 
-  it("is text where a call is cut off or broken", async () => {
+  it("becomes text if a call is cut off or broken", async () => {
     const half = openaiAnswer({ tool_calls: [openaiCall("attack", '{"cell":')] }, "length");
     assert.deepEqual(await back(tools, half), {
       role: "assistant",
@@ -279,13 +279,13 @@ describe("what OpenAI answers", () => {
     });
   });
 
-  it("counts no tokens where the server counts none", async () => {
+  it("has no token count if the server sends none", async () => {
     const { usage: _usage, ...uncounted } = openaiAnswer({ content: "hi" }) as { usage: unknown };
     assert.deepEqual((await back(plain, uncounted) as { usage: unknown }).usage, {});
   });
 });
 
-describe("a sound that Chat Completions does not know", () => {
+describe("audio in a format that Chat Completions does not support", () => {
   it("is refused before anything is sent", async () => {
     await withModel("openai:gpt-4o", [OK], async ({ model, provider }) => {
       const messages = [...plain.messages, {

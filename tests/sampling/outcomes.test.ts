@@ -103,7 +103,7 @@ for (const { name, text, data, calls, half, refusal } of DIALECTS) {
   const FAILED = ["PARLEY_SAMPLE", 1];
 
   describe(`data from ${name}`, () => {
-    it("is there at once, or after a mistake that it was told", async () => {
+    it("is returned at once, or after the model was told of a mistake", async () => {
       assert.deepEqual(await outcome("data", data({ cell: 4 })), [{ cell: 4 }, 1]);
       for (
         const mistake of [
@@ -119,7 +119,7 @@ for (const { name, text, data, calls, half, refusal } of DIALECTS) {
       }
     });
 
-    it("is given up when it never comes", async () => {
+    it("is given up if it never comes", async () => {
       for (
         const mistake of [
           data({ cell: 9 }),
@@ -139,11 +139,11 @@ for (const { name, text, data, calls, half, refusal } of DIALECTS) {
       assert.deepEqual(await outcome("data", two), [{ cell: 1 }, 1]);
     });
 
-    it("is taken from text where it stands there", async () => {
+    it("is read from text if the model wrote it there", async () => {
       assert.deepEqual(await outcome("data", text('I pick {"cell": 4}!')), [{ cell: 4 }, 1]);
     });
 
-    it("fails at once where the answer is none of a model's", async () => {
+    it("fails at once if the response is not a model's", async () => {
       for (
         const reply of [
           { text: "<html></html>", headers: { "content-type": "text/html" } },
@@ -157,7 +157,7 @@ for (const { name, text, data, calls, half, refusal } of DIALECTS) {
       }
     });
 
-    it("comes after a while where the model was busy", async () => {
+    it("is returned after retries if the model was busy", async () => {
       const busy: Reply = { status: 429, headers: { "retry-after": "1" }, json: {} };
       assert.deepEqual(await outcome("data", busy, data({ cell: 4 })), [{ cell: 4 }, 2]);
       assert.deepEqual(await outcome("data", { status: 500, json: {} }), ["PARLEY_SAMPLE", 3]);
@@ -165,13 +165,13 @@ for (const { name, text, data, calls, half, refusal } of DIALECTS) {
   });
 
   describe(`calls from ${name}`, () => {
-    it("are all there, one or two", async () => {
+    it("are all returned, one or two", async () => {
       assert.deepEqual(await outcome("calls", calls(["wait", {}])), [[["wait", {}]], 1]);
       const two = calls(["wait", {}], ["attack", { cell: 1 }]);
       assert.deepEqual(await outcome("calls", two), [[["wait", {}], ["attack", { cell: 1 }]], 1]);
     });
 
-    it("are asked for again, and then given up, where they are none or the wrong ones", async () => {
+    it("are asked for again, and then given up, if they are missing or wrong", async () => {
       for (
         const mistake of [
           calls(["fly", {}]),

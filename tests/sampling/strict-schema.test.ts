@@ -10,7 +10,7 @@ function schemaOf(type: z.ZodType) {
 }
 
 describe("strictSchema()", () => {
-  it("closes every object of a schema that can be promised", () => {
+  it("closes every object of a schema that strict mode supports", () => {
     const type = z.object({
       cell: z.number().min(0).max(8),
       why: z.enum(["win", "block"]),
@@ -24,7 +24,7 @@ describe("strictSchema()", () => {
     assert.equal(text.match(/"additionalProperties":false/g)?.length, 3);
   });
 
-  it("knows definitions and what refers to them", () => {
+  it("handles definitions and references to them", () => {
     const Person = z.object({
       name: z.string(),
       get friends() {
@@ -34,7 +34,7 @@ describe("strictSchema()", () => {
     assert.ok(strictSchema(schemaOf(z.object({ person: Person }))));
   });
 
-  it("leaves alone what cannot be promised", () => {
+  it("returns nothing for a schema that strict mode does not support", () => {
     for (
       const type of [
         z.object({ note: z.string().optional() }),
@@ -65,7 +65,7 @@ describe("strictSchema()", () => {
     );
   });
 
-  it("goes only so deep", () => {
+  it("stops at a maximum depth", () => {
     let type: z.ZodType = z.string();
     for (let depth = 0; depth < 12; depth++) type = z.object({ inner: type });
     assert.equal(strictSchema(schemaOf(type)), undefined);

@@ -45,7 +45,7 @@ describe("toElicitationSchema() with plain JSON Schema", () => {
     });
   });
 
-  it("refuses a field that is not written as a form needs it, and shows how", () => {
+  it("refuses a field that is not written as a form needs it, and shows how to write it", () => {
     const cases: [unknown, RegExp][] = [
       [{ type: "string", pattern: "^a" }, /"pattern"/],
       [{ type: "number", exclusiveMinimum: 0 }, /"exclusiveMinimum"/],
@@ -88,7 +88,7 @@ describe("toElicitationSchema() with plain JSON Schema", () => {
     }
   });
 
-  it("refuses a root that says more or less than a form's", () => {
+  it("refuses a root with more or less than a form's", () => {
     const properties = { a: { type: "string" } };
     for (
       const root of [

@@ -24,7 +24,7 @@ const titled = z.union([
 ]);
 
 describe("toElicitationSchema() with Zod 4", () => {
-  it("says no more than a form needs", () => {
+  it("returns no more than a form needs", () => {
     const { json } = toElicitationSchema(
       z.strictObject({ a: z.string(), b: z.string().optional() }).describe("dropped"),
     );
@@ -35,14 +35,14 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("takes an empty object for a plain confirmation", () => {
+  it("accepts an empty object as a plain confirmation", () => {
     const { json, parse } = toElicitationSchema(z.object({}));
     assert.deepEqual(json, { type: "object", properties: {} });
     assertForm(json);
     assert.ok(parse({}).ok);
   });
 
-  it("writes text with its limits and format", () => {
+  it("describes text with its limits and format", () => {
     const cases: [z.ZodType, unknown][] = [
       [z.string().min(1).max(9), { type: "string", minLength: 1, maxLength: 9 }],
       [z.string().length(2), { type: "string", minLength: 2, maxLength: 2 }],
@@ -58,7 +58,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     for (const [field, expected] of cases) assert.deepEqual(fieldOf(field), expected);
   });
 
-  it("leaves to parsing what a form cannot say", () => {
+  it("leaves to parsing what a form cannot express", () => {
     for (
       const field of [
         z.string().regex(/^a/),
@@ -78,7 +78,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     assert.deepEqual(fieldOf(z.number().multipleOf(2).multipleOf(3)), { type: "number" });
   });
 
-  it("writes numbers, without the limits of a double", () => {
+  it("describes numbers, without the limits of a double", () => {
     const cases: [z.ZodType, unknown][] = [
       [z.number(), { type: "number" }],
       [z.number().min(1).max(2.5), { type: "number", minimum: 1, maximum: 2.5 }],
@@ -92,13 +92,13 @@ describe("toElicitationSchema() with Zod 4", () => {
     for (const [field, expected] of cases) assert.deepEqual(fieldOf(field), expected);
   });
 
-  it("writes yes or no", () => {
+  it("describes a boolean", () => {
     assert.deepEqual(fieldOf(z.boolean()), { type: "boolean" });
     assert.deepEqual(fieldOf(z.literal(true)), { type: "boolean" });
     assert.ok(!toElicitationSchema(z.object({ f: z.literal(true) })).parse({ f: false }).ok);
   });
 
-  it("writes one of several", () => {
+  it("describes a single choice", () => {
     const plain = { type: "string", enum: ["a", "b"] };
     assert.deepEqual(fieldOf(z.enum(["a", "b"])), plain);
     assert.deepEqual(fieldOf(z.literal(["a", "b"])), plain);
@@ -125,7 +125,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("writes some of several", () => {
+  it("describes a multiple choice", () => {
     assert.deepEqual(fieldOf(z.array(z.enum(["a", "b"])).min(1).max(2).default(["a"])), {
       type: "array",
       minItems: 1,
@@ -144,7 +144,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("shows defaults, and lets the person leave such a field", () => {
+  it("shows defaults, and makes such a field optional", () => {
     const { json, parse } = toElicitationSchema(z.object({
       a: z.string().default("x"),
       b: z.boolean().default(false),
@@ -175,7 +175,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("shows no default that the field could not take", () => {
+  it("shows no default that the field would not accept", () => {
     const schema = z.object({
       f: z.number().default(Infinity),
       n: z.string().transform(Number).default(3),
@@ -186,7 +186,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("parses through the schema itself", () => {
+  it("parses with the schema itself", () => {
     const schema = z.object({ from: z.int(), to: z.coerce.number() })
       .refine((it) => it.from < it.to, { error: "must come after from", path: ["to"] })
       .transform((it) => it.to - it.from);
@@ -199,7 +199,7 @@ describe("toElicitationSchema() with Zod 4", () => {
     });
   });
 
-  it("takes a field of any name", () => {
+  it("accepts a field of any name", () => {
     const schema = z.object({
       ["__proto__"]: z.string(),
       constructor: z.string(),
@@ -272,7 +272,7 @@ describe("toElicitationSchema() with Zod 4", () => {
 });
 
 describe("toElicitationSchema() with Zod 3", () => {
-  it("writes the same fields", () => {
+  it("describes the same fields", () => {
     const cases: [z3.ZodTypeAny, unknown][] = [
       [z3.string().email().max(9), { type: "string", maxLength: 9, format: "email" }],
       [z3.string().url(), { type: "string", format: "uri" }],
@@ -314,7 +314,7 @@ describe("toElicitationSchema() with Zod 3", () => {
 });
 
 describe("toElicitationSchema()", () => {
-  it("knows what parse() gives", () => {
+  it("infers the type that parse() returns", () => {
     const outcome = toElicitationSchema(z.object({ n: z.int() })).parse({ n: 1 });
     assert.ok(outcome.ok);
     const n: number = outcome.value.n;

@@ -26,7 +26,7 @@ function sayTheSame(schemas: [string, SchemaInput][], cases: [unknown, string][]
 }
 
 describe("describeIssues()", () => {
-  it("names each field, what it expected and what it got", () => {
+  it("names each field, what was expected and what was received", () => {
     sayTheSame(
       dialects(
         z.object({ age: z.number(), name: z.string() }),
@@ -49,7 +49,7 @@ describe("describeIssues()", () => {
     );
   });
 
-  it("says the same about limits in every dialect", () => {
+  it("describes limits the same way for every schema library", () => {
     sayTheSame(
       dialects(
         z.object({
@@ -84,7 +84,7 @@ describe("describeIssues()", () => {
     );
   });
 
-  it("says the same about choices and formats in every dialect", () => {
+  it("describes choices and formats the same way for every schema library", () => {
     sayTheSame(
       dialects(
         z.object({
@@ -113,7 +113,7 @@ describe("describeIssues()", () => {
     );
   });
 
-  it("finds the branch that was meant, in every dialect", () => {
+  it("finds the intended branch of a union, for every schema library", () => {
     sayTheSame(
       dialects(
         z.object({
@@ -162,14 +162,14 @@ describe("describeIssues()", () => {
     ]);
   });
 
-  it("names a wrong name", () => {
+  it("names an invalid key", () => {
     const schema = z.record(z.string().regex(/^a/), z.string());
     sayTheSame([["Zod 4", schema], ["JSON Schema", { ...toSchema(schema, "input").json }]], [
       [{ a: "", b: "" }, `"b": is not an allowed name`],
     ]);
   });
 
-  it("names an unknown field in every dialect", () => {
+  it("names an unknown field, for every schema library", () => {
     sayTheSame(
       dialects(z.strictObject({ a: z.string() }), z3.object({ a: z3.string() }).strict()),
       [[{ a: "", "b c": 1, d: 1 }, `"["b c"]": is not a known field; "d": is not a known field`]],
@@ -189,19 +189,19 @@ describe("describeIssues()", () => {
     );
   });
 
-  it("counts those beyond the fifth", () => {
+  it("counts issues beyond the fifth", () => {
     const issues = Array.from({ length: 8 }, (_, i) => ({ path: `f${i}`, message: "is required" }));
     assert.match(describeIssues(issues), /"f4": is required; and 3 more$/);
     assert.equal(describeIssues([]), "");
   });
 
-  it("shows no more of a hostile name than needed", () => {
+  it("truncates a hostile field name", () => {
     const sentence = told(z.strictObject({}), { ["x\n".repeat(10_000)]: 1 });
     assert.ok(sentence.length < 200);
     assert.doesNotMatch(sentence, /\n/);
   });
 
-  it("keeps the author's own words", () => {
+  it("keeps the author's own messages", () => {
     const four = z.object({
       a: z.string({ error: "Say a" }),
       b: z.string().min(3, "Longer, please"),
@@ -221,7 +221,7 @@ describe("describeIssues()", () => {
     assert.equal(told(z.string().refine(() => false), "x"), "is not valid");
   });
 
-  it("leaves the words to Zod where the program has set its own", () => {
+  it("uses Zod's messages if the program has configured its own", () => {
     z.config({ customError: () => "Nein" });
     try {
       assert.equal(told(z.string(), 1), "Nein");

@@ -18,7 +18,7 @@ function freeze<T>(value: T): T {
 }
 
 describe("toSchema() with plain JSON Schema", () => {
-  it("passes it on verbatim and leaves it alone", () => {
+  it("passes it on verbatim and does not modify it", () => {
     const schema = freeze({
       type: "object",
       properties: { a: { $ref: "#/$defs/A" } },
@@ -31,13 +31,13 @@ describe("toSchema() with plain JSON Schema", () => {
     assert.deepEqual(Reflect.ownKeys(schema.properties.a), ["$ref"]);
   });
 
-  it("gives back the very value it was given", () => {
+  it("returns the same value that it was given", () => {
     const value = { a: 1 };
     const outcome = toSchema({ type: "object" }, "input").parse(value);
     assert.equal(outcome.ok && outcome.value, value);
   });
 
-  it("takes undefined for absent, as the wire will", () => {
+  it("treats undefined as absent, as JSON does", () => {
     const schema = { type: "object", properties: { a: { type: "string" } } } as const;
     const outcome = toSchema(schema, "output").parse({ a: undefined, b: 1 });
     assert.deepEqual(outcome, { ok: true, value: { b: 1 } });
@@ -64,7 +64,7 @@ describe("toSchema() with plain JSON Schema", () => {
     }
   });
 
-  it("does not take a property or a value for a keyword", () => {
+  it("does not mistake a property or a value for a keyword", () => {
     assert.ok(
       toSchema({ properties: { pattern: { type: "string" } }, const: { pattern: "(" } }, "input"),
     );
@@ -78,7 +78,7 @@ describe("toSchema() with plain JSON Schema", () => {
     );
   });
 
-  it("follows references, recursive ones too", () => {
+  it("follows references, including recursive ones", () => {
     const tree = {
       $ref: "#/$defs/Node",
       $defs: {
@@ -99,7 +99,7 @@ describe("toSchema() with plain JSON Schema", () => {
     );
   });
 
-  it("keeps to the draft that the schema states", () => {
+  it("uses the draft that the schema states", () => {
     const four = "http://json-schema.org/draft-04/schema#";
     const above = { minimum: 3, exclusiveMinimum: true };
     assert.notEqual(told({ ...above, $schema: four }, 3), "");
@@ -114,7 +114,7 @@ describe("toSchema() with plain JSON Schema", () => {
     assert.equal(told(beside, "long"), "expected at most 1 character");
   });
 
-  it("has words for every keyword, and never shows a pointer", () => {
+  it("has a message for every keyword, and never shows a pointer", () => {
     const cases: [JsonSchemaObject, unknown, string][] = [
       [{ type: ["string", "null"] }, 1, "expected string or null, received number"],
       [{ const: { a: 1 } }, { a: 2 }, `expected {"a":1}`],
@@ -166,7 +166,7 @@ describe("parse() of plain JSON Schema", () => {
     additionalProperties: { $ref: "#" },
   } as const;
 
-  it("answers hostile values with an issue", () => {
+  it("returns an issue for hostile values", () => {
     let deep: unknown = [];
     for (let i = 0; i < 200_000; i++) deep = [deep];
     assert.match(told(tree, deep), /nested/);
@@ -180,7 +180,7 @@ describe("parse() of plain JSON Schema", () => {
     }
   });
 
-  it("stops at the first mistake of a large value", () => {
+  it("stops at the first issue of a large value", () => {
     const many = Array.from({ length: 300_000 }, () => 1);
     assert.equal(
       told({ items: { type: "string" } }, many),

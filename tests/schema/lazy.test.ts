@@ -104,7 +104,7 @@ function outcome(make: () => Schema): unknown {
 }
 
 describe("objectSchema() and formSchema()", () => {
-  it("come to what is made at once, whatever the schema", () => {
+  it("return the same as toSchema(), whatever the schema", () => {
     let waiting = 0;
     let tried = 0;
     fc.assert(
@@ -129,7 +129,7 @@ describe("objectSchema() and formSchema()", () => {
     assert.ok(waiting > 20 && tried > 20, `${waiting} waited, ${tried} were tried`);
   });
 
-  it("refuse at once what has no JSON Schema or is no form", () => {
+  it("refuse at once what has no JSON Schema or is not a form", () => {
     for (const odd of [z.date(), z.custom(), z.lazy(() => z.bigint()), z.string().optional()]) {
       const input = z.object({ odd: z.object({ odd }) });
       if (odd.type !== "optional") assert.throws(() => objectSchema(input, "input"));
@@ -143,7 +143,7 @@ describe("objectSchema() and formSchema()", () => {
     assert.throws(() => formSchema(z.object({ a: z.enum(none) })));
   });
 
-  it("make the JSON Schema of plain ones when it is looked at, and once", () => {
+  it("generate the JSON Schema of plain schemas on first access, once", () => {
     let made = 0;
     const counted = z.string();
     const input = z.object({
@@ -178,7 +178,7 @@ describe("isPlainObject()", () => {
     assert.deepEqual(checkedHeaders("tool", toObjectSchema(input, "input").json), []);
   });
 
-  it("is false for what a header carries, for names of its own, and for what may be endless", () => {
+  it("is false for header parameters, custom names, and schemas that may be endless", () => {
     const others: SchemaInput[] = [
       z.object({ a: z.string().meta({ "x-mcp-header": "A" }) }),
       z.object({ a: z.string() }).meta({ id: "only here" }),
@@ -203,7 +203,7 @@ describe("isPlainObject()", () => {
 });
 
 describe("isPlainForm()", () => {
-  it("is true for what most forms ask, and false for lists and objects", () => {
+  it("is true for most forms, and false for lists and objects", () => {
     const cell = z.union(["1", "2"].map((value) => z.literal(value).meta({ title: value })));
     assert.ok(isPlainForm(z.object({ cell, sure: z.boolean().default(true) })));
     assert.ok(!isPlainForm(z.object({ all: z.array(z.enum(["1"])) })));

@@ -81,13 +81,13 @@ const someSchemas: SchemaInput[] = [
 ];
 
 describe("toElicitationSchema() for any flat Zod schema", () => {
-  it("gives what MCP allows as requestedSchema", () => {
+  it("returns what MCP allows as requestedSchema", () => {
     fc.assert(fc.property(form, (schema) => {
       assertForm(toElicitationSchema(schema).json);
     }));
   });
 
-  it("gives what it would take verbatim", () => {
+  it("returns a schema that it would pass on verbatim", () => {
     fc.assert(fc.property(form, (schema) => {
       const { json } = toElicitationSchema(schema);
       assert.equal(toElicitationSchema(json).json, json);
@@ -105,7 +105,7 @@ describe("toElicitationSchema() for any flat Zod schema", () => {
 describe("parse() of any schema", () => {
   const schemas = someSchemas.map((input) => toSchema(input, "input"));
 
-  it("answers every value with a value or with something to tell", () => {
+  it("returns a value or issues for every value", () => {
     const anything = fc.oneof(fc.jsonValue(), fc.anything({ withBigInt: true, withDate: true }));
     fc.assert(
       fc.property(fc.constantFrom(...schemas), anything, (schema, value) => {
@@ -123,7 +123,7 @@ describe("parse() of any schema", () => {
 });
 
 describe("toElicitationSchema() for any JSON value", () => {
-  it("takes it or refuses it with a SchemaProblem", () => {
+  it("accepts it, or throws a SchemaProblem", () => {
     fc.assert(fc.property(fc.jsonValue(), fc.jsonValue(), (value, fieldValue) => {
       for (const input of [value, { type: "object", properties: { f: fieldValue } }]) {
         try {

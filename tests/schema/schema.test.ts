@@ -41,7 +41,7 @@ describe("toSchema() with Zod 4", () => {
     assert.equal(json["additionalProperties"], false);
   });
 
-  it("makes the JSON when it is built, not when it parses", () => {
+  it("generates the JSON Schema when it is built, not when it parses", () => {
     let made = 0;
     const counted = z.string().default(() => `${++made}`).meta({ description: "counted" });
     const { json, parse } = toSchema(z.object({ counted }), "input");
@@ -56,7 +56,7 @@ describe("toSchema() with Zod 4", () => {
     });
   });
 
-  it("takes zod/mini", () => {
+  it("accepts zod/mini", () => {
     const made = toSchema(mini.object({ a: mini.string() }), "input");
     assert.equal(made.json["type"], "object");
     assert.deepEqual(made.parse({}), {
@@ -65,7 +65,7 @@ describe("toSchema() with Zod 4", () => {
     });
   });
 
-  it("keeps the root where it belongs although it has an id", () => {
+  it("keeps the root in place even if it has an id", () => {
     const root = z.object({ a: z.string() }).meta({ id: "schema.test/Root", title: "Root" });
     assert.deepEqual(toSchema(root, "input").json, {
       $schema: DRAFT,
@@ -96,7 +96,7 @@ describe("toSchema() with Zod 4", () => {
     assert.ok(parse({ kids: [{ kids: [] }] }).ok);
   });
 
-  it("refuses what JSON has not, and names the field", () => {
+  it("refuses types that JSON does not have, and names the field", () => {
     const cases: [z.ZodType, string, RegExp][] = [
       [z.object({ a: z.array(z.object({ due: z.date() })) }), "a[].due", /\bdate\b/],
       [z.object({ n: z.bigint() }), "n", /\bbigint\b/],
@@ -139,7 +139,7 @@ describe("toSchema() with Zod 4", () => {
     assert.match(!piped.ok ? piped.issues[0]!.message : "", /asynchronous/);
   });
 
-  it("parses into an issue when a check throws, with the cause apart", () => {
+  it("returns an issue when a check throws, with the cause kept apart", () => {
     const cause = new Error("secret");
     const schema = z.string().refine(() => {
       throw cause;
@@ -150,7 +150,7 @@ describe("toSchema() with Zod 4", () => {
     assert.doesNotMatch(JSON.stringify(outcome.issues), /secret/);
   });
 
-  it("parses a value that is nested too deeply into an issue", () => {
+  it("returns an issue for a value that is nested too deeply", () => {
     let deep: unknown = [];
     for (let i = 0; i < 200_000; i++) deep = [deep];
     const outcome = toSchema(z.json(), "input").parse(deep);
@@ -185,7 +185,7 @@ describe("toSchema() with Zod 3", () => {
     assert.equal(toSchema(schema, "output").json["additionalProperties"], false);
   });
 
-  it("writes a reused schema out and a recursive one as a reference", () => {
+  it("inlines a reused schema, and writes a recursive one as a reference", () => {
     interface Node {
       "a/b"?: [Node] | undefined;
     }
@@ -206,7 +206,7 @@ describe("toSchema() with Zod 3", () => {
     assert.ok(parse({ x: "", y: "", node: { "a/b": [{}] } }).ok);
   });
 
-  it("takes the side of a pipe and of a transform", () => {
+  it("describes the input or output side of a pipe and of a transform", () => {
     const piped = z3.object({ n: z3.string().pipe(z3.coerce.number()) });
     assert.deepEqual(toSchema(piped, "input").json["properties"], { n: { type: "string" } });
     assert.deepEqual(toSchema(piped, "output").json["properties"], { n: { type: "number" } });
@@ -215,7 +215,7 @@ describe("toSchema() with Zod 3", () => {
     problemOf(() => toSchema(made, "output"), "n", /\btransform\b/);
   });
 
-  it("refuses what JSON has not, and names the field", () => {
+  it("refuses types that JSON does not have, and names the field", () => {
     const cases: [z3.ZodTypeAny, RegExp][] = [
       [z3.date(), /\bdate\b/],
       [z3.bigint(), /\bbigint\b/],
@@ -241,8 +241,8 @@ describe("toSchema() with Zod 3", () => {
   });
 });
 
-describe("toSchema() with anything else", () => {
-  it("refuses mistakes with a way out", () => {
+describe("toSchema() with any other value", () => {
+  it("refuses it, and says what to do", () => {
     for (const name of [z.string(), z3.string()]) {
       const { wayOut } = problemOf(() => toSchema({ name }, "input"), "name", /plain object/);
       assert.match(wayOut, /z\.object/);
@@ -265,7 +265,7 @@ describe("toSchema() with anything else", () => {
 });
 
 describe("toObjectSchema()", () => {
-  it("takes an object of each kind", () => {
+  it("accepts an object of each kind", () => {
     assert.ok(toObjectSchema(z.object({}), "input"));
     assert.ok(toObjectSchema(z.record(z.string(), z.string()), "input"));
     assert.ok(toObjectSchema(z.object({ a: z.string() }).refine(() => true), "input"));
@@ -291,7 +291,7 @@ describe("toObjectSchema()", () => {
 });
 
 describe("Infer", () => {
-  it("knows the output and the input of each kind", () => {
+  it("infers the output and the input of each kind", () => {
     const four = z.object({ n: z.string().transform(Number) });
     const three = z3.object({ n: z3.string().transform(Number) });
     const fourOut: Infer<typeof four> = { n: 1 };
@@ -305,7 +305,7 @@ describe("Infer", () => {
     assert.ok(fourOut && fourIn && threeOut && threeIn && wrongOut && wrongIn);
   });
 
-  it("knows of plain JSON Schema whether it is an object", () => {
+  it("infers whether plain JSON Schema is an object", () => {
     const one = toSchema({ type: "object", properties: {} }, "input").parse({ a: 1 });
     assert.equal(one.ok && one.value["a"], 1);
     const text = toSchema({ type: "string" }, "input").parse("a");
@@ -318,7 +318,7 @@ describe("Infer", () => {
     assert.ok(object);
   });
 
-  it("reaches what parse() gives", () => {
+  it("is the type that parse() returns", () => {
     const outcome = toSchema(z.object({ n: z.number() }), "input").parse({ n: 1 });
     if (!outcome.ok) assert.fail();
     const n: number = outcome.value.n;

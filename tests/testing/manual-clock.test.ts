@@ -3,14 +3,14 @@ import { createManualClock } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 
 describe("createManualClock()", () => {
-  it("stands still until it is told to move", () => {
+  it("stands still until it is advanced", () => {
     const clock = createManualClock(1_000);
     assert.equal(clock.now(), 1_000);
     clock.advance(5);
     assert.equal(clock.now(), 1_005);
   });
 
-  it("fires in order what falls due on the way, at its own time", () => {
+  it("fires timers in order, each at its own time", () => {
     const clock = createManualClock(0);
     const log: string[] = [];
     const fire = (name: string) => () => log.push(`${name}@${clock.now()}`);
@@ -23,7 +23,7 @@ describe("createManualClock()", () => {
     assert.equal(clock.timers, 1);
   });
 
-  it("fires what is set while it fires, if that falls due too", () => {
+  it("fires timers that are set while it fires, if they are due too", () => {
     const clock = createManualClock(0);
     const log: number[] = [];
     clock.after(10, () => clock.after(10, () => log.push(clock.now())));
@@ -31,7 +31,7 @@ describe("createManualClock()", () => {
     assert.deepEqual(log, [20]);
   });
 
-  it("fires nothing that was taken back", () => {
+  it("does not fire cancelled timers", () => {
     const clock = createManualClock(0);
     const log: string[] = [];
     const takeBack = clock.after(10, () => log.push("a"));
@@ -42,7 +42,7 @@ describe("createManualClock()", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("moves to the next thing that falls due, and says whether there was one", () => {
+  it("advances to the next timer, and returns whether there was one", () => {
     const clock = createManualClock(0);
     let fired = 0;
     clock.after(10, () => fired++);

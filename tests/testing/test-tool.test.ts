@@ -41,7 +41,7 @@ describe("testTool() answers", () => {
     assert.equal((await testTool(chatting, {}, { sample: "a" })).text, "a a");
   });
 
-  it("with what is worked out from the question", async () => {
+  it("with what a function computes from the question", async () => {
     const run = await testTool(summing, {}, {
       elicit: {
         number: ({ params }, nth) => params.message.startsWith("3") ? "decline" : say(nth + 1),
@@ -54,14 +54,14 @@ describe("testTool() answers", () => {
     assert.equal(echo.text, "0:1 1:3");
   });
 
-  it("with what is promised", async () => {
+  it("with what a promise resolves to", async () => {
     const run = await testTool(summing, {}, {
       elicit: { number: (_, nth) => Promise.resolve(nth < 2 ? say(5) : "decline") },
     });
     assert.equal(run.text, "10");
   });
 
-  it("each key on its own count", async () => {
+  it("with a separate list for each key", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       const seen = [];
       for (const key of ["number", "other", "number", "other"] as const) {
@@ -79,7 +79,7 @@ describe("testTool() answers", () => {
     assert.equal(run.text, "1,decline,2,b");
   });
 
-  it("a model that says timeout with that word", async () => {
+  it('with the text "timeout" from a model', async () => {
     assert.equal((await testTool(chatting, {}, { sample: "timeout" })).text, "timeout timeout");
   });
 
@@ -129,7 +129,7 @@ describe("testTool() without an answer", () => {
 });
 
 describe("testTool() with a timeout", () => {
-  it("lets time pass up to the deadline of the question", async () => {
+  it("advances the clock to the question's timeout", async () => {
     const clock = createManualClock();
     const start = clock.now();
     const tool = asking.execute(function* (_params, ctx) {
@@ -149,12 +149,12 @@ describe("testTool() with a timeout", () => {
     assert.equal(result.isError, true);
   });
 
-  it("rejects where there is no deadline", async () => {
+  it("rejects if there is no deadline", async () => {
     await assert.rejects(testTool(summing, {}, { elicit: { number: "timeout" } }), /"number"/);
     await assert.rejects(testTool(chatting, {}, { sample: { timeout: true } }), /"sample"/);
   });
 
-  it("answers everything else first, whatever falls due before", async () => {
+  it("gives all other answers first, whatever is due before", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       const [one, two] = yield* all([
         ctx.elicit("number", { message: "?" }, { timeout: 60_000 }),
@@ -169,8 +169,8 @@ describe("testTool() with a timeout", () => {
   });
 });
 
-describe("what testTool() shows", () => {
-  it("is the result as blocks, text and data", async () => {
+describe("the report of testTool()", () => {
+  it("has the result as blocks, text and data", async () => {
     const tool = createMcpTool("t").description("d").output(z.object({ n: z.number() }))
       .execute(function* () {
         return {
@@ -189,7 +189,7 @@ describe("what testTool() shows", () => {
     assert.deepEqual(outcome, { status: "completed", result });
   });
 
-  it("is the conversation, with what was asked and answered", async () => {
+  it("has the conversation, with questions and answers", async () => {
     const { conversation } = await testTool(summing, {}, {
       elicit: { number: [say(4), "decline"] },
     });
@@ -204,7 +204,7 @@ describe("what testTool() shows", () => {
     );
   });
 
-  it("is every event, however many, numbered from 1", async () => {
+  it("has every event, however many, numbered from 1", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       for (let i = 0; i < 5_000; i++) yield* ctx.notify("on we go");
     });
@@ -213,7 +213,7 @@ describe("what testTool() shows", () => {
     assert.ok(events.every(({ lsn }, index) => lsn === index + 1));
   });
 
-  it("is which listed answers were left over", async () => {
+  it("has the listed answers that were not used", async () => {
     const run = await testTool(summing, {}, {
       elicit: { number: ["decline", say(1), say(2)], other: ["cancel"] },
       elicitUrl: ["accept"],
@@ -229,7 +229,7 @@ describe("what testTool() shows", () => {
     assert.deepEqual(all.leftover, []);
   });
 
-  it("is where the text says more than the data, on the console once for each tool", async () => {
+  it("warns once for each tool if the text says more than the data", async () => {
     const seat = z.object({ seat: z.enum(["window", "aisle"]) });
     const tool = createMcpTool("seats").description("d").parameters(seat)
       .output(z.object({ status: z.string(), seat: z.string().optional() }))
@@ -263,7 +263,7 @@ describe("what testTool() shows", () => {
     assert.equal(told.length, 1);
   });
 
-  it("is what the tool broke with, and reading its result fails the test with that", async () => {
+  it("has the tool's error, and reading its result throws that", async () => {
     const mistake = new RangeError("a mistake");
     const tool = createMcpTool("t").description("d").execute(function* () {
       throw mistake;
@@ -276,7 +276,7 @@ describe("what testTool() shows", () => {
     }
   });
 
-  it("has no result where the call ended without one", async () => {
+  it("has no result if the call ended without one", async () => {
     const tool = createMcpTool("t").description("d").execute(function* () {
       throw new ProtocolError(-1, "no");
     });
@@ -288,7 +288,7 @@ describe("what testTool() shows", () => {
 });
 
 describe("testTool()", () => {
-  it("plays a client that can do everything, unless told", async () => {
+  it("plays a client with all capabilities by default", async () => {
     const tool = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       return ctx.client.capabilities;
     });

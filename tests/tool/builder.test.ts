@@ -4,7 +4,7 @@ import { createMcpTool, testTool } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 
 describe("createMcpTool()", () => {
-  it("keeps everything that the author said", () => {
+  it("keeps everything that the author set", () => {
     const annotations = { readOnlyHint: true, openWorldHint: false };
     const icons = [{ src: "https://example.com/i.png", sizes: ["48x48"] }];
     const requires = { elicitation: true, sampling: "tools" } as const;
@@ -40,7 +40,7 @@ describe("createMcpTool()", () => {
     assert.deepEqual(tool.limits, {});
   });
 
-  it("takes an object without fields where there are no parameters", async () => {
+  it("accepts an empty object if there are no parameters", async () => {
     const tool = createMcpTool("bare").description("Does nothing.").execute(function* (params) {
       return Object.keys(params).length;
     });
@@ -57,7 +57,7 @@ describe("createMcpTool()", () => {
     }
   });
 
-  it("hands out builders that never change, so that half a tool can be shared", async () => {
+  it("returns immutable builders, so that half a tool can be shared", async () => {
     const half = createMcpTool("half")
       .description("Says something.")
       .parameters(z.object({ name: z.string() }));
@@ -93,7 +93,7 @@ describe("createMcpTool()", () => {
     );
   });
 
-  it("takes a plain function that returns an operation", async () => {
+  it("accepts a plain function that returns an operation", async () => {
     function* answer() {
       return "42";
     }

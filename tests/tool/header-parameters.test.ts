@@ -13,7 +13,7 @@ function marked(type: unknown, name: unknown = "Name"): SchemaInput {
 }
 
 describe("x-mcp-header", () => {
-  it("marks strings, integers and booleans, also within objects", () => {
+  it("marks strings, integers and booleans, also inside objects", () => {
     const tool = build(z.object({
       region: z.string().meta({ "x-mcp-header": "Region" }),
       deep: z.object({
@@ -30,7 +30,7 @@ describe("x-mcp-header", () => {
     assert.deepEqual(build(z.object({ a: z.string() })).headerParameters, []);
   });
 
-  it("is only a name where it stands as one", () => {
+  it("is an ordinary name if it is a property", () => {
     const schema = {
       type: "object",
       properties: {
@@ -47,13 +47,13 @@ describe("x-mcp-header", () => {
     assert.deepEqual(build(schema).headerParameters, []);
   });
 
-  it("is refused if it is no name for a header", () => {
+  it("is refused if it is not a valid header name", () => {
     for (const name of ["", " ", "a b", "a:b", "a\r\nb", "ä", "a/b", "(x)", 1, null, ["a"], true]) {
       assert.throws(() => build(marked("string", name)), DefinitionError, JSON.stringify(name));
     }
   });
 
-  it("is refused on what no header can carry", () => {
+  it("is refused on a type that no header can carry", () => {
     for (const type of ["number", "object", "array", "null", ["string", "null"], undefined]) {
       assert.throws(() => build(marked(type)), DefinitionError, JSON.stringify(type));
     }
@@ -63,7 +63,7 @@ describe("x-mcp-header", () => {
     );
   });
 
-  it("is refused twice, whatever the case", () => {
+  it("is refused if it repeats, ignoring case", () => {
     const twice = z.object({
       a: z.string().meta({ "x-mcp-header": "Region" }),
       b: z.object({ c: z.string().meta({ "x-mcp-header": "REGION" }) }),
@@ -95,7 +95,7 @@ describe("x-mcp-header", () => {
 });
 
 describe(".task()", () => {
-  it("takes whole milliseconds and a known start only", () => {
+  it("accepts only whole milliseconds and a known start", () => {
     const build = (task: object) =>
       createMcpTool("t").description("A tool").task(task).execute(function* () {});
     assert.deepEqual(build({}).task, {});

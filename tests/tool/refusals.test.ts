@@ -48,7 +48,7 @@ describe("execute() and handoff() refuse", () => {
     }
   });
 
-  it("a body that is no function", () => {
+  it("a body that is not a function", () => {
     for (const none of [undefined, null, "body", {}, body()]) {
       refuses("execute", () => described().execute(none));
     }
@@ -68,7 +68,7 @@ describe("execute() and handoff() refuse", () => {
     }
   });
 
-  it("a limit that is no number of 0 or more, or no limit", () => {
+  it("a limit that is not a number of 0 or more, or an unknown limit", () => {
     for (const wrong of [-1, NaN, "5", null]) {
       for (const key of ["maxDepth", "maxTokens", "timeout"]) {
         refuses(`limits.${key}`, () => described().limits({ [key]: wrong }).execute(body));
@@ -80,7 +80,7 @@ describe("execute() and handoff() refuse", () => {
 });
 
 describe("parameters() and output()", () => {
-  it("refuse what is no object schema", () => {
+  it("refuse what is not an object schema", () => {
     for (const method of ["parameters", "output"] as const) {
       for (
         const schema of [
@@ -136,7 +136,7 @@ describe("elicits()", () => {
     refuses("elicits.q.response.wrong", () => asks({ response: json }).execute(body));
   });
 
-  it("refuses a form that is no object", () => {
+  it("refuses a form that is not an object", () => {
     for (const response of [z.string(), { type: "string" }, undefined, null, "yes"]) {
       refuses("elicits.q.response", () => asks({ response }).execute(body));
     }
@@ -197,7 +197,7 @@ describe("elicits()", () => {
     );
   });
 
-  it("refuses a context that is no object, or takes the name of the message", () => {
+  it("refuses a context that is not an object, or that has a field named message", () => {
     const response = z.object({ ok: z.boolean() });
     for (const context of [z.string(), { type: "array" }, undefined]) {
       refuses("elicits.q.context", () => asks({ response, context }).execute(body));

@@ -48,17 +48,17 @@ const circular: Record<string, unknown> = { name: "self" };
 circular["self"] = circular;
 
 describe("a result without output()", () => {
-  it("is text where a string, a number or a boolean comes back", async () => {
+  it("is text if a string, a number or a boolean is returned", async () => {
     for (const value of ["hi", "", 7, 0, true, false]) {
       assert.deepEqual(await resultOf(value), { content: [text(String(value))] });
     }
   });
 
-  it("is empty where nothing comes back", async () => {
+  it("is empty if nothing is returned", async () => {
     for (const value of [undefined, null]) assert.deepEqual(await resultOf(value), { content: [] });
   });
 
-  it("is the blocks that come back", async () => {
+  it("is the returned blocks", async () => {
     const blocks: ContentBlock[] = [
       text("a"),
       { type: "image", data: "AA==", mimeType: "image/png" },
@@ -69,14 +69,14 @@ describe("a result without output()", () => {
     assert.deepEqual(await resultOf(blocks), { content: blocks });
   });
 
-  it("is JSON where an object or a list of data comes back", async () => {
+  it("is JSON if an object or a list of data is returned", async () => {
     for (const value of [{ a: 1 }, [1, 2], [{ type: "train" }], { content: "a page" }]) {
       assert.deepEqual(await resultOf(value), { content: [text(JSON.stringify(value))] });
     }
     assert.deepEqual(await resultOf(new Date(0)), { content: [text(JSON.stringify(new Date(0)))] });
   });
 
-  it("is the full result that comes back", async () => {
+  it("is the returned full result", async () => {
     const full = {
       content: [text("a")],
       structuredContent: { a: 1 },
@@ -87,7 +87,7 @@ describe("a result without output()", () => {
     assert.deepEqual(await resultOf(failed), failed);
   });
 
-  it("tells that the tool broke where JSON refuses what comes back", async () => {
+  it("reports a broken tool if the value cannot be JSON", async () => {
     for (const value of [circular, { n: 1n }, [circular]]) await assertBroke(value);
     await assertBroke({ content: [text("a")], structuredContent: circular });
     await assertBroke({ content: [text("a")], structuredContent: { n: 1n } });
@@ -98,7 +98,7 @@ describe("a result without output()", () => {
     await assertBroke({ content: [], structuredContent: { deep } });
   });
 
-  it("allows the same object twice, which is no cycle", async () => {
+  it("allows the same object twice, which is not a cycle", async () => {
     const shared = { a: 1 };
     const full = { content: [], structuredContent: { one: shared, two: [shared, shared] } };
     assert.deepEqual(await resultOf(full), full);
@@ -115,7 +115,7 @@ describe("a result with output()", () => {
     });
   });
 
-  it("keeps the blocks of a full result, or writes them where there are none", async () => {
+  it("keeps the blocks of a full result, or generates them if there are none", async () => {
     const structuredContent = { total: 3, note: "n" };
     assert.deepEqual(await resultOf({ content: [text("three")], structuredContent }, output), {
       content: [text("three")],
@@ -127,12 +127,12 @@ describe("a result with output()", () => {
     });
   });
 
-  it("lets a full result say that it failed", async () => {
+  it("lets a full result be an error", async () => {
     const failed = { content: [text("sold out")], isError: true };
     assert.deepEqual(await resultOf(failed, output), failed);
   });
 
-  it("takes data that has a content of its own for data", async () => {
+  it("treats data with a field named content as data", async () => {
     const page = z.object({ content: z.array(z.object({ type: z.string(), text: z.string() })) });
     const value = { content: [text("a paragraph")] };
     assert.deepEqual(await resultOf(value, page), {
@@ -145,14 +145,14 @@ describe("a result with output()", () => {
     });
   });
 
-  it("tells that the tool broke where the data does not fit", async () => {
+  it("reports a broken tool if the data does not fit the schema", async () => {
     for (const value of [{ total: "3" }, {}, null, undefined, "three", [text("a")]]) {
       await assertBroke(value, output);
     }
     await assertBroke({ content: [text("a")], structuredContent: { total: "3" } }, output);
   });
 
-  it("tells that the tool broke where JSON refuses the data", async () => {
+  it("reports a broken tool if the data cannot be JSON", async () => {
     const anything = z.object({ it: z.any() });
     for (const it of [circular, 1n]) {
       await assertBroke({ it }, anything);
@@ -161,20 +161,20 @@ describe("a result with output()", () => {
   });
 });
 
-describe("an error of a tool", () => {
+describe("an error that a tool throws", () => {
   const throwing = (error: unknown) =>
     createMcpTool("t").description("d").execute(function* () {
       throw error;
     });
 
-  it("that is a ToolError is told to the model, and the session is completed", async () => {
+  it("goes to the model if it is a ToolError, and the session is completed", async () => {
     const { outcome, result, faults } = await testTool(throwing(new ToolError("no seats")), {});
     assert.equal(outcome.status, "completed");
     assert.deepEqual(result, { content: [text("no seats")], isError: true });
     assert.deepEqual(faults, []);
   });
 
-  it("that is a ProtocolError is told to the client, and the session has failed", async () => {
+  it("goes to the client if it is a ProtocolError, and the session has failed", async () => {
     const error = new ProtocolError(-32042, "log in first", { url: "https://example.com" });
     const { outcome, faults } = await testTool(throwing(error), {});
     assert.deepEqual(outcome, {
@@ -186,7 +186,7 @@ describe("an error of a tool", () => {
     assert.deepEqual(bare.outcome, { status: "failed", error: { code: -1, message: "m" } });
   });
 
-  it("of any other kind is told to the operator alone", async () => {
+  it("goes to the operator only if it is any other error", async () => {
     for (const error of [new Error("secret"), new TypeError("secret"), "secret", { secret: 1 }]) {
       const { outcome, faults, events } = await testTool(throwing(error), {});
       assert.equal(outcome.status, "completed");
@@ -196,7 +196,7 @@ describe("an error of a tool", () => {
     }
   });
 
-  it("of nothing at all is an error all the same", async () => {
+  it("is an error even if undefined is thrown", async () => {
     const { outcome } = await testTool(throwing(undefined), {});
     assert.equal((outcome as unknown as { result: ToolResult }).result.isError, true);
   });

@@ -85,7 +85,7 @@ for (const [written, tool] of Object.entries(tools)) {
       assert.equal(conversation.length, 1);
     });
 
-    it("takes arguments that are left out", async () => {
+    it("accepts missing optional arguments", async () => {
       assert.deepEqual((await run({ dish: "soup" })).structured, { total: 6 });
     });
 
@@ -105,7 +105,7 @@ for (const [written, tool] of Object.entries(tools)) {
       assert.equal((outcome as { result: { isError?: boolean } }).result.isError, true);
     });
 
-    it("shows the same schemas", () => {
+    it("publishes the same schemas", () => {
       const { parameters, output, elicits } = tool;
       assert.deepEqual((essence(parameters.json) as { required: unknown }).required, ["dish"]);
       assert.deepEqual(essence(output!.json), essence(json.output!.json));
@@ -118,7 +118,7 @@ for (const [written, tool] of Object.entries(tools)) {
 }
 
 describe("parameters()", () => {
-  it("reports a schema that threw to the operator, and tells the model no more than that", async () => {
+  it("reports a schema that threw to the operator, and only that fact to the model", async () => {
     const tool = createMcpTool("t").description("d")
       .parameters(z.object({
         n: z.number().refine(() => {
@@ -134,7 +134,7 @@ describe("parameters()", () => {
     assert.doesNotMatch(JSON.stringify(result), /secret/);
   });
 
-  it("gives the body what the schema makes of the arguments", async () => {
+  it("passes the parsed arguments to the body", async () => {
     const tool = createMcpTool("t").description("d")
       .parameters(z.object({ day: z.iso.date().transform((day) => new Date(day)) }))
       .execute(function* ({ day }) {

@@ -9,7 +9,7 @@ const result = (text: string, structuredContent?: ToolResult["structuredContent"
 });
 
 describe("wordsOnlyInText()", () => {
-  it("finds words and numbers that the data does not have", () => {
+  it("finds words and numbers that are missing in the data", () => {
     const data = { status: "booked", flight: "PY 149", total: 242 };
     assert.deepEqual(
       wordsOnlyInText(result("Booked: flight PY 149, window seat, 242 € in all, at 20:55", data)),
@@ -17,7 +17,7 @@ describe("wordsOnlyInText()", () => {
     );
   });
 
-  it("finds nothing where the data has the sentence, the words, or the text itself", () => {
+  it("finds nothing if the data has the sentence, the words, or the text itself", () => {
     const text = "Nothing was booked: the person decided against it.";
     assert.deepEqual(wordsOnlyInText(result(text, { summary: text })), []);
     const data = { isFound: true, posts: [{ textBody: "Owls" }, { textBody: "Larks" }] };
@@ -26,13 +26,13 @@ describe("wordsOnlyInText()", () => {
     assert.deepEqual(wordsOnlyInText(result("2 posts found: owls and larks", data)), []);
   });
 
-  it("reads keys as words, in any form", () => {
+  it("treats keys as words, in any form", () => {
     assert.deepEqual(wordsOnlyInText(result("The shopping list", { shoppingList: "" })), []);
     assert.deepEqual(wordsOnlyInText(result("3 flights", { flight: [1, 2, 3] })), []);
     assert.deepEqual(wordsOnlyInText(result("12 €", { price: 123 })), ["12"]);
   });
 
-  it("finds nothing where there is no data, or the call failed", () => {
+  it("finds nothing if there is no data, or the call failed", () => {
     assert.deepEqual(wordsOnlyInText(result("Something else")), []);
     assert.deepEqual(wordsOnlyInText({ ...result("No", { a: 1 }), isError: true }), []);
     assert.deepEqual(wordsOnlyInText({ content: [], structuredContent: { a: 1 } }), []);

@@ -13,7 +13,7 @@ import { describe, it } from "../suite.ts";
 const read = (fields: object) => readMessage({ jsonrpc: "2.0", ...fields });
 
 describe("readMessage()", () => {
-  it("reads a request, and gives it empty params if it has none", () => {
+  it("reads a request, with empty params if it has none", () => {
     assert.deepEqual(read({ id: 1, method: "m", params: { a: 1 } }), {
       type: "request",
       id: 1,
@@ -32,7 +32,7 @@ describe("readMessage()", () => {
     assert.deepEqual(read({ method: "m" }), { type: "notification", method: "m", params: {} });
   });
 
-  it("reads an answer with a result, and one with an error", () => {
+  it("reads a response with a result, and one with an error", () => {
     assert.deepEqual(read({ id: "q", result: { a: 1 } }), {
       type: "answer",
       id: "q",
@@ -42,7 +42,7 @@ describe("readMessage()", () => {
     assert.deepEqual(read({ id: 7, error }), { type: "answer", id: 7, error });
   });
 
-  it("refuses ids that are neither strings nor integers that can be told apart", () => {
+  it("refuses ids that are neither strings nor safe integers", () => {
     for (const id of [null, 1.5, true, {}, [], [1], 2 ** 53, 1e308, -1e20]) {
       const message = read({ id, method: "m" });
       assert.equal(message.type, "invalid", JSON.stringify(id));
@@ -50,7 +50,7 @@ describe("readMessage()", () => {
     }
   });
 
-  it("names the id of a broken request, whose sender may wait for it", () => {
+  it("names the id of an invalid request, whose sender may wait for it", () => {
     for (const broken of [{ jsonrpc: "1.0" }, { method: 5 }, { params: [] }, { params: "x" }]) {
       const message = readMessage({ jsonrpc: "2.0", id: 3, method: "m", ...broken });
       assert.equal(message.type, "invalid");
@@ -58,7 +58,7 @@ describe("readMessage()", () => {
     }
   });
 
-  it("names no id for a broken answer, because that id is one of ours", () => {
+  it("names no id for an invalid response, because that id is one of ours", () => {
     for (
       const broken of [
         {},
@@ -78,14 +78,14 @@ describe("readMessage()", () => {
     }
   });
 
-  it("has an outcome for every JSON value", () => {
+  it("returns an outcome for every JSON value", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => {
       const { type } = readMessage(value);
       assert.ok(["request", "notification", "answer", "invalid"].includes(type));
     }));
   });
 
-  it("has an outcome for every object with the fields of a message", () => {
+  it("returns an outcome for every object with the fields of a message", () => {
     const part = fc.oneof(fc.jsonValue(), fc.constantFrom("2.0", 1, "id", {}));
     const message = fc.record(
       { jsonrpc: part, id: part, method: part, params: part, result: part, error: part },
@@ -99,7 +99,7 @@ describe("readMessage()", () => {
   });
 });
 
-describe("the texts of messages", () => {
+describe("message texts", () => {
   it("are JSON-RPC", () => {
     assert.deepEqual(JSON.parse(resultText('a"b', { x: 1 })), {
       jsonrpc: "2.0",
@@ -119,7 +119,7 @@ describe("the texts of messages", () => {
     });
   });
 
-  it("leave out what an error does not have", () => {
+  it("omit what an error does not have", () => {
     assert.deepEqual(JSON.parse(errorText(undefined, { code: 1, message: "no" })), {
       jsonrpc: "2.0",
       error: { code: 1, message: "no" },

@@ -5,7 +5,7 @@ import { describe, it } from "../suite.ts";
 import { parseFrame } from "../support/sse.ts";
 
 describe("frame()", () => {
-  it("carries any JSON on one line, with or without an id", () => {
+  it("writes any JSON on one line, with or without an id", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => {
       const data = JSON.stringify(value);
       assert.deepEqual(parseFrame(frame(data).trimEnd()), { event: "message", data });
@@ -19,7 +19,7 @@ describe("frame()", () => {
 });
 
 describe("primingFrame()", () => {
-  it("has an id, a time to wait and no content", () => {
+  it("has an id, a retry time and no content", () => {
     assert.deepEqual(parseFrame(primingFrame("4.0", 250).slice(0, -2)), {
       id: "4.0",
       retry: 250,

@@ -10,17 +10,17 @@ const everything = {
 };
 
 describe("declaredCapabilities()", () => {
-  it("takes everything in 2025-11-25", () => {
+  it("accepts everything in 2025-11-25", () => {
     assert.deepEqual(declaredCapabilities(everything, "2025-11-25"), everything);
   });
 
-  it("keeps the elicitation modes whatever the revision, and no tools before 2025-11-25", () => {
+  it("keeps the elicitation modes in every revision, and no tools before 2025-11-25", () => {
     for (const version of ["2025-06-18", "2025-03-26", "2024-11-05"] as const) {
       assert.deepEqual(declaredCapabilities(everything, version), { ...everything, sampling: {} });
     }
   });
 
-  it("knows elicitation without a mode from 2025-06-18 on", () => {
+  it("accepts elicitation without a mode from 2025-06-18 on", () => {
     const bare = { elicitation: {} };
     assert.deepEqual(declaredCapabilities(bare, "2025-06-18"), bare);
     for (const version of ["2025-03-26", "2024-11-05"] as const) {
@@ -28,7 +28,7 @@ describe("declaredCapabilities()", () => {
     }
   });
 
-  it("takes only an object for a declaration", () => {
+  it("accepts only objects as declarations", () => {
     for (const nothing of [null, false, true, "yes", 1, []]) {
       const declared = { elicitation: nothing, sampling: nothing, roots: nothing };
       assert.deepEqual(declaredCapabilities(declared, "2025-11-25"), {}, JSON.stringify(nothing));

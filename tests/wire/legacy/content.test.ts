@@ -22,14 +22,14 @@ describe("resultFor()", () => {
     }
   });
 
-  it("writes links out before 2025-06-18", () => {
+  it("writes links as text before 2025-06-18", () => {
     assert.deepEqual(resultFor("2025-03-26", result), {
       ...result,
       content: [plain, { type: "text", text: "plan: a:b\nWhy" }, audio],
     });
   });
 
-  it("attaches sound before 2025-03-26", () => {
+  it("embeds audio as a resource before 2025-03-26", () => {
     assert.deepEqual(resultFor("2024-11-05", { content: [audio] }), {
       content: [{
         type: "resource",
@@ -39,7 +39,7 @@ describe("resultFor()", () => {
     });
   });
 
-  it("does the same to the messages of a prompt, and nothing to a resource", () => {
+  it("does the same for a prompt's messages, and nothing for a resource", () => {
     const prompt = { messages: [{ role: "user" as const, content: link }] };
     assert.deepEqual(resultFor("2024-11-05", prompt), {
       messages: [{ role: "user", content: { type: "text", text: "plan: a:b\nWhy" } }],
@@ -48,7 +48,7 @@ describe("resultFor()", () => {
     assert.equal(resultFor("2024-11-05", resource), resource);
   });
 
-  it("fits the official schema of every revision", async () => {
+  it("matches the official schema of every revision", async () => {
     const prompt = { messages: [{ role: "user" as const, content: audio }] };
     for (const version of LEGACY_VERSIONS) {
       const called = { jsonrpc: "2.0", id: 1, result: resultFor(version, result) };

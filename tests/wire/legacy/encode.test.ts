@@ -53,7 +53,7 @@ const events = [
 ];
 
 describe("encodeEvent()", () => {
-  it("gives each event the message of its kind", () => {
+  it("returns the message that belongs to each event", () => {
     assert.deepEqual(events.map((event) => encoded(event)?.method ?? "response"), [
       "notifications/progress",
       "notifications/message",
@@ -68,7 +68,7 @@ describe("encodeEvent()", () => {
     ]);
   });
 
-  it("says nothing of answers, of tasks, and of what the client cancelled itself", () => {
+  it("returns nothing for answers, tasks, and what the client cancelled itself", () => {
     for (
       const event of [
         { type: "answer", requestId: "q", response: { action: "cancel" } },
@@ -78,24 +78,24 @@ describe("encodeEvent()", () => {
     ) assert.equal(encoded(event), undefined);
   });
 
-  it("says nothing of progress without a token, and of logs below the level", () => {
+  it("returns nothing for progress without a token, and logs below the level", () => {
     assert.equal(encoded(events[0]!, { progressToken: undefined }), undefined);
     assert.equal(encoded(events[1]!, { logLevel: "critical" }), undefined);
     assert.equal(encoded({ ...events[1], level: "debug" }), undefined);
   });
 
-  it("leaves out a total that JSON has no number for", () => {
+  it("omits a total that JSON has no number for", () => {
     const { params } = encoded({ ...events[0], total: NaN });
     assert.deepEqual(params, { progressToken: "token", progress: 1, message: "m" });
   });
 
-  it("has a word for the mode of a form only in 2025-11-25", () => {
+  it("writes the mode of a form only in 2025-11-25", () => {
     assert.equal(encoded(events[2]!).params.mode, "form");
     const older = encoded(events[2]!, { version: "2025-06-18" });
     assert.deepEqual(older.params, { message: "m", requestedSchema });
   });
 
-  it("tells that a page is done with to every client that declared URL mode", () => {
+  it("reports that a page is done to every client that declared URL mode", () => {
     for (const version of ["2025-11-25", "2025-06-18"] as const) {
       assert.deepEqual(encoded({ ...events[2], params: page }, { version }).params, page);
       assert.deepEqual(encoded(events[6]!, { version }).params, { elicitationId: "e" });
@@ -103,7 +103,7 @@ describe("encodeEvent()", () => {
     }
   });
 
-  it("fits the official schema of every revision", async () => {
+  it("matches the official schema of every revision", async () => {
     for (const version of LEGACY_VERSIONS) {
       for (const event of events) {
         if (event.type === "elicit_request" && version < "2025-06-18") continue;
@@ -116,7 +116,7 @@ describe("encodeEvent()", () => {
 });
 
 describe("encodeHeartbeat()", () => {
-  it("is progress that grows, for callers that asked for it", () => {
+  it("returns growing progress, for callers that asked for it", () => {
     const call = callOf();
     const beat = () => JSON.parse(encodeHeartbeat(call)!).params;
     assert.deepEqual(beat(), { progressToken: "token", progress: 0 });

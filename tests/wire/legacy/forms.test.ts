@@ -29,7 +29,7 @@ function newer(field: object, written: unknown, required: string[] = []): unknow
 }
 
 describe("olderForm()", () => {
-  it("leaves alone what older clients know", () => {
+  it("does not change what older clients know", () => {
     for (
       const field of [
         { type: "string", title: "T", description: "D", minLength: 1, format: "email" },
@@ -50,7 +50,7 @@ describe("olderForm()", () => {
     });
   });
 
-  it("turns several choices into text, and tells what to write", () => {
+  it("turns a multiple choice into text, and explains what to write", () => {
     assert.deepEqual(
       older({
         type: "array",
@@ -73,13 +73,13 @@ describe("olderForm()", () => {
     });
   });
 
-  it("separates with semicolons where a choice has a comma", () => {
+  it("separates with semicolons if a choice contains a comma", () => {
     const field = { type: "array", items: { type: "string", enum: ["Oslo, NO", "Rome, IT"] } };
     assert.match(JSON.stringify(older(field)), /separate with semicolons: Oslo, NO; Rome, IT/);
     assert.deepEqual(newer(field, "Oslo, NO; rome, it"), ["Oslo, NO", "Rome, IT"]);
   });
 
-  it("keeps a default, and also tells it in the description", () => {
+  it("keeps a default, and also writes it in the description", () => {
     assert.deepEqual(older({ type: "string", description: "D", default: "x" }), {
       type: "string",
       description: "D\nIf left out: x",
@@ -99,7 +99,7 @@ describe("olderForm()", () => {
     });
   });
 
-  it("writes the default of several choices so that it reads back as them", () => {
+  it("writes the default of a multiple choice so that it can be read back", () => {
     const field = { type: "array", items: { enum: ["a", "b"] }, default: ["a", "b"] };
     const shown = older(field) as { description: string; default: string };
     assert.match(shown.description, /If left out: a, b/);
@@ -107,14 +107,14 @@ describe("olderForm()", () => {
     assert.deepEqual(newer(field, shown.default), ["a", "b"]);
   });
 
-  it("keeps which fields are required, and nothing else of the whole", () => {
+  it("keeps which fields are required, and no other root property", () => {
     assert.deepEqual(
       olderForm({ $schema: "x", ...form({ a: { type: "string" } }, ["a"]) }),
       form({ a: { type: "string" } }, ["a"]),
     );
   });
 
-  it("gives forms that the official schema of 2025-06-18 takes", async () => {
+  it("returns forms that match the official schema of 2025-06-18", async () => {
     const { json } = toElicitationSchema(z.object({
       name: z.string().default("John"),
       age: z.int().min(0).optional(),
@@ -135,20 +135,20 @@ describe("olderForm()", () => {
 describe("newerAnswer()", () => {
   const field = { type: "array", items: { anyOf: colours } };
 
-  it("makes a list of what was written: values or titles, in any case, each once", () => {
+  it("turns written values or titles, in any case, into a list without duplicates", () => {
     assert.deepEqual(newer(field, "r, Green ,BLUE,r,, red"), ["r", "g", "b"]);
   });
 
-  it("leaves what is no choice for parsing to refuse", () => {
+  it("leaves unknown choices for parsing to refuse", () => {
     assert.deepEqual(newer(field, "r, pink"), ["r", "pink"]);
   });
 
-  it("takes an empty text for none, and where none was required for left out", () => {
+  it("treats an empty text as an empty list, or as absent if none was required", () => {
     assert.deepEqual(newer(field, " "), undefined);
     assert.deepEqual(newer(field, " ", ["field"]), []);
   });
 
-  it("leaves alone a list, other fields, and answers without content", () => {
+  it("does not change a list, other fields, and answers without content", () => {
     assert.deepEqual(newer(field, ["r"]), ["r"]);
     assert.deepEqual(newer({ type: "string" }, "a, b"), "a, b");
     const schema = form({ field });
@@ -170,7 +170,7 @@ describe("newerAnswer()", () => {
     }));
   });
 
-  it("has an outcome for whatever a client may send", () => {
+  it("returns an outcome for whatever a client may send", () => {
     fc.assert(fc.property(fc.jsonValue(), (content) => {
       newerAnswer(form({ field }), { action: "accept", content: content as never });
     }));

@@ -10,12 +10,12 @@ const said = fc.oneof(
 );
 
 describe("ProgressTrack", () => {
-  it("tells what the tool says as long as that grows", () => {
+  it("passes on the tool's numbers as long as they grow", () => {
     const track = new ProgressTrack();
     assert.deepEqual([1, 2, 50, 50.5].map((value, i) => track.of(i + 1, value)), [1, 2, 50, 50.5]);
   });
 
-  it("grows with every event and every sign of life, whatever the tool says", () => {
+  it("grows with every event and every heartbeat, whatever the tool sends", () => {
     fc.assert(fc.property(fc.array(fc.oneof(said, fc.constant("beat" as const))), (steps) => {
       const track = new ProgressTrack();
       let last = -Infinity;
@@ -29,7 +29,7 @@ describe("ProgressTrack", () => {
     }));
   });
 
-  it("tells the same again to a client that resumes", () => {
+  it("sends the same numbers to a client that resumes", () => {
     fc.assert(fc.property(fc.array(said), fc.nat(), (values, from) => {
       const track = new ProgressTrack();
       const first = values.map((value, i) => track.of(i + 1, value));
@@ -40,7 +40,7 @@ describe("ProgressTrack", () => {
     }));
   });
 
-  it("begins with 0 where there is nothing but signs of life", () => {
+  it("begins with 0 if there are only heartbeats", () => {
     const track = new ProgressTrack();
     assert.deepEqual([track.beat(), track.beat(), track.of(1, 1)], [0, 0.001, 1]);
   });

@@ -35,7 +35,7 @@ function messagesFor(version: LegacyVersion, usesTools: boolean) {
 }
 
 describe("sampleParams()", () => {
-  it("keeps everything for a client that has tools, one block standing for itself", () => {
+  it("keeps everything for a client with tools, and unwraps a single block", () => {
     assert.deepEqual(messagesFor("2025-11-25", true), [
       conversation[0],
       { role: "assistant", content: conversation[1]!.content[0] },
@@ -44,7 +44,7 @@ describe("sampleParams()", () => {
     ]);
   });
 
-  it("tells a client without tools in words what tools were called and what they gave", () => {
+  it("describes tool calls and results as text for a client without tools", () => {
     assert.deepEqual(messagesFor("2025-11-25", false).slice(1), [
       { role: "assistant", content: text('pick({"a":1})') },
       {
@@ -60,7 +60,7 @@ describe("sampleParams()", () => {
     ]);
   });
 
-  it("gives each block a message of its own before 2025-11-25", () => {
+  it("puts each block into its own message before 2025-11-25", () => {
     for (const version of LEGACY_VERSIONS.slice(1)) {
       const messages = messagesFor(version, false);
       assert.equal(messages.length, 9, version);
@@ -68,7 +68,7 @@ describe("sampleParams()", () => {
     }
   });
 
-  it("leaves sound out before 2025-03-26", () => {
+  it("omits audio before 2025-03-26", () => {
     assert.deepEqual(messagesFor("2024-11-05", false)[2], {
       role: "user",
       content: text("(a sound, audio/wav)"),
@@ -81,7 +81,7 @@ describe("sampleParams()", () => {
     assert.deepEqual(sampleParams(params, { version: "2025-03-26", usesTools: false }), params);
   });
 
-  it("fits the official schema of every revision", async () => {
+  it("matches the official schema of every revision", async () => {
     for (const version of LEGACY_VERSIONS) {
       const reader = { version, usesTools: version === "2025-11-25" };
       const params = sampleParams({ messages: conversation, maxTokens: 9 }, reader);

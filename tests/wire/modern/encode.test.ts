@@ -18,7 +18,7 @@ function call(more: Partial<ModernCall> = {}): ModernCall {
 }
 
 describe("encodeProgress()", () => {
-  it("grows with every notification, whatever the tool says", () => {
+  it("grows with every notification, whatever the tool sends", () => {
     const numbers = fc.array(fc.oneof(fc.double(), fc.integer(), fc.constant(1e300)), {
       minLength: 2,
     });
@@ -35,13 +35,13 @@ describe("encodeProgress()", () => {
     }));
   });
 
-  it("says nothing to those who did not ask", () => {
+  it("returns nothing for requests without a token", () => {
     assert.equal(encodeProgress(call({ progressToken: undefined }), 1), undefined);
   });
 });
 
 describe("encodeNotification()", () => {
-  it("tells of progress and of what is logged, and keeps everything else to itself", () => {
+  it("returns progress and log messages, and nothing for other events", () => {
     const place = { branch: "", kind: "roots", key: "roots", count: 0 } as const;
     const silent: ToolSessionEvent[] = [
       { lsn: 1, type: "roots_request", id: "r", name: "roots", place },
@@ -66,7 +66,7 @@ describe("encodeNotification()", () => {
 });
 
 describe("inputRequests()", () => {
-  it("puts questions under their names, without what the revision does not know", () => {
+  it("lists questions under their names, without fields unknown to the revision", () => {
     const place = { branch: "", kind: "elicit", key: "k", count: 0 } as const;
     const requests: ToolSessionRequest[] = [
       {
@@ -119,7 +119,7 @@ describe("inputRequests()", () => {
 });
 
 describe("inputRequestsText()", () => {
-  it("says the same as inputRequests(), whatever the words", () => {
+  it("returns the same as inputRequests(), whatever the text", () => {
     const place = { branch: "", kind: "elicit", key: "k", count: 0 } as const;
     const form = fc.record({
       name: fc.string(),
@@ -148,7 +148,7 @@ describe("inputRequestsText()", () => {
 });
 
 describe("completeResultText()", () => {
-  it("says the same as completeResult(), whatever is in the result", () => {
+  it("returns the same as completeResult(), whatever is in the result", () => {
     const info = { name: "n", version: "1" };
     const caching = { ttlMs: 1, cacheScope: "public" } as const;
     const key = fc.oneof(fc.constantFrom("_meta", "resultType", "content", "ttlMs"), fc.string());
@@ -165,7 +165,7 @@ describe("completeResultText()", () => {
 });
 
 describe("completeResult()", () => {
-  it("adds to a result's own metadata, and says who answers", () => {
+  it("adds to a result's own metadata, and names the server", () => {
     const info = { name: "n", version: "1" };
     assert.deepEqual(completeResult({ content: [], _meta: { a: 1 } }, info), {
       resultType: "complete",
@@ -174,7 +174,7 @@ describe("completeResult()", () => {
     });
   });
 
-  it("is complete, whatever a tool put into its result", () => {
+  it('returns "complete", whatever a tool put into its result', () => {
     const result = { content: [], resultType: "task", ttlMs: "x" };
     const caching = { ttlMs: 1, cacheScope: "public" } as const;
     const { resultType, ttlMs } = completeResult(result, {}, caching);

@@ -9,7 +9,7 @@ function base64(text: string): string {
 }
 
 describe("decodeHeader()", () => {
-  it("takes plain values as they are", () => {
+  it("returns plain values unchanged", () => {
     for (const value of ["", "us-west1", "a b\tc", "SGVsbG8=", "=?base64?SGVsbG8=", "x?="]) {
       assert.equal(decodeHeader(value), value);
     }
@@ -23,7 +23,7 @@ describe("decodeHeader()", () => {
     assert.equal(decodeHeader("=?base64??="), "");
   });
 
-  it("refuses a wrong alphabet, padding, encoding, or a character that no header has", () => {
+  it("refuses a wrong alphabet, padding, encoding, or an invalid header character", () => {
     const wrong = [
       "=?base64?SGVsbG8?=",
       "=?base64?SGVs!!!bG8=?=",
@@ -39,13 +39,13 @@ describe("decodeHeader()", () => {
     for (const value of wrong) assert.equal(decodeHeader(value), undefined, value);
   });
 
-  it("knows its markers only as they are written", () => {
+  it("recognises its markers only as they are written", () => {
     for (const value of ["=?BASE64?SGVsbG8=?=", "=?Base64?SGVsbG8=?=", "=?utf-8?SGVsbG8=?="]) {
       assert.equal(decodeHeader(value), value);
     }
   });
 
-  it("gives back every text that a client encodes", () => {
+  it("returns every text that a client encodes", () => {
     fc.assert(fc.property(fc.string({ unit: "grapheme" }), (text) => {
       assert.equal(decodeHeader(base64(text)), text);
     }));
@@ -54,7 +54,7 @@ describe("decodeHeader()", () => {
 });
 
 describe("mismatch()", () => {
-  it("wants the method, as it is written", () => {
+  it("requires the method, exactly as written", () => {
     assert.equal(
       mismatch(new Headers({ "mcp-method": "tools/list" }), "tools/list", {}),
       undefined,
@@ -78,7 +78,7 @@ describe("mismatch()", () => {
     ["tasks/cancel", "taskId"],
   ];
 
-  it("wants the name where there is one, in either form", () => {
+  it("requires the name if the method has one, plain or encoded", () => {
     for (const [method, field] of named) {
       const check = (name: string | undefined, value: unknown) =>
         mismatch(
@@ -98,7 +98,7 @@ describe("mismatch()", () => {
     }
   });
 
-  it("does not ask for a name elsewhere, whatever the method is called", () => {
+  it("does not require a name for any other method", () => {
     for (const method of ["tools/list", "server/discover", "constructor", "__proto__"]) {
       assert.equal(mismatch(new Headers({ "mcp-method": method }), method, {}), undefined);
     }
@@ -114,7 +114,7 @@ describe("parameterMismatch()", () => {
   const check = (headers: Record<string, string>, args: unknown) =>
     parameterMismatch(new Headers(headers), parameters, args);
 
-  it("lets what agrees pass", () => {
+  it("accepts headers that match the arguments", () => {
     const agree: [Record<string, string>, unknown][] = [
       [{}, {}],
       [{}, undefined],
@@ -135,7 +135,7 @@ describe("parameterMismatch()", () => {
     }
   });
 
-  it("refuses what does not", () => {
+  it("refuses headers that do not", () => {
     const differ: [Record<string, string>, unknown][] = [
       [{}, { region: "us-west1" }],
       [{}, { region: "" }],

@@ -19,7 +19,7 @@ function read(more: object = {}): RequestMeta {
 }
 
 describe("claimsModern()", () => {
-  it("goes by the version in the metadata, whatever its value", () => {
+  it("checks for a version in the metadata, whatever its value", () => {
     assert.equal(claimsModern({ _meta: least }), true);
     assert.equal(claimsModern({ _meta: { [`${P}protocolVersion`]: 5 } }), true);
     for (const params of [undefined, null, [], {}, { _meta: 1 }, { _meta: { progressToken: 1 } }]) {
@@ -50,13 +50,13 @@ describe("readMeta()", () => {
     });
   });
 
-  it("does without what need not be said", () => {
+  it("accepts missing optional fields", () => {
     const { client, logLevel, progressToken, trace } = read();
     assert.deepEqual(client, { protocolVersion: "2026-07-28", capabilities: {} });
     assert.deepEqual([logLevel, progressToken, trace], [undefined, undefined, {}]);
   });
 
-  it("says which part is missing or wrong", () => {
+  it("says which field is missing or wrong", () => {
     const wrong: [unknown, RegExp][] = [
       [undefined, /_meta/],
       [[], /_meta/],
@@ -76,7 +76,7 @@ describe("readMeta()", () => {
     }
   });
 
-  it("believes only objects to declare anything", () => {
+  it("accepts only objects as declarations", () => {
     const { client } = read({
       [`${P}clientCapabilities`]: {
         elicitation: { form: null, url: true },
@@ -92,7 +92,7 @@ describe("readMeta()", () => {
     assert.equal(declaresTasks(client), false);
   });
 
-  it("hands on where the caller stands in a trace", () => {
+  it("passes on the trace context", () => {
     const trace = { traceparent: "00-a-b-01", tracestate: "x=1", baggage: "y=2" };
     assert.deepEqual(read(trace).trace, trace);
     assert.deepEqual(read({ traceparent: 1, baggage: null }).trace, {});
@@ -115,7 +115,7 @@ describe("readMeta()", () => {
 });
 
 describe("claimedVersion()", () => {
-  it("is a text or nothing", () => {
+  it("returns a text or nothing", () => {
     assert.equal(claimedVersion({ _meta: least }), "2026-07-28");
     assert.equal(claimedVersion({ _meta: { [`${P}protocolVersion`]: 1 } }), undefined);
     assert.equal(claimedVersion({}), undefined);
