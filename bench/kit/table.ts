@@ -1,4 +1,4 @@
-/** The table in README.md, which follows a mark, made of what the benches found. */
+/** Generates the table in README.md from the findings of the benchmarks. */
 import { cpus, platform } from "node:os";
 import process from "node:process";
 import type { RuntimeName } from "../../tests/harness/toolchain.ts";
@@ -7,7 +7,7 @@ import { figure, type Finding } from "./findings.ts";
 /** A mark, a blank line, and the lines of a table. */
 const TABLE = /(<!-- bench -->\n\n)(?:\|.*\n)+/;
 
-/** A row: what it is about, the findings it shows, and what was aimed for. */
+/** A row: its label, the findings that it shows, and the target. */
 interface Row {
   readonly what: string;
   readonly keys: readonly string[];
@@ -16,22 +16,22 @@ interface Row {
 
 const ROWS: readonly Row[] = [
   {
-    what: "calls, of a bare server's",
+    what: "calls per CPU second, relative to a minimal server",
     keys: ["call-legacy", "call-modern"],
     aim: "≥ 0.5",
   },
   {
-    what: "calls, times the v2 SDK's",
+    what: "calls per CPU second, relative to the v2 SDK",
     keys: ["call-legacy-v2", "call-modern-v2"],
     aim: "≥ 10, on Bun 6",
   },
   {
-    what: "99th percentile of a call, of a bare server's",
+    what: "p99 latency of a call, relative to a minimal server",
     keys: ["call-legacy-p99", "call-modern-p99"],
     aim: "≤ 3",
   },
   {
-    what: "cost of a question, of the v1, v2 SDK's",
+    what: "CPU time of a question, relative to the v1, v2 SDK",
     keys: ["elicit-legacy", "elicit-modern"],
     aim: "≤ 0.25",
   },
@@ -41,48 +41,48 @@ const ROWS: readonly Row[] = [
     aim: "≤ 3",
   },
   {
-    what: "cost of those, of the v1, v2 SDK's",
+    what: "CPU time of these, relative to the v1, v2 SDK",
     keys: ["progress-legacy", "progress-modern"],
     aim: "",
   },
   {
-    what: "calls, questions with 100 000 parked, of those with none",
+    what: "calls, questions with 100,000 parked calls, relative to none",
     keys: ["crowded-call", "crowded-elicit"],
     aim: "≥ 0.9",
   },
   {
-    what: "KB parked: one question, two branches",
+    what: "KB of heap per parked call: one question, two branches",
     keys: ["parked-one-question", "parked-two-branches"],
     aim: "≤ 6, 16",
   },
   {
-    what: "KB parked, with all that a server keeps of a call",
+    what: "KB of heap per parked call, with all data of the server",
     keys: ["parked-served"],
     aim: "≤ 6",
   },
   {
-    what: "KB that the heap has grown by after a million calls",
+    what: "KB of heap growth after a million calls",
     keys: ["memory"],
     aim: "≤ 512",
   },
   {
-    what: "calls over stdio, of a bare program's; times the v1, v2 SDK's",
+    what: "calls over stdio, relative to a minimal program, v1, v2 SDK",
     keys: ["stdio", "stdio-v1", "stdio-v2"],
     aim: "",
   },
   {
-    what: "start to the first answer, of a bare executable's: HTTP, stdio",
+    what: "start to first answer, relative to a minimal one: HTTP, stdio",
     keys: ["start-http", "start-stdio"],
     aim: "≤ 4",
   },
   {
-    what: "size of the executable, of a bare one's",
+    what: "size of the executable, relative to a minimal one",
     keys: ["file-size"],
     aim: "",
   },
 ];
 
-/** The text with its table made anew. */
+/** Returns the text with a new table. */
 export function withTable(text: string, findings: readonly Finding[]): string {
   if (!TABLE.test(text)) {
     throw new Error(
@@ -102,12 +102,12 @@ function tableOf(findings: readonly Finding[]): string {
       return `${figure(found.value)}${found.met === false ? "*" : ""}`;
     }).join(", ");
   return aligned([
-    [`${date}, ${machine}`, "Deno", "Bun", "aim"],
+    [`${date}, ${machine}`, "Deno", "Bun", "target"],
     ...ROWS.map((row) => [row.what, cell("deno", row), cell("bun", row), row.aim]),
   ]);
 }
 
-/** With columns of one width each, as the formatter wants it. */
+/** Pads columns to the same width, as the formatter does. */
 function aligned(rows: readonly (readonly string[])[]): string {
   const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]!.length)));
   const line = (cells: readonly string[]) =>
