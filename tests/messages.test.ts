@@ -42,18 +42,20 @@ const MADE_OF_PARTS =
 const OTHERS: { readonly [text: string]: string } = {
   "halted": "caught by whoever halted it",
   "initialize is always answered at once": "a rule of the program itself, which nobody can break",
-  "it holds no key": "becomes part of the sentence about the key's file",
+  "it does not contain a key": "becomes part of the sentence about the key's file",
   'there is no package "…" here; on Deno, import it as "npm:…"':
     "becomes part of the sentence about the module that cannot be loaded",
   "Stopped.": "the person stopped it, and knows",
-  "It is a number from 0 to 65535.": "ends the command line's own sentence about the flag",
-  "It is an address such as https://example.com.": "ends the command line's own sentence",
+  "It must be a number from 0 to 65535.": "ends the command line's own sentence about the flag",
+  "It must be a URL such as https://example.com.": "ends the command line's own sentence",
   "Signing in with OAuth failed: …":
     "its cause is put into words by tools/bluesky/explain-error.ts",
-  "It is a number of seconds, up to 3600.": "ends the command line's own sentence about the flag",
-  "It is a number of days, up to 3650.": "ends the command line's own sentence about the flag",
-  "It is a number of megabytes, 1 or more.": "ends the command line's own sentence about the flag",
-  "It is an IP address or a range such as 10.0.0.0/8.":
+  "It must be a number of seconds, up to 3600.":
+    "ends the command line's own sentence about the flag",
+  "It must be a number of days, up to 3650.": "ends the command line's own sentence about the flag",
+  "It must be a number of megabytes, 1 or more.":
+    "ends the command line's own sentence about the flag",
+  "It must be an IP address or a range such as 10.0.0.0/8.":
     "ends the command line's own sentence about the flag",
 };
 

@@ -1,4 +1,4 @@
-/** Tells tools, prompts and resources from everything else that a module may export. */
+/** Recognises tools, prompts and resources among a module's exports. */
 import type { Definition } from "../tool/types.ts";
 
 const KINDS = ["tool", "prompt", "resource"];

@@ -1,24 +1,24 @@
-/** What the command line stands on, and is handed by whoever starts it. */
+/** What the command line needs from the program or test that starts it. */
 import type { OwnModules } from "../platform/own-modules.ts";
 import type { OwnPackages } from "../platform/own-packages.ts";
 import type { Listen } from "../platform/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 
-/** As much of a tool, prompt or resource as a server says of it when it starts. */
+/** The parts of a definition that a server prints when it starts. */
 export type Announced = Pick<Definition, "kind" | "name"> & { readonly description?: string };
 
 export interface Environment {
   readonly version: string;
   readonly terminal: Terminal;
-  /** What is served where no module is named. */
+  /** Loads the definitions that are served when no module is named. */
   readonly shipped: () => Promise<readonly Definition[]>;
-  /** What is known of that without loading it; nothing unless this is an executable. */
+  /** Their names and descriptions, known without loading them. Only a compiled program has this. */
   readonly announced?: readonly Announced[] | undefined;
-  /** What modules may import by name. */
+  /** The modules of this program that tools may import by name. */
   readonly own: OwnModules;
-  /** What a project needs that stands on its own. */
+  /** The packages that `parley new` copies into a project. */
   readonly packages: () => Promise<OwnPackages>;
-  /** How it listens for HTTP; the way of this runtime by default. */
+  /** How `parley serve` listens for HTTP. Default: as this runtime does. */
   readonly listen?: Listen;
 }

@@ -1,4 +1,4 @@
-/** The operator's log: one line for each thing, on stderr, as text or as JSON. */
+/** The operator's log: one line for each event, on stderr, as text or as JSON. */
 import type { Fault } from "../run/run-port.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
 import type { EndedCall } from "../session/types.ts";
@@ -17,7 +17,7 @@ type Fields = { readonly [name: string]: string | number | undefined };
 export interface LogOptions {
   readonly level: OperatorLogLevel;
   readonly format: LogFormat;
-  /** Where the lines go; stderr unless told. */
+  /** Writes one line. Default: to stderr. */
   readonly write?: (line: string) => void;
   readonly now?: () => Date;
 }
@@ -36,7 +36,7 @@ export class OperatorLog {
     this.#now = options.now ?? (() => new Date());
   }
 
-  /** Whether anybody would see it. */
+  /** True if messages of this level are logged. */
   has(level: OperatorLogLevel): boolean {
     return LOG_LEVELS.indexOf(level) >= this.#least;
   }
@@ -50,7 +50,7 @@ export class OperatorLog {
     );
   }
 
-  /** A call that has ended. */
+  /** Logs a call that has ended. */
   call(call: EndedCall): void {
     const { kind, toolName, sessionId, client, duration } = call;
     const outcome = outcomeOf(call);
@@ -67,14 +67,14 @@ export class OperatorLog {
     });
   }
 
-  /** Something that the operator should look at. */
+  /** Logs an error that the operator should look at. */
   fault({ what, toolName, sessionId, error }: Fault): void {
     const stack = error instanceof Error ? error.stack ?? error.message : String(error);
     this.say("error", what, { tool: toolName, session: sessionId, error: stack });
   }
 
   #text(level: OperatorLogLevel, message: string, fields: Fields): string {
-    // Not the local time: to find out the time zone takes five milliseconds at the start.
+    // UTC: looking up the local time zone takes five milliseconds at start-up.
     const time = this.#style.dim(`${this.#now().toISOString().slice(11, 19)}Z`);
     const { error, ...short } = fields;
     const shown = Object.entries(short)
@@ -91,7 +91,7 @@ export class OperatorLog {
   }
 }
 
-/** The message of a call says these already. */
+/** True for fields that the message of a call contains already. */
 function isSaid(name: string, message: string): boolean {
   return name === "outcome" || message.startsWith(`${name} `);
 }
@@ -124,7 +124,7 @@ function eraOf(version: string | undefined): string | undefined {
 // deno-lint-ignore no-control-regex
 const CONTROL = /[\x00-\x1f\x7f-\x9f]/g;
 
-/** What comes from outside must not look like a line of ours, nor paint the terminal. */
+/** Escapes control characters: text from clients must not forge log lines or control the terminal. */
 function plain(text: string): string {
   return visible(text.replace(CONTROL, " "));
 }

@@ -1,11 +1,11 @@
-/** What can go wrong at the terminal. */
+/** Exit codes, and errors that the person at the terminal can fix. */
 
-/** The flags or arguments are wrong: nothing was tried. */
+/** Exit code: the flags or arguments are wrong, and nothing was done. */
 export const USAGE = 2;
-/** It was tried, and did not work out. */
+/** Exit code: the command failed. */
 export const FAILED = 1;
 
-/** Something that the person at the terminal can mend. One sentence, and no stack. */
+/** An error that the person at the terminal can fix. Its message is one sentence; no stack is printed. */
 export class Problem extends Error {
   override readonly name = "Problem";
   readonly exitCode: number;

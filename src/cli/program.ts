@@ -1,4 +1,4 @@
-/** One command line, from its words to its exit code. */
+/** Parses a command line and runs its command. */
 import { type Argument, Command, CommanderError } from "commander";
 import { type Operation, run } from "effection";
 import { ClientError } from "../client/client-error.ts";
@@ -10,7 +10,7 @@ import { FAILED, Problem, USAGE } from "./problem.ts";
 import { visible } from "./terminal/visible.ts";
 import { usageProblem } from "./usage.ts";
 
-/** Runs one command line to its end. Resolves to the exit code. */
+/** Runs one command line. Resolves to the exit code. */
 export async function runCommandLine(
   args: readonly string[],
   environment: Environment,
@@ -30,25 +30,27 @@ export async function runCommandLine(
   return exitCode;
 }
 
-/** Says what went wrong in one sentence, and answers the exit code. */
+/** Prints what went wrong, in one sentence, and returns the exit code. */
 function explain(error: unknown, { terminal }: Environment): number {
   const { red } = terminal.err;
   if (error instanceof CommanderError) {
-    // Help and version are no mistakes; for the others Commander has said what is wrong.
+    // Exit code 0 means help or version. For mistakes, Commander has printed the message.
     return error.exitCode === 0 ? 0 : USAGE;
   }
   if (error instanceof Problem) {
     terminal.note(red(visible(error.message)));
     return error.exitCode;
   }
-  // Not a fault of Parley: the server, or the store, is what the person has to look at.
+  // The cause is the server or the store, not Parley: print no stack.
   if (error instanceof ClientError || error instanceof StoreError) {
     terminal.note(red(visible(error.message)));
     return FAILED;
   }
   terminal.note(
     red(
-      visible(`Cannot go on: ${messageOf(error)}; this is a fault of Parley, and here is where:`),
+      visible(
+        `Cannot continue: ${messageOf(error)}; this is a bug in Parley, and its stack follows:`,
+      ),
     ),
   );
   if (error instanceof Error && error.stack) terminal.note(visible(error.stack));
@@ -69,8 +71,8 @@ function createProgram(
   const program = new Command("parley")
     .description("Tools that can stop and ask, for every MCP client.")
     .version(version, "-V, --version", "print the version")
-    .helpOption("-h, --help", "explain a command")
-    .helpCommand("help [command]", "explain a command")
+    .helpOption("-h, --help", "show help for a command")
+    .helpCommand("help [command]", "show help for a command")
     .configureHelp({
       subcommandTerm: (command) =>
         [command.name(), ...command.registeredArguments.map(argumentTerm)].join(" "),
@@ -93,7 +95,7 @@ function createProgram(
     .addHelpText("after", EXAMPLES);
 
   const known = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : undefined;
-  // Only the one that is used: to describe all the others takes longer than to run it.
+  // Adds only the command that is used: describing the others takes longer than running it.
   for (const name of known ?? Object.keys(COMMANDS)) {
     COMMANDS[name]!(program, { environment, finish, operate });
   }

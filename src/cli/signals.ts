@@ -1,4 +1,4 @@
-/** The signals that ask a program to end, one after the other. */
+/** The signals that ask the program to end, as a queue. */
 import { createQueue, type Operation, type Queue, resource } from "effection";
 import process from "node:process";
 
@@ -8,16 +8,16 @@ const NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const;
 export type EndingSignal = typeof ENDING[number];
 
 /**
- * Milliseconds within which the same signal is the same press of a key. A terminal sends
- * Ctrl-C to everybody in the foreground, and what started us, such as `deno task`, passes
- * on what it got itself.
+ * Milliseconds within which a repeated signal counts as the same key press. A terminal sends
+ * Ctrl-C to every process in the foreground, and a parent such as `deno task` forwards its own
+ * copy.
  */
 const ONE_PRESS = 200;
 
 /**
- * While this lives, the signals end nothing by themselves. A signal that came keeps being
- * ignored afterwards: the program is on its way to its exit, and whoever passes the same
- * press on a little later must not kill it before it gets there.
+ * Queues the signals for as long as the scope lives. Meanwhile they do not end the process. A
+ * signal that has arrived is ignored afterwards too: the program is about to exit, and a copy of
+ * the same key press that arrives late must not kill it first.
  */
 export function useSignals(
   now: () => number = () => performance.now(),
@@ -36,7 +36,7 @@ export function useSignals(
       yield* provide(queue);
     } finally {
       for (const [signal, listener] of listeners) {
-        // Ignore before the listener goes: without any, the signal kills at once.
+        // Add the ignoring listener first: without any listener, the signal kills the process.
         if (seen.has(signal)) ignoreFromNowOn(signal);
         process.off(signal, listener);
       }
@@ -50,7 +50,7 @@ function ignoreFromNowOn(signal: EndingSignal): void {
 
 function ignore(): void {}
 
-/** The code of a program that ended because of a signal. */
+/** The exit code of a program that a signal ended. */
 export function exitCodeOf(signal: EndingSignal): number {
   return 128 + NUMBERS[signal];
 }

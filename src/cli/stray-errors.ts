@@ -1,9 +1,9 @@
-/** What tools throw where nobody can catch it: in a timer, or in a promise that nobody awaits. */
+/** Errors that tools throw where no call can catch them: in a timer, or in an unawaited promise. */
 import { type Operation, resource } from "effection";
 import process from "node:process";
 import type { OperatorLog } from "./log.ts";
 
-/** While this lives, such an error is logged, and ends nobody else's call. */
+/** Logs such errors for as long as the scope lives, instead of letting them end the process. */
 export function useStrayErrors(log: OperatorLog): Operation<void> {
   return resource(function* (provide) {
     const report = (error: unknown) =>

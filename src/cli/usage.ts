@@ -1,10 +1,10 @@
-/** What Commander says of a command line that it does not understand, in our grammar. */
+/** Rewrites Commander's error messages in the grammar of ours. */
 
 type Words = readonly (string | undefined)[];
 
-/** What it says, with the names in it, and how we say it. */
+/** Commander's messages, and the middle part of ours: `Cannot … ; next step`. */
 const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
-  [/^unknown option '(.+)'$/, ([, flag]) => `use option "${flag}": there is none of that name`],
+  [/^unknown option '(.+)'$/, ([, flag]) => `use option "${flag}": there is no such option`],
   [/^unknown command '(.+)'$/, ([, name]) => `run "${name}": there is no such command`],
   [
     /^option '(.+)' argument '(.*)' is invalid\. (.+)$/,
@@ -23,22 +23,20 @@ const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
     /^option '(.+)' argument missing$/,
     ([, flag]) => `use ${longName(flag!)}: its value is missing`,
   ],
-  [/^missing required argument '(.+)'$/, ([, name]) => `go on: the ${name} is missing`],
+  [/^missing required argument '(.+)'$/, ([, name]) => `continue: the ${name} is missing`],
   [
     /^too many arguments for '(.+)'\. Expected (.+) but got (\d+)(?:: (.+))?$/,
     ([, name, expected, , given]) =>
-      `run "${name}": it takes ${expected}${given ? `, and not ${given}` : ", and was given more"}`,
+      `run "${name}": it takes ${expected}${given ? `, not ${given}` : ", but got more"}`,
   ],
 ];
 
-/** One sentence, without its end of line. */
+/** Turns Commander's message into one sentence without a line break. */
 export function usageProblem(said: string): string {
   const [first = "", guess] = said.trim().split("\n");
   const problem = first.replace(/^error: /, "").replace(/\.$/, "");
   const meant = guess?.match(/Did you mean (.+)\?/)?.[1];
-  return `Cannot ${inOurWords(problem)}; ${
-    meant ? `did you mean ${meant}?` : "--help tells what there is"
-  }`;
+  return `Cannot ${inOurWords(problem)}; ${meant ? `did you mean ${meant}?` : "see --help"}`;
 }
 
 function inOurWords(problem: string): string {
@@ -46,16 +44,16 @@ function inOurWords(problem: string): string {
     const words = saying.exec(problem);
     if (words) return say(words);
   }
-  return `go on: ${problem}`;
+  return `continue: ${problem}`;
 }
 
-/** `--port` of `-p, --port <number>`. */
+/** Returns `--port` for `-p, --port <number>`. */
 function longName(flags: string): string {
   return /--[\w-]+/.exec(flags)?.[0] ?? flags;
 }
 
 function rule(why: string): string {
-  return why.replace(/^Allowed choices are (.+)$/, "it is one of $1").replace(
+  return why.replace(/^Allowed choices are (.+)$/, "it must be one of $1").replace(
     /^\w/,
     (letter) => letter.toLowerCase(),
   );

@@ -46,57 +46,57 @@ describe("parley", () => {
     [
       "an unknown flag",
       ["serve", "--prot", "1"],
-      'Cannot use option "--prot": there is none of that name; did you mean --port?',
+      'Cannot use option "--prot": there is no such option; did you mean --port?',
     ],
     [
       "a port that is none",
       ["serve", "--port", "99999"],
-      'Cannot use "99999" for --port: it is a number from 0 to 65535; --help tells what there is',
+      'Cannot use "99999" for --port: it must be a number from 0 to 65535; see --help',
     ],
     [
       "a flag without its value",
       ["serve", "--port"],
-      "Cannot use --port: its value is missing; --help tells what there is",
+      "Cannot use --port: its value is missing; see --help",
     ],
     [
       "a choice that is none",
       ["stdio", "--log-format", "xml"],
-      'Cannot use "xml" for --log-format: it is one of text, json; --help tells what there is',
+      'Cannot use "xml" for --log-format: it must be one of text, json; see --help',
     ],
     [
       "an app that is not known",
       ["install", "emacs"],
-      'Cannot use "emacs" as the app: it is one of claude-desktop, claude-code, vscode, cursor; --help tells what there is',
+      'Cannot use "emacs" as the app: it must be one of claude-desktop, claude-code, vscode, cursor; see --help',
     ],
     [
       "too many words",
       ["new", "my", "tools"],
-      'Cannot run "new": it takes 1 argument, and not my, tools; --help tells what there is',
+      'Cannot run "new": it takes 1 argument, not my, tools; see --help',
     ],
     [
       "a public address that is none",
       ["serve", "--public-url", "example.com"],
-      'Cannot use "example.com" for --public-url: it is an address such as https://example.com; --help tells what there is',
+      'Cannot use "example.com" for --public-url: it must be a URL such as https://example.com; see --help',
     ],
     [
       "a trusted proxy that is no address",
       ["serve", "--trust-proxy", "proxy.example"],
-      'Cannot use "proxy.example" for --trust-proxy: it is an IP address or a range such as 10.0.0.0/8; --help tells what there is',
+      'Cannot use "proxy.example" for --trust-proxy: it must be an IP address or a range such as 10.0.0.0/8; see --help',
     ],
     [
       "a missing argument",
       ["call"],
-      "Cannot go on: the tool is missing; --help tells what there is",
+      "Cannot continue: the tool is missing; see --help",
     ],
     [
       "arguments that are no object",
       ["call", "x", "[1]"],
-      `Cannot use the arguments: they are no object; write them as '{"name": "value"}'`,
+      `Cannot use the arguments: they are not an object; write them as '{"name": "value"}'`,
     ],
     [
       "an address that is none",
       ["call", "x", "--url", "nowhere"],
-      'Cannot call "nowhere": it is no address; write it as http://127.0.0.1:7411/mcp',
+      'Cannot call "nowhere": it is not a URL; write it as http://127.0.0.1:7411/mcp',
     ],
     [
       "a header that is none",
@@ -106,12 +106,12 @@ describe("parley", () => {
     [
       "a tool that is not there",
       ["call", "advize", tools],
-      'Cannot call "advize": there is no such tool; there is advise, nobody_there, refuse, register, visit',
+      'Cannot call "advize": there is no such tool; the tools are advise, nobody_there, refuse, register, visit',
     ],
     [
       "a project without a name",
       ["new", "My Tools"],
-      'Cannot create "My Tools": it is no name for a package; use lower-case letters, digits, dots and dashes, as in my-tools',
+      'Cannot create "My Tools": it is not a package name; use lower-case letters, digits, dots and dashes, as in my-tools',
     ],
   ];
   for (const [what, args, sentence] of mistakes) {
@@ -213,7 +213,7 @@ describe("the modules", () => {
       "is no program",
       { "a.ts": "const x = ;" },
       ["a.ts"],
-      /^Cannot load "a\.ts": .*line 1, column 11\); mend it there$/,
+      /^Cannot load "a\.ts": .*line 1, column 11\); fix it there$/,
     ],
     [
       "throws",
@@ -239,13 +239,13 @@ describe("the modules", () => {
       "is an empty folder",
       {},
       ["."],
-      /^Cannot load "\.": the folder has no TypeScript or JavaScript in it; put a tool there$/,
+      /^Cannot load "\.": the folder contains no TypeScript or JavaScript; add a tool to it$/,
     ],
     [
       "has a name twice",
       { "a.ts": tool("same"), "b.ts": tool("same") },
       ["a.ts", "b.ts"],
-      /^Cannot serve tool "same" of b\.ts: a\.ts has one of that name too; rename one of them$/,
+      /^Cannot serve tool "same" of b\.ts: a\.ts defines the same name; rename one of them$/,
     ],
   ];
   for (const [what, files, args, pattern] of cases) {

@@ -105,7 +105,7 @@ if (!isHere) {
       const [, port] = yield* until(first.says(/http:\S+:(\d+)\/mcp/));
       const second = yield* runProgram(["serve", "--port", port!], options);
       assert.equal(second.code, 1);
-      assert.match(second.stderr, /^Cannot serve at \S+: the port is taken; .+\n$/m);
+      assert.match(second.stderr, /^Cannot serve at \S+: the port is in use; .+\n$/m);
     });
 
     it("writes nothing but the protocol to stdout", function* () {

@@ -1,4 +1,4 @@
-/** Puts modules into a bundle, with all that they import and the files beside them. */
+/** Puts modules into a bundle, with everything they import and the files beside them. */
 import type { Operation } from "effection";
 import { copyFileSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
@@ -7,32 +7,32 @@ import { isModule, modulesAt } from "./load.ts";
 import { Problem } from "../problem.ts";
 
 export interface ModulesToBundle {
-  /** Files, or folders of them. */
+  /** Module files, or folders of them. */
   readonly paths: readonly string[];
   /** The program that goes into the bundle. */
   readonly program: string;
-  /** The folder for what is made. */
+  /** The output folder. */
   readonly out: string;
-  /** A folder for what is needed on the way. */
+  /** A folder for temporary files. */
   readonly work: string;
-  /** What the program brings itself. */
+  /** Packages that are not bundled, because the program contains them. */
   readonly external: readonly string[];
 }
 
 const FOLDER = "modules";
 
-/** Answers where the modules are below `out`, one for each path, as the program is to be told. */
+/** Returns the arguments for the program: for each path, where its modules are below `out`. */
 export function* bundleModules(
   { paths, program, out, work, external }: ModulesToBundle,
 ): Operation<string[]> {
-  // Before anything else, because it says best what is wrong with a path.
+  // First, because its message says best what is wrong with a path.
   paths.forEach(modulesAt);
   const bundler = yield* findBundler(program);
   if (!bundler) {
     throw new Problem(
       `Cannot bundle "${
         paths[0]
-      }": neither this program nor "${program}" has a bundler inside; use a program that was compiled with Bun (bun run compile)`,
+      }": neither this program nor "${program}" contains a bundler; use a program that was compiled with Bun (bun run compile)`,
     );
   }
   const given = paths.map((path) => realpathSync(path));
@@ -43,7 +43,7 @@ export function* bundleModules(
   if (error) {
     const { message, file = paths[0], line, column } = error;
     const place = line === undefined ? "" : ` (line ${line}, column ${column})`;
-    throw new Problem(`Cannot bundle "${file}": ${message}${place}; mend it there`);
+    throw new Problem(`Cannot bundle "${file}": ${message}${place}; fix it there`);
   }
   return given.map((path) => {
     const name = join(FOLDER, relative(root, path));
@@ -53,7 +53,7 @@ export function* bundleModules(
   });
 }
 
-/** The deepest folder that has all of them inside, or is one of them. */
+/** The deepest folder that contains all of these folders, or is one of them. */
 function commonFolder(folders: readonly string[]): string {
   const isAbove = (folder: string) =>
     folders.every((other) => other === folder || other.startsWith(join(folder, sep)));
@@ -62,7 +62,7 @@ function commonFolder(folders: readonly string[]): string {
   return folder;
 }
 
-/** What a tool may read from beside it: everything but modules, and what can be made again. */
+/** Copies the files that a tool may read: all but top-level modules, packages and hidden files. */
 function copyOthers(from: string, to: string, isTop = true): void {
   for (const { name } of readdirSync(from, { withFileTypes: true })) {
     const path = join(from, name);

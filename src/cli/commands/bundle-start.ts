@@ -1,4 +1,4 @@
-/** Starts what was bundled as an app would, to see whether it runs on its own. */
+/** Starts a bundle as an app would, to check that it needs nothing from outside. */
 import process from "node:process";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
@@ -11,20 +11,20 @@ import { LEGACY_VERSIONS } from "../../wire/versions.ts";
 import type { Announced } from "../environment.ts";
 import { Problem } from "../problem.ts";
 
-/** What is started, and where its files are. */
+/** A bundle's unpacked content. */
 export interface Bundled {
   /** The command that starts Parley. */
   readonly program: SelfCommand;
-  /** Paths of the modules that it is to serve. */
+  /** Paths of the modules to serve. */
   readonly modules: readonly string[];
-  /** The folder that has all of them. */
+  /** The folder that contains the program and the modules. */
   readonly content: string;
 }
 
-/** Milliseconds for a start. A program of a hundred megabytes may be read for the first time. */
+/** Milliseconds to start: reading a program of 100 MB for the first time takes long. */
 const START_LIMIT = 60_000;
 
-/** What a program needs on each system to run at all; whatever else is set here stays out. */
+/** The environment variables that a program needs on each system. All others are removed. */
 const KEPT = ["PATH", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "TMPDIR"];
 
 const INITIALIZE = {
@@ -38,7 +38,7 @@ const INITIALIZE = {
   },
 };
 
-/** What is in the bundle, as the bundle itself says. */
+/** Lists the definitions in the bundle, by asking the bundle itself. */
 export function* listAlone(bundled: Bundled, work: string): Operation<Announced[]> {
   const { stdout, stderr } = yield* runAlone(bundled, ["tools", "--json"], "", work);
   const listed = parsed(stdout);
@@ -46,7 +46,7 @@ export function* listAlone(bundled: Bundled, work: string): Operation<Announced[
   throw broken(stderr, bundled);
 }
 
-/** Throws `Problem` if it does not serve on stdin and stdout. */
+/** Throws `Problem` if the bundle does not serve on stdin and stdout. */
 export function* startAlone(bundled: Bundled, work: string): Operation<void> {
   const input = `${JSON.stringify(INITIALIZE)}\n`;
   const { stdout, stderr } = yield* runAlone(bundled, ["stdio"], input, work);
@@ -54,7 +54,7 @@ export function* startAlone(bundled: Bundled, work: string): Operation<void> {
   if (!isObject(answer) || !isObject(answer.result)) throw broken(stderr, bundled);
 }
 
-/** Runs it to its end, in an empty folder and with an empty home. */
+/** Runs the bundle until it exits, in an empty folder and with an empty home. */
 function runAlone(
   { program: { command, args }, modules }: Bundled,
   words: readonly string[],
@@ -85,16 +85,16 @@ function runAlone(
 function* tooLate(): Operation<never> {
   yield* sleep(START_LIMIT);
   throw new Problem(
-    `Cannot bundle: what was made does not answer within ${
+    `Cannot bundle: the bundle does not answer within ${
       START_LIMIT / 1_000
     } seconds; look for what keeps it from starting`,
   );
 }
 
 function broken(stderr: string, { content }: Bundled): Problem {
-  const said = messageOf(stderr.trim() || "it says nothing").replaceAll(join(content, "/"), "");
+  const said = messageOf(stderr.trim() || "it printed nothing").replaceAll(join(content, "/"), "");
   return new Problem(
-    `Cannot bundle: in a folder of its own, what was made does not work: ${said}; import what a tool needs, or put the files that it reads beside it`,
+    `Cannot bundle: the bundle does not work on its own: ${said}; import what a tool needs, or put the files that it reads beside it`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * `parley bundle`: this program and the tools in one file that Claude Desktop installs. The
- * file is written only after what is in it has been started on its own.
+ * `parley bundle`: packs this program and the tools into one file that Claude Desktop installs.
+ * The file is written only after its content has been test-started.
  */
 import process from "node:process";
 import {
@@ -35,7 +35,7 @@ export interface BundleOptions {
 }
 
 const FOLDER = "server";
-/** Where an app unpacks a bundle; it fills that in. */
+/** A placeholder: the app replaces it with the folder in which it unpacks the bundle. */
 const INSIDE = "${__dirname}";
 
 export function* bundle(
@@ -43,7 +43,7 @@ export function* bundle(
   options: BundleOptions,
   environment: Environment,
 ): Operation<number> {
-  // Held for a while, so that what was made on the way is removed.
+  // Handle signals here: ending the race removes the temporary files.
   const signals = yield* useSignals();
   return yield* race([
     make(modules, options, environment),
@@ -93,7 +93,7 @@ function* make(
   return 0;
 }
 
-/** A folder that is removed in the end, with all that is in it. */
+/** A temporary folder that is removed with its content when the scope ends. */
 function useWorkFolder(): Operation<string> {
   return resource(function* (provide) {
     const folder = realpathSync(mkdtempSync(join(tmpdir(), "parley-bundle-")));
@@ -106,15 +106,15 @@ function useWorkFolder(): Operation<string> {
 }
 
 interface Startable {
-  /** Undefined if nothing of it can be started here. */
+  /** Undefined if nothing in the bundle can be started on this machine. */
   readonly bundled?: Bundled;
-  /** What is said of that in the end. */
+  /** The part of the closing message that tells what was started. */
   readonly remark: string;
 }
 
 /**
- * How the content is started. A program for another machine cannot be; its modules can, with
- * the program that runs here.
+ * Decides how to test-start the content. A program for another machine cannot be started; its
+ * modules can, with the program that runs here.
  */
 function startable(
   content: string,
@@ -127,7 +127,7 @@ function startable(
     const program = { command: join(content, entryPoint), args: [] };
     return { bundled: { program, modules, content }, remark: ", and starts on its own" };
   }
-  const remark = `; the program was not started, because this is no ${nameOf(machine)} machine`;
+  const remark = `; the program was not started, because this is not a ${nameOf(machine)} machine`;
   if (modules.length === 0) return { remark };
   return {
     bundled: { program: selfCommand(), modules, content },
@@ -140,7 +140,7 @@ function write(file: string, data: Uint8Array): void {
     writeFileSync(file, data);
   } catch (error) {
     throw new Problem(
-      `Cannot write "${file}": ${messageOf(error)}; choose another place with --out`,
+      `Cannot write "${file}": ${messageOf(error)}; choose another file with --out`,
     );
   }
 }
@@ -149,7 +149,7 @@ function programMachine(program: string): Machine {
   const machine = machineOf(program);
   if (machine) return machine;
   throw new Problem(
-    `Cannot bundle "${program}": it is no program for Linux, macOS or Windows; give the compiled one, such as dist/parley`,
+    `Cannot bundle "${program}": it is not a program for Linux, macOS or Windows; pass the compiled one, such as dist/parley`,
     USAGE,
   );
 }
@@ -158,7 +158,7 @@ function executableFor(given: string | undefined): string {
   if (given !== undefined) {
     if (statSync(given, { throwIfNoEntry: false })?.isFile()) return resolve(given);
     throw new Problem(
-      `Cannot bundle "${given}": there is no such file; compile the program, and give its path`,
+      `Cannot bundle "${given}": there is no such file; compile the program and pass its path`,
       USAGE,
     );
   }
@@ -173,7 +173,7 @@ interface ManifestFacts {
   readonly name: string;
   readonly version: string;
   readonly entryPoint: string;
-  /** Of the modules, in the bundle. */
+  /** Paths of the modules in the bundle. */
   readonly paths: readonly string[];
   readonly tools: readonly Announced[];
   readonly machine: Machine;
@@ -203,7 +203,7 @@ function manifestFor({ name, version, entryPoint, paths, tools, machine }: Manif
   };
 }
 
-/** All files in a folder. The manifest comes first. */
+/** All files in a folder and below. Files come before folders, so the manifest is first. */
 function entriesIn(folder: string, path: string, program: string): ZipEntry[] {
   return readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => Number(a.isDirectory()) - Number(b.isDirectory()) || (a.name < b.name ? -1 : 1))

@@ -11,7 +11,7 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { Problem } from "../problem.ts";
 
-/** Runs it to its end. When this is halted, so is the tool. */
+/** Runs the tool until it ends. Halting this operation halts the tool. */
 export function callHere(
   tool: FinalizedMcpTool,
   args: unknown,
@@ -35,10 +35,10 @@ export function callHere(
   });
 }
 
-/** What tools show in a browser is for whoever sits here. */
+/** Serves the pages that tools open, to the person at this machine. */
 function usePages(): Operation<Pages> {
   return resource(function* (provide) {
-    // What is typed into this terminal goes through no client.
+    // Passwords are safe to ask for: what is typed here passes through no client.
     const pages = new Pages({ openPort: listen, formPasswords: true });
     pages.privately = true;
     try {

@@ -66,7 +66,7 @@ function* interrupted(
   return exitCodeOf((yield* signals.next()).value);
 }
 
-/** What stands in the place of the arguments may be a module, where there are none. */
+/** If no arguments are given, the word in their place may be the path of a module. */
 function readTarget({ args, modules }: CallTarget): {
   args: JsonObject | undefined;
   modules: readonly string[];
@@ -80,7 +80,7 @@ function readTarget({ args, modules }: CallTarget): {
     value = JSON.parse(args);
   } catch (error) {
     throw new Problem(
-      `Cannot read the arguments: they are no JSON (${
+      `Cannot read the arguments: they are not JSON (${
         messageOf(error)
       }); write them as '{"name": "value"}'`,
       USAGE,
@@ -88,7 +88,7 @@ function readTarget({ args, modules }: CallTarget): {
   }
   if (isObject(value)) return { args: value, modules };
   throw new Problem(
-    `Cannot use the arguments: they are no object; write them as '{"name": "value"}'`,
+    `Cannot use the arguments: they are not an object; write them as '{"name": "value"}'`,
     USAGE,
   );
 }
@@ -136,7 +136,7 @@ function callRemote(
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       throw new Problem(
-        `Cannot finish "${name}": the server refused: ${error.message}; its log may tell more`,
+        `Cannot finish "${name}": the server refused: ${error.message}; see its log`,
       );
     }
   });
@@ -156,7 +156,7 @@ function addressOf(url: string): string {
   const { protocol, pathname, href } = URL.parse(url) ?? {};
   if (href === undefined || (protocol !== "http:" && protocol !== "https:")) {
     throw new Problem(
-      `Cannot call "${url}": it is no address; write it as http://127.0.0.1:7411/mcp`,
+      `Cannot call "${url}": it is not a URL; write it as http://127.0.0.1:7411/mcp`,
       USAGE,
     );
   }
@@ -166,7 +166,7 @@ function addressOf(url: string): string {
 function headersIn(lines: readonly string[]): HeaderLines {
   return Object.fromEntries(lines.map((line) => {
     const colon = line.indexOf(":");
-    // What it says is not repeated: it may be a secret.
+    // Do not quote the header: it may contain a secret.
     if (colon < 1) {
       throw new Problem('Cannot use a header: it has no name; write it as "Name: value"', USAGE);
     }
@@ -183,11 +183,11 @@ function* askArguments(
   { terminal }: Environment,
 ): Operation<JsonObject> {
   const needed = fieldsOf(schema).some(({ required }) => required);
-  // With nobody to ask, the tool itself says best what is missing.
+  // Without a terminal, call the tool: its error names the missing arguments.
   if (!needed || !terminal.interactive) return {};
   const params = {
     mode: "form",
-    message: `What shall ${tool} be called with?`,
+    message: `Arguments for ${tool}`,
     requestedSchema: schema,
   } as const;
   const answer = yield* person.answer({ type: "form", params, sensitive: [] });
@@ -199,7 +199,7 @@ function unknownTool(name: string, tools: readonly { name: string }[]): Problem 
   const names = tools.map((tool) => tool.name).join(", ");
   return new Problem(
     `Cannot call "${name}": there is no such tool; ${
-      names ? `there is ${names}` : "there are none"
+      names ? `the tools are ${names}` : "there are no tools"
     }`,
     USAGE,
   );

@@ -1,4 +1,4 @@
-/** Changes one place of a JSON file and leaves the rest as it is, comments included. */
+/** Changes one value in a JSON file. Everything else stays, comments included. */
 import {
   chmodSync,
   copyFileSync,
@@ -18,7 +18,7 @@ import { Problem } from "../problem.ts";
 
 const LENIENT = { allowTrailingComma: true, allowEmptyContent: true };
 
-/** The text with the value at that path. `file` is what it is called in an error. */
+/** Returns the text with the value at that path. Errors call the text `file`. */
 export function withValue(
   text: string,
   path: readonly string[],
@@ -29,8 +29,8 @@ export function withValue(
   const tree = parseTree(text, errors, LENIENT);
   const [error] = errors;
   if (error || (tree && tree.type !== "object")) {
-    const what = error ? describe(text, error) : "it holds no object";
-    throw new Problem(`Cannot change ${file}: ${what}; mend it first, or use --print`);
+    const what = error ? describe(text, error) : "it does not contain an object";
+    throw new Problem(`Cannot change ${file}: ${what}; fix it first, or use --print`);
   }
   const formattingOptions = {
     insertSpaces: !/^\t/m.test(text),
@@ -43,7 +43,7 @@ export function withValue(
 
 function describe(text: string, { error, offset }: ParseError): string {
   const before = text.slice(0, offset).split("\n");
-  return `it is no JSON (${printParseErrorCode(error)} in line ${before.length})`;
+  return `it is not JSON (${printParseErrorCode(error)} in line ${before.length})`;
 }
 
 export function readIfThere(file: string): string {
@@ -51,8 +51,8 @@ export function readIfThere(file: string): string {
 }
 
 /**
- * Writes all of it or nothing, and keeps a copy of what was there. Answers where the
- * copy is, if there was something to copy.
+ * Replaces a file atomically, and copies the old one first. Returns the path of the copy, if
+ * there was an old file.
  */
 export function replaceFile(path: string, text: string, now: Date): string | undefined {
   if (!existsSync(path)) {
@@ -60,7 +60,7 @@ export function replaceFile(path: string, text: string, now: Date): string | und
     writeWhole(path, text);
     return undefined;
   }
-  // A link stays one, and what it points to is changed.
+  // Follow a symbolic link: replace the file that it points to, not the link.
   const file = realpathSync(path);
   const backup = `${file}.${now.toISOString().replaceAll(/[:.]/g, "-")}.bak`;
   copyFileSync(file, backup);

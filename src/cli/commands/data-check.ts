@@ -1,15 +1,15 @@
 /**
- * Warns the operator of tools whose text says more than their data, once for each tool.
- * The words themselves are not logged, because results may be private; `testTool` shows them.
+ * Warns the operator, once for each tool, if a tool's text says more than its structured data.
+ * The text is not logged, because results may be private; `testTool` shows it.
  */
 import type { ToolResult } from "../../model/events.ts";
 import type { EndedCall } from "../../session/types.ts";
 import { wordsOnlyInText } from "../../tool/text-and-data.ts";
 import type { OperatorLog } from "../log.ts";
 
-/** Results of each tool that are looked at. A tool that was right so often is right. */
+/** How many results of each tool are checked. */
 const RESULTS = 5;
-/** Longer texts are not looked at: the server has other things to do. */
+/** Longer texts are not checked, to save time. */
 const LONGEST_TEXT = 4_000;
 
 export function dataCheck(log: OperatorLog): (call: EndedCall) => void {

@@ -1,4 +1,4 @@
-/** What `parley serve` and `parley stdio` start with. */
+/** The definitions that `parley serve` and `parley stdio` start with. */
 import type { LazyDefinitions } from "../../server/lazy-catalog.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
 import type { Definition } from "../../tool/types.ts";
@@ -9,7 +9,7 @@ export interface DefinitionsToServe {
   readonly serve: readonly Definition[] | LazyDefinitions;
 }
 
-/** As `loadDefinitions`; what ships with an executable is loaded when a client asks for it. */
+/** Like `loadDefinitions` of load.ts, but an executable loads its shipped tools on first use. */
 export async function loadDefinitions(
   paths: readonly string[],
   environment: Environment,
@@ -17,7 +17,7 @@ export async function loadDefinitions(
   const { announced, shipped } = environment;
   if (paths.length === 0 && announced) {
     const kinds = [...new Set(announced.map(({ kind }) => kind))];
-    // To load them is still a part of the start.
+    // Loading the shipped tools still belongs to start-up.
     const load = () => shipped().finally(startIsOver);
     return { announced, serve: { kinds, load } };
   }

@@ -1,9 +1,9 @@
-/** Whether forms may ask for passwords, as the flags say. */
+/** The flags that decide whether forms may ask for passwords. */
 import type { OperatorLog } from "../log.ts";
 
 export interface FormPasswordFlags {
   readonly allowFormPasswords?: boolean;
-  /** False where `--no-form-passwords` is given, which former versions needed. */
+  /** False if `--no-form-passwords` is given, a flag that has no effect any more. */
   readonly formPasswords?: boolean;
 }
 
@@ -11,7 +11,7 @@ export function formPasswords(flags: FormPasswordFlags, log: OperatorLog): boole
   if (flags.formPasswords === false) {
     log.say(
       "warning",
-      "--no-form-passwords has no effect: forms ask for no passwords by default; leave the flag out",
+      "--no-form-passwords has no effect: forms do not ask for passwords by default; remove the flag",
     );
   }
   return flags.allowFormPasswords ?? false;

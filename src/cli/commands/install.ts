@@ -1,4 +1,4 @@
-/** `parley install`: tells an app on this machine about the tools. */
+/** `parley install`: adds the tools to the configuration of an app on this machine. */
 import { resolve } from "node:path";
 import { messageOf } from "../../lib/message-of.ts";
 import { selfCommand } from "../../platform/self.ts";
@@ -25,7 +25,7 @@ export async function install(
 ): Promise<number> {
   const { terminal } = environment;
   const host = MCP_APPS[app];
-  // What cannot be loaded now could not be loaded by the app either.
+  // Load the modules now: an error here is easier to see than one in the app.
   if (options.url === undefined) await loadDefinitions(modules, environment);
   const entry = entryFor(host, modules, options);
   if (options.print) {
@@ -37,15 +37,15 @@ export async function install(
   const before = readIfThere(file);
   const after = withValue(before, [host.section, options.name], entry, file);
   if (after === before) {
-    terminal.note(`${host.title} knows of it already: ${file} stays as it is.`);
+    terminal.note(`${host.title} is already configured: ${file} is unchanged.`);
     return 0;
   }
   const backup = write(file, after);
-  terminal.note(`${host.title} will find "${options.name}" in ${file}.`);
-  if (backup) terminal.note(`What was there before is in ${backup}.`);
+  terminal.note(`Added "${options.name}" for ${host.title} to ${file}.`);
+  if (backup) terminal.note(`The previous version is in ${backup}.`);
   if (/[\\/]_npx[\\/]/.test(JSON.stringify(entry))) {
     terminal.note(
-      "It leads into npx's cache, which may be cleared; compile Parley for one that lasts.",
+      "The entry points into npx's cache, which may be cleared. Compile Parley for a permanent path.",
     );
   }
   terminal.note(host.next);
@@ -56,7 +56,9 @@ function write(file: string, text: string): string | undefined {
   try {
     return replaceFile(file, text, new Date());
   } catch (error) {
-    throw new Problem(`Cannot write ${file}: ${messageOf(error)}; --print shows what is to go in`);
+    throw new Problem(
+      `Cannot write ${file}: ${messageOf(error)}; use --print and add the entry by hand`,
+    );
   }
 }
 
@@ -64,7 +66,7 @@ function fileFor(host: McpApp, { project = false }: InstallOptions, machine: Mac
   if (!project) return host.userFile(machine);
   if (host.projectFile !== undefined) return resolve(host.projectFile);
   throw new Problem(
-    `Cannot install for one project: ${host.title} has no such thing; leave --project out`,
+    `Cannot install for one project: ${host.title} has no project configuration; leave --project out`,
     USAGE,
   );
 }
@@ -77,12 +79,12 @@ function entryFor(
   const entry = host.entry(url === undefined ? startedHere(modules) : { url });
   if (entry) return entry;
   throw new Problem(
-    `Cannot give ${host.title} an address: its file takes only programs; add the address in its settings, under Connectors`,
+    `Cannot add a URL to ${host.title}: its configuration file supports programs only; add the URL in its settings, under Connectors`,
     USAGE,
   );
 }
 
-/** The command by which the app starts this very program. */
+/** The command with which the app starts this program. */
 function startedHere(modules: readonly string[]): ServerEntry {
   const { command, args } = selfCommand();
   return { command, args: [...args, "stdio", ...modules.map((path) => resolve(path))] };

@@ -1,14 +1,14 @@
-/** The key that seals what clients carry for us: from the environment, or made at the start. */
+/** The key that seals the state sent to clients: from the environment, or generated at start-up. */
 import { Sealer } from "../../lib/sealer.ts";
 import type { OperatorLog } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
 
-/** A key that could be guessed would seal nothing. */
+/** Minimum length of a key: a short one could be guessed. */
 const SHORTEST = 16;
 
 /**
- * `PARLEY_KEY` holds one key, or several with commas between: the first seals, all
- * of them open. Without it, the key that is `stored` beside the store does both.
+ * `PARLEY_KEY` contains one key or several, separated by commas: the first one seals, all of
+ * them open. Without it, the key in the file beside the store (`stored`) does both.
  */
 export function sealerFrom(
   { PARLEY_KEY = "" }: { readonly PARLEY_KEY?: string | undefined },
@@ -22,10 +22,10 @@ export function sealerFrom(
       USAGE,
     );
   }
-  // Always good to open with: what was sealed before PARLEY_KEY was set is still there.
+  // The stored key always opens: data sealed before PARLEY_KEY was set may still exist.
   if (stored !== undefined) keys.push(stored);
   if (keys.length === 0) {
-    log.say("info", "PARLEY_KEY is not set, so calls that wait end with this server");
+    log.say("info", "PARLEY_KEY is not set: waiting calls end when the server stops");
   }
   return new Sealer(...keys);
 }

@@ -1,4 +1,4 @@
-/** Finds tools, prompts and resources in the modules that were named. */
+/** Loads tools, prompts and resources from modules. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -10,10 +10,10 @@ import type { Environment } from "../environment.ts";
 import { Problem } from "../problem.ts";
 
 const SOURCE = /\.(?:[cm]?[jt]s|[jt]sx)$/;
-/** Beside a tool in its folder, but no tool. */
+/** Files in a folder of tools that are not tools: type declarations, tests and benchmarks. */
 const ASIDE = /(?:\.d\.[cm]?ts|[._](?:test|spec|bench)\.[cm]?[jt]sx?)$/;
 
-/** What is to be served: that of the named modules, or what ships with the program. */
+/** Loads the definitions of the named modules, or those that ship with the program. */
 export async function loadDefinitions(
   paths: readonly string[],
   { shipped, own }: Pick<Environment, "shipped" | "own">,
@@ -27,7 +27,7 @@ export async function loadDefinitions(
       const other = found.get(key);
       if (other && other.definition !== definition) {
         throw new Problem(
-          `Cannot serve ${key} of ${file}: ${other.file} has one of that name too; rename one of them`,
+          `Cannot serve ${key} of ${file}: ${other.file} defines the same name; rename one of them`,
         );
       }
       found.set(key, { definition, file });
@@ -36,12 +36,12 @@ export async function loadDefinitions(
   return [...found.values()].map(({ definition }) => definition);
 }
 
-/** Whether a file in a folder of tools is a module: a tool, or what stands beside one. */
+/** True if a file is a TypeScript or JavaScript module: a tool, or a test beside one. */
 export function isModule(name: string): boolean {
   return SOURCE.test(name);
 }
 
-/** A file, or the modules in a folder. */
+/** Returns the path itself if it is a file, or the modules in it if it is a folder. */
 export function modulesAt(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false });
   if (!stat) {
@@ -51,7 +51,7 @@ export function modulesAt(path: string): string[] {
   const files = readdirSync(path).filter((name) => isModule(name) && !ASIDE.test(name)).sort();
   if (files.length > 0) return files.map((name) => join(path, name));
   throw new Problem(
-    `Cannot load "${path}": the folder has no TypeScript or JavaScript in it; put a tool there`,
+    `Cannot load "${path}": the folder contains no TypeScript or JavaScript; add a tool to it`,
   );
 }
 
@@ -61,7 +61,7 @@ async function definitionsIn(file: string): Promise<Definition[]> {
     exported = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
     throw new Problem(
-      `Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}; mend it there`,
+      `Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}; fix it there`,
     );
   }
   const values = Object.values(exported).flat();
@@ -69,11 +69,11 @@ async function definitionsIn(file: string): Promise<Definition[]> {
   if (definitions.size > 0) return [...definitions];
   const wayOut = values.some(isBuilder)
     ? "end each tool with .execute(…) or .handoff(…)"
-    : "export what createMcpTool(…) makes";
+    : "export what createMcpTool(…) returns";
   throw new Problem(`Cannot serve "${file}": it exports no tool, prompt or resource; ${wayOut}`);
 }
 
-/** Where in the file it went wrong, as far as the runtime tells. */
+/** The line in the file that caused the error, if the runtime reports it. */
 function placeOf(error: unknown, file: string): string {
   const { position, stack = "", message = "" } = error as {
     position?: { line: number; column: number } | null;

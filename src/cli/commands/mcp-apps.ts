@@ -1,29 +1,29 @@
-/** Where the apps keep their lists of MCP servers, and how they write an entry. */
+/** The configuration files of the apps, and their format for an MCP server. */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import type { McpAppName } from "../mcp-app-names.ts";
 
-/** A server, as the app starts it or finds it. */
+/** A server: a program that the app starts, or a URL. */
 export type ServerEntry =
   | { readonly command: string; readonly args: readonly string[] }
   | { readonly url: string };
 
 export interface McpApp {
   readonly title: string;
-  /** The file for everything that the person does. */
+  /** The configuration file for all of the user's projects. */
   readonly userFile: (machine: Machine) => string;
-  /** The file for one project, in its folder. */
+  /** The configuration file for one project, relative to the project's folder. */
   readonly projectFile?: string;
-  /** The object in the file that holds the servers. */
+  /** The key of the object that contains the servers. */
   readonly section: "mcpServers" | "servers";
-  /** The entry as the app writes it; nothing if it cannot take such a one. */
+  /** The entry in the app's format. Undefined if the app does not support such a server. */
   readonly entry: (server: ServerEntry) => object | undefined;
-  /** What to do to see it. */
+  /** What the person does next to use the server. */
   readonly next: string;
 }
 
-/** What decides where things are. */
+/** The facts about this machine that decide where the files are. */
 export interface Machine {
   readonly platform: NodeJS.Platform;
   readonly home: string;
@@ -48,7 +48,7 @@ export const MCP_APPS: { readonly [name in McpAppName]: McpApp } = {
     projectFile: ".mcp.json",
     section: "mcpServers",
     entry: typed,
-    next: "Start claude anew; /mcp shows it.",
+    next: "Restart claude; /mcp lists the server.",
   },
   "vscode": {
     title: "VS Code",
@@ -56,7 +56,7 @@ export const MCP_APPS: { readonly [name in McpAppName]: McpApp } = {
     projectFile: join(".vscode", "mcp.json"),
     section: "servers",
     entry: typed,
-    next: 'Run "MCP: List Servers" from the command palette and start it.',
+    next: 'Run "MCP: List Servers" from the command palette and start the server.',
   },
   "cursor": {
     title: "Cursor",
@@ -64,7 +64,7 @@ export const MCP_APPS: { readonly [name in McpAppName]: McpApp } = {
     projectFile: join(".cursor", "mcp.json"),
     section: "mcpServers",
     entry: (server) => server,
-    next: "Look under Cursor Settings, Tools & MCP, and switch it on.",
+    next: "Open Cursor Settings, Tools & MCP, and enable the server.",
   },
 };
 

@@ -1,4 +1,4 @@
-/** `parley new`: a small project with one tool and its test, which run at once. */
+/** `parley new`: creates a small project with one tool and its test, ready to run. */
 import { existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import process from "node:process";
@@ -8,7 +8,7 @@ import { projectFiles } from "./project-files.ts";
 import type { Environment } from "../environment.ts";
 
 const NAME = /^[a-z0-9][a-z0-9._-]*$/;
-/** Ours is kept in the project's own folder until it can be had from a registry. */
+/** Our own package. It is copied into the project, because no registry has it yet. */
 const OURS = "parley-mcp";
 const VENDOR = "vendor";
 
@@ -18,14 +18,14 @@ export async function createProject(
 ): Promise<number> {
   if (!NAME.test(name)) {
     throw new Problem(
-      `Cannot create "${name}": it is no name for a package; use lower-case letters, digits, dots and dashes, as in my-tools`,
+      `Cannot create "${name}": it is not a package name; use lower-case letters, digits, dots and dashes, as in my-tools`,
       USAGE,
     );
   }
   const folder = resolve(name);
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new Problem(
-      `Cannot create "${name}": the folder is there and not empty; choose another name`,
+      `Cannot create "${name}": the folder exists and is not empty; choose another name`,
     );
   }
   const own = await packages();
@@ -53,7 +53,7 @@ function write(folder: string, files: { readonly [path: string]: string }): void
   }
 }
 
-/** Puts the packages where every runtime and every editor looks for them. */
+/** Copies the packages to `node_modules`, where every runtime and editor finds them. */
 function install(folder: string, own: OwnPackages): void {
   const modules = join(folder, "node_modules");
   mkdirSync(modules, { recursive: true });

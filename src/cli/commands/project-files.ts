@@ -1,6 +1,6 @@
 /** The files of a new project. */
 
-/** `ours` is where the project finds our package: a path. */
+/** `ours` is the path of our package in the project. */
 export function projectFiles(
   name: string,
   version: string,
@@ -17,7 +17,7 @@ export function projectFiles(
       dependencies: { effection: "^4.1.1", "parley-mcp": `file:${ours}`, zod: "^4.6.7" },
       devDependencies: { "@types/node": "^22.20.5" },
     }),
-    // Both say the same, to Deno and to editors.
+    // The same settings twice: this file is for Deno, the other one for editors.
     "deno.json": json({ nodeModulesDir: "manual", compilerOptions: { strict: true } }),
     "tsconfig.json": json({
       compilerOptions: {
@@ -40,14 +40,14 @@ const TOOL = `import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 
 export const greet = createMcpTool("greet")
-  .description("Greets somebody, after asking how.")
-  .parameters(z.object({ name: z.string().describe("Who is to be greeted") }))
+  .description("Greets a person, after asking how.")
+  .parameters(z.object({ name: z.string().describe("The person to greet") }))
   .elicits({
     how: { response: z.object({ style: z.enum(["friendly", "formal"]) }) },
   })
   .execute(function* ({ name }, ctx) {
-    // Asks the person, and waits for the answer for as long as it takes.
-    const answer = yield* ctx.elicit("how", { message: \`How shall I greet \${name}?\` });
+    // Asks the person and waits for the answer, however long that takes.
+    const answer = yield* ctx.elicit("how", { message: \`How should I greet \${name}?\` });
     if (answer.action !== "accept") return "Nobody was greeted.";
     return answer.content.style === "formal" ? \`Good day, \${name}.\` : \`Hello \${name}!\`;
   });
@@ -58,14 +58,14 @@ import { test } from "node:test";
 import { testTool } from "parley-mcp";
 import { greet } from "../tools/greet.ts";
 
-test("greet greets as the person chose", async () => {
+test("greet uses the style that the person chose", async () => {
   const run = await testTool(greet, { name: "Ann" }, {
     elicit: { how: { action: "accept", content: { style: "formal" } } },
   });
   assert.equal(run.text, "Good day, Ann.");
 });
 
-test("greet takes no for an answer", async () => {
+test("greet accepts a refusal", async () => {
   const run = await testTool(greet, { name: "Ann" }, { elicit: { how: "decline" } });
   assert.equal(run.text, "Nobody was greeted.");
 });

@@ -1,4 +1,4 @@
-/** `parley serve`: an MCP server over HTTP, until a signal ends it. */
+/** `parley serve`: an MCP server over HTTP that runs until a signal stops it. */
 import process from "node:process";
 import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
@@ -25,7 +25,7 @@ export interface ServeOptions extends FormPasswordFlags {
   readonly allowOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
   readonly legacySse?: boolean;
-  /** Where durable calls are kept, as `sqlite:PATH`. */
+  /** Where durable calls are stored, as `sqlite:PATH`. */
   readonly store?: string;
   readonly state: "here" | "sealed";
   /** Days. */
@@ -42,11 +42,11 @@ export interface ServeOptions extends FormPasswordFlags {
 }
 
 const NO_KEY =
-  "Cannot use --state sealed: servers that share calls need the same key; give it in PARLEY_KEY";
+  "Cannot use --state sealed: servers that share calls need the same key; set PARLEY_KEY";
 const DAY = 24 * 3_600_000;
 const MB = 1024 * 1024;
 
-/** How long connections may linger that nobody uses, once every response has ended. */
+/** Milliseconds that idle connections may stay open after the last response has ended. */
 const LINGERING = 1_000;
 
 export function* serve(
@@ -65,7 +65,7 @@ export function* serve(
   yield* useStrayErrors(log);
   const { announced, serve } = yield* until(loadDefinitions(modules, environment));
   const sampling = samplingSetup();
-  // A key of its own would seal what no other server can open.
+  // No other server could open what a generated key seals.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
   const store = options.store === undefined
     ? undefined
@@ -114,7 +114,7 @@ export function* serve(
   const failed = server.failed.then((error) => ({ error }));
   const ending = yield* race([signals.next(), until(failed)]);
   if (!("error" in ending)) {
-    log.say("info", `stopping after ${ending.value}; once more ends it at once`);
+    log.say("info", `stopping after ${ending.value}; send it again to stop at once`);
   }
   yield* spawn(function* () {
     process.exit(exitCodeOf((yield* signals.next()).value));
@@ -123,14 +123,14 @@ export function* serve(
   yield* race([until(server.stop()), sleep(LINGERING)]);
   if ("error" in ending) {
     throw new Problem(
-      `Cannot go on serving at ${address}: ${messageOf(ending.error)}; start the server again`,
+      `Cannot continue serving at ${address}: ${messageOf(ending.error)}; start the server again`,
     );
   }
   log.say("info", "stopped");
   return 0;
 }
 
-/** Keeps what is logged during the start until the address is there: that is what people look for. */
+/** Holds back log lines until the address is printed, so that the address comes first. */
 class EarlyLines {
   #held: string[] | undefined = [];
 
@@ -146,12 +146,12 @@ class EarlyLines {
   }
 }
 
-/** Tells the operator when connections cannot be accepted, and when they can be again. */
+/** Logs when the server cannot accept connections, and when it can again. */
 function listenerLog(log: OperatorLog): (notice: ListenerNotice) => void {
   return (notice) => {
     if (notice.type === "restored") return log.say("info", "accepting connections again");
     const reason = messageOf(notice.error);
-    log.say("error", "cannot accept connections: idle ones are closed, and it listens again", {
+    log.say("error", "cannot accept connections: closing idle ones and listening again", {
       reason,
     });
   };
@@ -170,36 +170,38 @@ async function listening(
   }
 }
 
-/** Each runtime has words of its own for the same few things. */
+/** Translates the error codes of the runtimes into one message for each cause. */
 function whyNot(error: unknown, port: number): string {
   const { code = "", name = "" } = error as { code?: string; name?: string };
   if (code === "EADDRINUSE" || name === "AddrInUse") {
-    return `the port is taken; stop what uses it, or choose another with --port ${port + 1}`;
+    return `the port is in use; stop the program that uses it, or choose another with --port ${
+      port + 1
+    }`;
   }
   if (code === "EACCES" || name === "PermissionDenied") {
-    return "the port needs special rights; choose one above 1023 with --port";
+    return "the port needs elevated rights; choose one above 1023 with --port";
   }
   if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable" || code === "ENOTFOUND") {
-    return "this machine has no such address; give one of its own with --host";
+    return "this machine has no such address; choose one of its own with --host";
   }
-  return `${messageOf(error)}; give another address with --host and --port`;
+  return `${messageOf(error)}; choose another address with --host and --port`;
 }
 
-/** With every request in the log, where that is wanted. */
+/** Adds a log line for each request if the log level is `debug`. */
 function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
   if (!log.has("debug")) return parley.fetch;
   return async (request, connection) => {
     const start = performance.now();
     const response = await parley.fetch(request, connection);
     const ms = Math.round(performance.now() - start);
-    // Whoever knows the address of a page can use it.
+    // The path of a page is a secret: it gives access to the page.
     const pathname = new URL(request.url).pathname.replace(/(?<=^\/pages\/).*/, "…");
     log.say("debug", `${request.method} ${pathname} ${response.status}`, { ms });
     return response;
   };
 }
 
-/** Where browsers reach it, as far as that can be told: not through somebody else's name. */
+/** The URL for browsers on this machine. Unknown if the server is reached under other names. */
 function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): string | undefined {
   const { origin, hostname } = new URL(addressOf(server));
   const own = host !== "0.0.0.0" && host !== "::" && allowHost.length === 0 &&
@@ -207,7 +209,7 @@ function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): 
   return own ? origin : undefined;
 }
 
-/** An address that a client on this machine can use. */
+/** The URL for clients on this machine. */
 function addressOf({ hostname, port }: Listening): string {
   const host = hostname === "0.0.0.0" || hostname === "::" ? "localhost" : hostname;
   return `http://${host.includes(":") ? `[${host}]` : host}:${port}/mcp`;

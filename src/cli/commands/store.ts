@@ -1,4 +1,4 @@
-/** `--store`: what outlasts the program, and the key that belongs to it. */
+/** `--store`: the store for durable calls, and its key. */
 import * as fs from "node:fs";
 import process from "node:process";
 import { randomBytes, randomUUID } from "node:crypto";
@@ -11,13 +11,13 @@ import { Problem } from "../problem.ts";
 
 export interface OpenStore {
   readonly stores: SqliteStores;
-  /** Seals what is secret in the store; it lives in a file beside it. */
+  /** Seals secrets in the store. It is in a file beside the store. */
   readonly key: string;
 }
 
 /**
- * Opens the store at an address, for as long as the surrounding scope lives. `keyGiven` says
- * that there is a key for it besides the one in the file.
+ * Opens the store for as long as the surrounding scope lives. `keyGiven`: there is another key
+ * than the one in the file, so the file may be missing.
  */
 export function useStore(address: string, keyGiven = false): Operation<OpenStore> {
   return resource(function* (provide) {
@@ -30,7 +30,7 @@ export function useStore(address: string, keyGiven = false): Operation<OpenStore
       throw error;
     }
     try {
-      // Only now: there is a store, and it is ours.
+      // Only after the store is open, so that no key is written for a store that cannot be used.
       const path = address.slice(address.indexOf(":") + 1);
       const mayBeNew = keyGiven || stores.sessions.isEmpty;
       yield* provide({ stores, key: keyBeside(path, mayBeNew) });
@@ -40,20 +40,20 @@ export function useStore(address: string, keyGiven = false): Operation<OpenStore
   });
 }
 
-/** The key in `PATH.key`, made where there is none, and readable by nobody else. */
+/** Reads the key from `PATH.key`, or creates it. Only the owner can read the file. */
 function keyBeside(path: string, mayBeNew: boolean): string {
-  // What it seals is gone with the program.
+  // A store in memory ends with the program; so may its key.
   if (path === ":memory:") return newKey();
   const file = resolve(`${path}.key`);
   if (!mayBeNew && !fs.existsSync(file)) {
     throw new Problem(
-      `Cannot use the store "${path}": its key "${file}" is missing, and calls that wait cannot go on without it; restore it from a backup, give the key in PARLEY_KEY, or start with another store`,
+      `Cannot use the store "${path}": its key "${file}" is missing, and waiting calls cannot continue without it; restore it from a backup, set PARLEY_KEY to the key, or use another store`,
     );
   }
   try {
     if (!fs.existsSync(file)) writeNew(file, newKey());
     const key = fs.readFileSync(file, "utf8").trim();
-    if (key.length < 32) throw new Error("it holds no key");
+    if (key.length < 32) throw new Error("it does not contain a key");
     return key;
   } catch (error) {
     throw new Problem(
@@ -69,8 +69,8 @@ function newKey(): string {
 }
 
 /**
- * Elsewhere first, and to the disk: whoever is killed here leaves a whole key or none,
- * and nothing is ever sealed with a key that a power failure takes away.
+ * Writes a draft, flushes it to disk, then moves it into place. A process that is killed
+ * meanwhile leaves a whole key or none, and a power failure cannot lose a key that is in use.
  */
 function writeNew(file: string, text: string): void {
   const draft = `${file}.${randomUUID()}.new`;
@@ -88,15 +88,15 @@ function writeNew(file: string, text: string): void {
   }
 }
 
-/** If somebody else was faster, theirs is the key. */
+/** If another process was faster, its key stays. */
 function moveTo(file: string, draft: string): void {
   try {
     fs.linkSync(draft, file);
   } catch {
-    // Either it is there, or the file system knows no links.
+    // The file exists already, or the file system does not support hard links.
     if (!fs.existsSync(file)) fs.renameSync(draft, file);
   }
-  // A name outlasts a power failure only with its folder; Windows sees to that itself.
+  // Flush the folder too, so that the name survives a power failure. Windows does that itself.
   if (process.platform === "win32") return;
   const folder = fs.openSync(dirname(file), "r");
   try {

@@ -1,4 +1,4 @@
-/** `parley test`: runs the tests of a project with whatever this program runs on. */
+/** `parley test`: runs the tests of a project on the runtime of this program. */
 import process from "node:process";
 import { spawn } from "node:child_process";
 import { action, type Operation } from "effection";
@@ -11,10 +11,10 @@ export function* test(files: readonly string[]): Operation<number> {
   const runner = testCommand(files);
   if (!runner) {
     throw new Problem(
-      "Cannot run tests: this program was compiled with Deno, which has no test runner inside; run deno test -A",
+      "Cannot run tests: this program was compiled with Deno, which contains no test runner; run deno test -A",
     );
   }
-  // A signal reaches the tests as well, and it is theirs to end.
+  // The tests receive the same signals; wait for them to end.
   yield* useSignals();
   return yield* action<number>((resolve, reject) => {
     const child = spawn(runner.command, runner.args, {

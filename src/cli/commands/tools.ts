@@ -1,4 +1,4 @@
-/** `parley tools`: what there is, what it takes, what it may ask, and what it needs. */
+/** `parley tools`: lists definitions with their parameters, questions and needs. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";

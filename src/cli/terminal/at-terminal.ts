@@ -1,4 +1,4 @@
-/** The person at the terminal: one question at a time, whoever asks. */
+/** Asks the person at the terminal, one question at a time. */
 import process from "node:process";
 import { pathToFileURL } from "node:url";
 import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } from "effection";
@@ -19,7 +19,7 @@ export class AtTerminal implements Person {
   readonly #terminal: Terminal;
   readonly #provider: SamplingProvider | undefined;
   readonly #bar: ProgressBar;
-  /** Ends when nobody is being asked any more. */
+  /** Ends when the last question in the queue has been answered. */
   #asked: Operation<void> = withResolved();
   #busy = false;
   #held: string[] = [];
@@ -73,7 +73,7 @@ export class AtTerminal implements Person {
     }
   }
 
-  /** Waits for its turn at the terminal, and keeps everybody else quiet meanwhile. */
+  /** Waits for its turn, then asks while progress and log lines are held back. */
   #alone<T>(ask: () => Operation<T>): Operation<T> {
     const before = this.#asked;
     const turn = withResolvers<void>();

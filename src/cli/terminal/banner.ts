@@ -1,4 +1,4 @@
-/** What `parley serve` says when it is up. */
+/** What `parley serve` prints when it is ready. */
 import { typedCommand } from "../../platform/self.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
 import type { Announced } from "../environment.ts";
@@ -26,13 +26,13 @@ export function banner({ address, version, announced, provider, terminal }: Bann
     "Connect a client:",
     `  ${name} call TOOL --url ${address}`,
     `  ${name} install claude-code --url ${address}`,
-    dim("  (or vscode, cursor; give any other one the address)"),
+    dim("  (or vscode, cursor; in any other client, enter the URL)"),
     "",
-    dim("Ctrl-C stops it."),
+    dim("Press Ctrl-C to stop."),
   ].join("\n");
 }
 
-/** `2 tools and 1 prompt` */
+/** Returns a text such as `2 tools and 1 prompt`. */
 export function counted(definitions: readonly Pick<Announced, "kind">[]): string {
   const counts = (["tool", "prompt", "resource"] as const).flatMap((kind) => {
     const count = definitions.filter((definition) => definition.kind === kind).length;

@@ -1,4 +1,4 @@
-/** A form or a list of parameters, field by field, in words. */
+/** Describes the fields of a form or the parameters of a tool in words. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { visible } from "./visible.ts";
@@ -9,7 +9,7 @@ export interface Field {
   readonly required: boolean;
 }
 
-/** A value that may be chosen, and what it is called, ready to be shown. */
+/** A value to choose, and its label, safe to print. */
 export interface Choice {
   readonly value: unknown;
   readonly label: string;
@@ -25,7 +25,7 @@ export function fieldsOf({ properties, required }: JsonObject): Field[] {
   }));
 }
 
-/** The values that a field offers, in each of the ways that revisions have written them. */
+/** The choices of a field, in any of the forms that the MCP revisions use. */
 export function choicesOf(schema: JsonObject): Choice[] | undefined {
   const { enum: values, enumNames, oneOf, anyOf } = schema;
   if (Array.isArray(values)) {
@@ -40,7 +40,7 @@ export function choicesOf(schema: JsonObject): Choice[] | undefined {
   }));
 }
 
-/** `text`, `whole number from 1 to 20`, `one of a, b`, …, ready to be shown. */
+/** Returns `text`, `whole number from 1 to 20`, `one of a, b` and so on, safe to print. */
 export function typeOf(schema: JsonObject): string {
   return visible(typeIn(schema));
 }
@@ -52,7 +52,7 @@ function typeIn(schema: JsonObject): string {
     : plainType(schema) + bounds(schema);
   return schema.default === undefined
     ? type
-    : `${type}, ${JSON.stringify(schema.default)} unless told`;
+    : `${type}, default: ${JSON.stringify(schema.default)}`;
 }
 
 const WORDS: { readonly [type: string]: string | undefined } = {
@@ -85,7 +85,7 @@ function plainType(schema: JsonObject): string {
 function bounds(schema: JsonObject): string {
   const { type, minimum, maximum, minLength, maxLength } = schema;
   if (type === "string") return range(minLength, maxLength, " of ", " characters");
-  // Zod writes the bounds of what JavaScript can count to; nobody needs to read those.
+  // Zod adds JavaScript's integer bounds to every integer: leave them out.
   const low = minimum === Number.MIN_SAFE_INTEGER ? undefined : minimum;
   const high = maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
   return range(low, high, " ", "");

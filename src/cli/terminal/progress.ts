@@ -1,4 +1,4 @@
-/** How far a call has come: a bar on a terminal, lines elsewhere. */
+/** Shows a call's progress: a bar on a terminal, lines elsewhere. */
 import process from "node:process";
 import type { Progress } from "../../client/person.ts";
 import { isTerminal, type Terminal } from "./terminal.ts";
@@ -23,18 +23,18 @@ export class ProgressBar {
     else this.#terminal.note(lineFor(progress));
   }
 
-  /** Makes room for something else. */
+  /** Removes the bar, so that something else can be printed. */
   clear(): void {
     if (this.#shown) this.#terminal.scribble(CLEAR);
     this.#shown = false;
   }
 
-  /** Shows it again, after something else. */
+  /** Shows the bar again. */
   restore(): void {
     if (this.#live && this.#last) this.#draw(this.#last);
   }
 
-  /** For good. */
+  /** Removes the bar for good. */
   end(): void {
     this.clear();
     this.#last = undefined;
@@ -57,7 +57,7 @@ function shareOf({ progress, total }: Progress): number | undefined {
 
 function barFor(progress: Progress): string {
   const share = shareOf(progress);
-  // How far it is nobody knows; that it moves can be seen.
+  // Without a total, only movement can be shown.
   if (share === undefined) {
     const at = Math.floor(progress.progress) % WIDTH;
     return `${"─".repeat(at)}━${"─".repeat(WIDTH - at - 1)}`;

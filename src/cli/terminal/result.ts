@@ -1,4 +1,4 @@
-/** The result of a call, as a person reads it. */
+/** Formats the result of a call for a person. */
 import { Buffer } from "node:buffer";
 import type { ContentBlock, ResourceContents } from "../../model/content.ts";
 import type { ToolResult } from "../../model/events.ts";
@@ -9,7 +9,7 @@ export function readableResult(result: ToolResult, style: Style): string {
   const { content = [], structuredContent } = result;
   const blocks = content.map((block) => readableBlock(block, style));
   if (structuredContent === undefined) return blocks.join("\n\n");
-  // Tools with structured output repeat it as text, for clients that know no better.
+  // Tools with structured output repeat it as text, for clients that do not read the structure.
   const others = content.flatMap((block, index) => isJson(block) ? [] : [blocks[index]!]);
   return [...others, visibleJson(structuredContent, 2)].join("\n\n");
 }

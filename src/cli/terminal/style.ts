@@ -1,4 +1,4 @@
-/** Colours, where somebody can see them and has not asked for none. */
+/** Terminal colours. Off if the output is not a terminal, or NO_COLOR is set. */
 import process from "node:process";
 
 export interface Style {
@@ -11,7 +11,7 @@ export interface Style {
 }
 
 export function styleFor(isTerminal: boolean, env: NodeJS.ProcessEnv = process.env): Style {
-  // Set to anything at all, it means no: https://no-color.org
+  // Any value of NO_COLOR turns colours off: https://no-color.org
   const coloured = isTerminal && !env.NO_COLOR && env.TERM !== "dumb";
   const paint = (open: number, close: number) => (text: string) =>
     coloured ? `\x1b[${open}m${text}\x1b[${close}m` : text;

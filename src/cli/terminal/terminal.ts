@@ -1,12 +1,9 @@
-/**
- * Where results and remarks are printed: results to stdout, for whoever reads
- * them, and everything else to stderr, for the person.
- */
+/** Prints results to stdout, and everything else to stderr. */
 import process from "node:process";
 import { fstatSync, writeSync } from "node:fs";
 import { type Style, styleFor } from "./style.ts";
 
-/** The size of a terminal that does not know its own: some report 0. */
+/** The width to assume for terminals that report 0. */
 const COLUMNS = 80;
 const ROWS = 24;
 
@@ -14,32 +11,32 @@ export class Terminal {
   #written: Promise<void> = Promise.resolve();
   #listening = false;
 
-  /** How results are coloured. */
+  /** The style of stdout. */
   get out(): Style {
     return styleFor(isTerminal(1));
   }
 
-  /** How remarks are coloured. */
+  /** The style of stderr. */
   get err(): Style {
     return styleFor(isTerminal(2));
   }
 
-  /** True if there is somebody to ask. */
+  /** True if a person can be asked: stdin and stderr are a terminal. */
   get interactive(): boolean {
     return isTerminal(0) && isTerminal(2);
   }
 
-  /** How wide a line may be. */
+  /** The width of a line. */
   columns(output: "stdout" | "stderr"): number {
     return isTerminal(output === "stdout" ? 1 : 2) ? process[output].columns || COLUMNS : COLUMNS;
   }
 
-  /** A result. */
+  /** Prints a line of the result to stdout. */
   print(text: string): void {
     const { stdout } = process;
     if (!this.#listening) {
       this.#listening = true;
-      // Whoever stopped reading wants no more; that is no failure of ours.
+      // A reader such as `head` may close the pipe. That is not an error.
       stdout.on("error", () => {});
     }
     const written = new Promise<void>((resolve) => {
@@ -48,38 +45,38 @@ export class Terminal {
     this.#written = this.#written.then(() => written);
   }
 
-  /** A remark. */
+  /** Prints a line to stderr. */
   note(text: string): void {
     writeError(text);
   }
 
-  /** A remark that is still being written: it has no end, or begins where the last one began. */
+  /** Writes to stderr without a line break, for text that is updated in place. */
   scribble(text: string): void {
     process.stderr.write(text);
   }
 
-  /** Waits until all of it has been taken: a program that exits before that cuts it off. */
+  /** Waits until everything is written: exiting earlier would cut off the output. */
   async flush(): Promise<void> {
     await this.#written;
   }
 }
 
-/** Where the person is asked: on stderr, because stdout is for the result. */
+/** The streams for prompts. They write to stderr, because stdout is for the result. */
 export function promptStreams(signal: AbortSignal) {
   const { stdin: input, stderr: output } = process;
-  // The prompts believe what the stream says, and would put one letter on each line.
+  // With a width of 0, the prompts would print one letter per line.
   if (output.columns === 0) output.columns = COLUMNS;
   if (output.rows === 0) output.rows = ROWS;
   return { input, output, signal };
 }
 
-/** A line on stderr. Not by `console.error`: on a terminal, Bun paints all of that red. */
+/** Writes a line to stderr. `console.error` would be red on a terminal under Bun. */
 export function writeError(line: string): void {
   if (!isTerminal(2)) return console.error(line);
   try {
     writeSync(2, `${line}\n`);
   } catch {
-    // It takes no more right now; this way waits for it.
+    // The pipe is full (EAGAIN). `console.error` waits until it is not.
     console.error(line);
   }
 }
@@ -95,12 +92,12 @@ export function isTerminal(fd: 0 | 1 | 2): boolean {
   return is;
 }
 
-/** To touch the streams takes its time at the start, so only where there may be a terminal. */
+/** Checks cheaply whether there may be a terminal: opening the streams slows down start-up. */
 function isCharacterDevice(fd: number): boolean {
   try {
     return fstatSync(fd).isCharacterDevice();
   } catch {
-    // It is closed.
+    // The file descriptor is closed.
     return false;
   }
 }

@@ -106,7 +106,7 @@ describe("parley bundle", () => {
     assert.equal(stdout, "");
     assert.match(
       stderr,
-      /^Cannot bundle: in a folder of its own, what was made does not work: .*needed\.txt.*; .+\n$/,
+      /^Cannot bundle: the bundle does not work on its own: .*needed\.txt.*; .+\n$/,
     );
     assert.ok(!existsSync(join(folder, "it.mcpb")));
     assert.deepEqual(readdirSync(work), []);
@@ -187,7 +187,7 @@ describe("parley bundle", () => {
     assert.equal(code, 1);
     assert.match(
       stderr,
-      /^Cannot bundle "\S+": neither this program nor "\S+" has a bundler inside; /,
+      /^Cannot bundle "\S+": neither this program nor "\S+" contains a bundler; /,
     );
   }, { within: 60_000 });
 
@@ -231,7 +231,7 @@ describe("parley bundle", () => {
     assert.equal(other.code, 2);
     assert.match(
       other.stderr,
-      /^Cannot bundle "\S+": it is no program for Linux, macOS or Windows/,
+      /^Cannot bundle "\S+": it is not a program for Linux, macOS or Windows/,
     );
   });
 });

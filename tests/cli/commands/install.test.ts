@@ -161,7 +161,7 @@ describe("parley install", () => {
     assert.equal(readFileSync(join(dirname(file), backup!), "utf8"), before);
     assert.ok(first.stderr.includes(backup!));
     const second = yield* runProgram(install, at(home));
-    assert.match(second.stderr, /knows of it already/);
+    assert.match(second.stderr, /is already configured/);
     assert.equal(readdirSync(dirname(file)).length, 2);
   });
 
@@ -195,11 +195,11 @@ describe("parley install", () => {
     const file = join(home, ".claude.json");
     writeFileSync(file, "{ broken");
     const cases: [string[], RegExp][] = [
-      [["claude-desktop", "--url", "http://x"], /its file takes only programs/],
-      [["claude-desktop", "--project"], /Claude Desktop has no such thing/],
-      [["claude-code"], /Cannot change .*\.claude\.json: it is no JSON \(\w+ in line 1\)/],
+      [["claude-desktop", "--url", "http://x"], /its configuration file supports programs only/],
+      [["claude-desktop", "--project"], /Claude Desktop has no project configuration/],
+      [["claude-code"], /Cannot change .*\.claude\.json: it is not JSON \(\w+ in line 1\)/],
       [["cursor", "none.ts"], /Cannot load "none\.ts"/],
-      [["emacs"], /it is one of claude-desktop, claude-code, vscode, cursor/],
+      [["emacs"], /it must be one of claude-desktop, claude-code, vscode, cursor/],
     ];
     for (const [args, pattern] of cases) {
       const { code, stderr } = yield* runProgram(["install", ...args], at(home));

@@ -22,7 +22,7 @@ export function projectCases(start: () => Start = fromSource): void {
     assert.match(tested.stdout + tested.stderr, /\b2 pass/);
 
     const called = yield* runProgram(["call", "greet", '{"name":"Ann"}', "tools"], project);
-    assert.match(called.stderr, /The tool asks: How shall I greet Ann\?/);
+    assert.match(called.stderr, /The tool asks: How should I greet Ann\?/);
 
     const shown = yield* runProgram(["tools", "tools", "--json"], project);
     assert.equal(JSON.parse(shown.stdout)[0].name, "greet");
@@ -41,7 +41,7 @@ export function projectCases(start: () => Start = fromSource): void {
     assert.equal(code, 1);
     assert.equal(
       stderr.trim(),
-      'Cannot create "my-tools": the folder is there and not empty; choose another name',
+      'Cannot create "my-tools": the folder exists and is not empty; choose another name',
     );
   });
 }

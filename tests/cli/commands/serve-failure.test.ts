@@ -45,7 +45,7 @@ describe("parley serve, with a listener that fails for good", () => {
     assert.equal(error.exitCode, 1);
     assert.equal(
       error.message,
-      "Cannot go on serving at http://127.0.0.1:4711/mcp: Address already in use (os error 98); start the server again",
+      "Cannot continue serving at http://127.0.0.1:4711/mcp: Address already in use (os error 98); start the server again",
     );
     assert.equal(stopped, true);
   });

@@ -80,7 +80,7 @@ describe("parley serve", () => {
       const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
       const answer = yield* until(call(url, "register", { event: "fair" }, capabilities));
       assert.match(answer, expected);
-      const warning = /--no-form-passwords has no effect: .+; leave the flag out/;
+      const warning = /--no-form-passwords has no effect: .+; remove the flag/;
       if (warned) yield* until(program.says(warning));
       else assert.doesNotMatch(program.stderr, warning);
     }
@@ -100,7 +100,7 @@ describe("parley serve", () => {
       assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
       assert.equal(
         program.stderr.trim().split("\n").at(-1),
-        `Cannot serve at 127.0.0.1:${port}: the port is taken; stop what uses it, or choose another with --port ${
+        `Cannot serve at 127.0.0.1:${port}: the port is in use; stop the program that uses it, or choose another with --port ${
           port + 1
         }`,
       );

@@ -100,16 +100,24 @@ describe("parley serve --store", () => {
         [
           ["--store", `sqlite:${path}`],
           {},
-          /^Cannot use the key of the store, ".*": it holds no key/m,
+          /^Cannot use the key of the store, ".*": it does not contain a key/m,
         ],
         [
           ["--state", "sealed"],
           { PARLEY_KEY: "" },
-          /^Cannot use --state sealed: .* in PARLEY_KEY$/m,
+          /^Cannot use --state sealed: .*; set PARLEY_KEY$/m,
         ],
-        [["--keep", "0"], {}, /^Cannot use "0" for --keep: it is a number of days/m],
-        [["--max-store", "0"], {}, /^Cannot use "0" for --max-store: it is a number of megabytes/m],
-        [["--max-memory", "x"], {}, /^Cannot use "x" for --max-memory: it is a number of mega/m],
+        [["--keep", "0"], {}, /^Cannot use "0" for --keep: it must be a number of days/m],
+        [
+          ["--max-store", "0"],
+          {},
+          /^Cannot use "0" for --max-store: it must be a number of megabytes/m,
+        ],
+        [
+          ["--max-memory", "x"],
+          {},
+          /^Cannot use "x" for --max-memory: it must be a number of mega/m,
+        ],
       ];
       for (const [args, env, said] of cases) {
         const ended = yield* runProgram(["serve", bookFlight, "--port", "0", ...args], { env });

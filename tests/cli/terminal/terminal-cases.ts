@@ -51,7 +51,7 @@ function* fill(terminal: Terminal) {
   yield* until(terminal.shows(/pin/));
   terminal.type(`${SECRET}${KEYS.enter}`);
   yield* until(terminal.shows(/Shall it be binding\?/));
-  yield* until(terminal.shows(/Is that all right\?/));
+  yield* until(terminal.shows(/Do you agree\?/));
   terminal.type(KEYS.enter);
   yield* until(terminal.shows(/"binding": "accept"/));
   for (const line of ['"name": "Ann"', '"age": 19', '"meal": "fish"', '"newsletter": false']) {

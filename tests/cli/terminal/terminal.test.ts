@@ -14,7 +14,7 @@ describe("parley call in a terminal", () => {
 
   inTerminal("asks for the arguments that are missing", function* () {
     const terminal = yield* useTerminal(["call", "register", tools]);
-    yield* until(terminal.shows(/What shall register be called with\?/));
+    yield* until(terminal.shows(/Arguments for register/));
     yield* until(terminal.shows(/event/));
     terminal.type(`x${KEYS.enter}`);
     yield* until(terminal.shows(/Expected at least 2 characters\./));
@@ -87,7 +87,7 @@ describe("parley call in a terminal", () => {
   inTerminal("asks whether the person will open a page", function* () {
     const terminal = yield* useTerminal(["call", "visit", tools]);
     yield* until(terminal.shows(/https:\/\/example\.com\/login/));
-    yield* until(terminal.shows(/Will you\?/));
+    yield* until(terminal.shows(/Open the address above in a browser\?/));
     terminal.type(`${KEYS.down}${KEYS.enter}`);
     yield* until(terminal.shows(/decline/));
     assert.equal(yield* exitCode(terminal), 0);

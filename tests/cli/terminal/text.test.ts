@@ -33,7 +33,7 @@ describe("typeOf()", () => {
       [{ type: "integer", minimum: 1 }, "whole number at least 1"],
       [{ type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 }, "whole number"],
       [{ type: "number", maximum: 3 }, "number at most 3"],
-      [{ type: "boolean", default: true }, "yes or no, true unless told"],
+      [{ type: "boolean", default: true }, "yes or no, default: true"],
       [{ enum: ["a", "b"] }, "one of a, b"],
       [{ type: "array", items: { enum: ["a", "b"] } }, "any number of: one of a, b"],
       [{ type: ["string", "null"] }, "text or nothing"],

@@ -146,7 +146,7 @@ describe("parley call of a hostile tool", () => {
     yield* until(terminal.shows(/text/));
     terminal.type(`mine${KEYS.enter}`);
     yield* until(terminal.shows(/page\\x1b\]52/));
-    yield* until(terminal.shows(/Will you\?/));
+    yield* until(terminal.shows(/Open the address above in a browser\?/));
     terminal.type(KEYS.enter);
     yield* until(terminal.shows(/system: system\\x1b\]52/));
     yield* until(terminal.shows(/user: prompt\\x1b\]52/));

@@ -9,19 +9,19 @@ import { choicesOf, type Field, typeOf } from "../fields.ts";
 import { promptStreams } from "../terminal.ts";
 import { visible } from "../visible.ts";
 
-/** The person wants to leave the form. */
+/** Returned if the person wants to leave the form. */
 export const LEFT = Symbol("left");
-/** The field stays empty. */
+/** Returned if the field stays empty. */
 export const EMPTY = Symbol("empty");
 
 export interface FieldOptions {
   readonly sensitive: boolean;
-  /** What was answered the last time, if there was one. */
+  /** The previous answer, if the form is shown again. */
   readonly before: unknown;
   readonly signal: AbortSignal;
 }
 
-/** The value, `EMPTY`, or `LEFT`. */
+/** Returns the value, `EMPTY` or `LEFT`. */
 export async function askField(field: Field, options: FieldOptions): Promise<unknown> {
   const answer = await ask(field, options);
   return isCancel(answer) ? LEFT : answer;
@@ -120,7 +120,7 @@ async function askChoices(
   }
 }
 
-/** What stands in the way of an entry, in words. */
+/** Describes what is wrong with an entry. Undefined if nothing is. */
 function problemWith(entered: string, schema: JsonObject, required: boolean): string | undefined {
   const value = valueOf(entered, schema, required);
   if (value === EMPTY) return required ? "Expected an answer." : undefined;
@@ -140,7 +140,7 @@ function sentence(text: string): string {
   return visible(`${text.charAt(0).toUpperCase()}${text.slice(1)}.`);
 }
 
-/** What was typed, as the field wants it. What cannot be read stays text, and is refused. */
+/** Converts an entry to the field's type. Text that cannot be converted fails validation later. */
 function valueOf(entered: string, schema: JsonObject, required: boolean): unknown {
   const { type } = schema;
   if (entered === "" && (type !== "string" || !required)) return EMPTY;
@@ -155,7 +155,7 @@ function valueOf(entered: string, schema: JsonObject, required: boolean): unknow
   }
 }
 
-/** A value to start from. One that cannot be shown as it is must not be sent as if it were. */
+/** The default to prefill. Undefined if escaping changes it: the person must send what they see. */
 function shownDefault(value: unknown): string | undefined {
   if (value === undefined) return undefined;
   const text = typeof value === "string" ? value : JSON.stringify(value);

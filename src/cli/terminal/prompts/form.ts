@@ -1,4 +1,4 @@
-/** Puts a form to the person, field by field, or asks for consent to a page. */
+/** Asks the person to fill in a form, field by field, or to open a page. */
 import { isCancel, note, select } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
 import type { JsonObject } from "../../../model/content.ts";
@@ -11,7 +11,7 @@ import { visible } from "../visible.ts";
 import { askField, EMPTY, LEFT } from "./field.ts";
 import { Stopped } from "../../problem.ts";
 
-/** What a person may do instead of filling in the next field. */
+/** What the person can do instead of filling in the next field. */
 type Exit = "back" | "decline" | "cancel" | "stop";
 
 export function* askForm(
@@ -21,7 +21,7 @@ export function* askForm(
   const signal = yield* useAbortSignal();
   show(message, "The tool asks", signal);
   const fields = fieldsOf(requestedSchema);
-  if (fields.length === 0) return yield* askConsent("Is that all right?", signal);
+  if (fields.length === 0) return yield* askConsent("Do you agree?", signal);
   const content: JsonObject = {};
   for (;;) {
     for (let at = 0; at < fields.length; at++) {
@@ -39,7 +39,7 @@ export function* askForm(
     }
     const parsed = schemaOf(requestedSchema).parse(content);
     if (parsed.ok) return { action: "accept", content };
-    show(describeIssues(parsed.issues), "That does not fit together", signal);
+    show(describeIssues(parsed.issues), "The answers are not valid", signal);
   }
 }
 
@@ -48,7 +48,7 @@ export function* askPage(
 ): Operation<ElicitResponse> {
   const signal = yield* useAbortSignal();
   show(`${message}\n\n${url}`, "The tool asks you to open a page", signal);
-  return yield* askConsent("Open the address above in a browser. Will you?", signal);
+  return yield* askConsent("Open the address above in a browser?", signal);
 }
 
 function* askConsent(message: string, signal: AbortSignal): Operation<ElicitResponse> {
@@ -71,7 +71,7 @@ async function askExit(signal: AbortSignal): Promise<Exit> {
     options: [
       { value: "back", label: "Go back to it" },
       { value: "decline", label: "Decline", hint: "tell the tool no" },
-      { value: "cancel", label: "Cancel", hint: "tell the tool that you did not decide" },
+      { value: "cancel", label: "Cancel", hint: "leave it undecided" },
       { value: "stop", label: "Stop the tool" },
     ],
     ...promptStreams(signal),

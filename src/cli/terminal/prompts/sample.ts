@@ -1,4 +1,4 @@
-/** Shows what a tool asks the model, and lets the person answer in its place. */
+/** Shows a tool's question to the model, and lets the person answer instead. */
 import { isCancel, select, text } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
 import { type JsonObject, type McpMessage, textOf } from "../../../model/content.ts";
@@ -10,7 +10,7 @@ import { askForm, show } from "./form.ts";
 import { Stopped } from "../../problem.ts";
 
 const MODEL = "you";
-/** Answers in words, where tools are offered too. */
+/** The choice to answer with text instead of calling one of the offered tools. */
 const WORDS = "";
 
 type OfferedTool = NonNullable<SampleParams["tools"]>[number];
@@ -23,11 +23,11 @@ export function* askInsteadOfModel(
   const { tools = [], toolChoice } = params;
   const offered = toolChoice?.mode === "none" ? [] : tools;
   const [only] = offered;
-  if (only?.name === SCHEMA_TOOL) return yield* callTool(only, "The model is asked for data");
+  if (only?.name === SCHEMA_TOOL) return yield* callTool(only, "The tool asks the model for data");
   if (offered.length > 0) {
     const name = yield* until(chooseTool(offered, toolChoice?.mode === "required", signal));
     const tool = offered.find((one) => one.name === name);
-    if (tool) return yield* callTool(tool, `What shall ${name} be called with?`);
+    if (tool) return yield* callTool(tool, `Arguments for ${name}`);
   }
   const answer = yield* until(text({
     message: "What would the model say?",
@@ -48,7 +48,7 @@ async function chooseTool(
     label: visible(name),
     ...(description !== undefined && { hint: visible(description) }),
   }));
-  const words = { value: WORDS, label: "answer in words" };
+  const words = { value: WORDS, label: "answer with text" };
   const answer = await select<string>({
     message: "Which tool would the model call?",
     options: required ? options : [...options, words],
