@@ -116,7 +116,7 @@ describe("importComplaints()", () => {
     );
   });
 
-  it("reads no import in a comment or a string", () => {
+  it("ignores comments and strings", () => {
     const text = [
       `// import "../platform/a.ts"`,
       `/* import "../platform/a.ts" */`,
@@ -152,13 +152,13 @@ describe("importComplaints()", () => {
     assert.deepEqual(complaints("src/session/tool-session.ts", text), []);
   });
 
-  it("knows a place for every file, and lets none reach out of src/", () => {
+  it("has a place for every file, and lets none import from outside src/", () => {
     assert.equal(complaints("src/utils.ts", "").length, 1);
     assert.equal(complaints("src/helpers/a.ts", "").length, 1);
     assert.equal(complaints("src/store/a.ts", `import "../../tests/suite.ts";`).length, 1);
   });
 
-  it("refuses what it cannot read", () => {
+  it("refuses what it cannot parse", () => {
     assert.throws(() => complaints("src/store/a.ts", "const a = `never closed"));
     assert.throws(() => complaints("src/store/a.ts", `const a = "never closed`));
   });

@@ -74,7 +74,7 @@ describe("every message", () => {
     assert.deepEqual(Object.keys(ELSEWHERE).filter((message) => !said.has(message)), []);
   });
 
-  it("of an error that is thrown begins with what cannot be done", () => {
+  it("of a thrown error begins with what cannot be done", () => {
     const all = files.flatMap((file) =>
       thrownIn(readText(file)).map((thrown) => ({ file, ...thrown }))
     );
@@ -98,7 +98,7 @@ describe("every message", () => {
 });
 
 describe("messagesIn() and thrownIn()", () => {
-  it("leave expressions blank, whatever stands in them, and join what is added", () => {
+  it("leave expressions blank, whatever they contain, and join concatenated parts", () => {
     const source = [
       "throw new Problem(`Cannot ${a ? `b ${c}` : 'Cannot d'} it: ${e}; f`);",
       "const g = 'Cannot h: ' +\n  `i ${j}; ` + 'k';",

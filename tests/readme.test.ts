@@ -7,7 +7,7 @@ import { describe, it } from "./suite.ts";
 const readme = readText("README.md");
 
 describe("README.md", () => {
-  it("has a tool in twenty lines or so, and its test", () => {
+  it("has a tool in about twenty lines, and its test", () => {
     const files = blocksOf(readme).flatMap((block) => block.info === "ts" ? [fileIn(block)] : []);
     assert.deepEqual(files.map((file) => file?.name), [
       "tools/book_table.ts",
@@ -30,7 +30,7 @@ describe("README.md", () => {
     assert.deepEqual(lines.filter((line) => line.length > 100), []);
   });
 
-  it("says the same in a picture and in words", () => {
+  it("says the same in a picture and in text", () => {
     assert.match(readme, /!\[[^\]]{40,}\]\(docs\/two-eras\.svg\)/);
     const picture = readText("docs/two-eras.svg");
     assert.match(picture, /<title id="t">.+<\/title>/);

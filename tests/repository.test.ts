@@ -53,7 +53,7 @@ describe("the tasks", () => {
     assert.deepEqual(Object.keys(manifest.scripts).sort(), names);
   });
 
-  it("run the same thing, each with its own runtime", () => {
+  it("run the same program, each with its own runtime", () => {
     for (const [name, task] of Object.entries(config.tasks)) {
       const withoutDeno = task.replace(/^deno run -A /, "");
       const withoutBun = manifest.scripts[name]?.replace(/^bun /, "");
@@ -64,14 +64,14 @@ describe("the tasks", () => {
 });
 
 describe("the project's folder", () => {
-  it("is private: the package to publish is the one that is built", () => {
+  it("is private: only the built package is published", () => {
     assert.equal(manifest.private, true);
     assert.match(readText("CONTRIBUTING.md"), /`npx -y deno task build` +\|.*`dist\/npm`/);
   });
 });
 
 describe("the versions", () => {
-  it("of Deno and Bun are stated, and bind no user of the package", () => {
+  it("of Deno and Bun are stated, and do not bind users of the package", () => {
     const { runtime } = manifest.devEngines;
     assert.deepEqual(runtime.map(({ name }) => name).sort(), ["bun", "deno"]);
     for (const { version, onFail } of runtime) {
@@ -80,7 +80,7 @@ describe("the versions", () => {
     }
   });
 
-  it("of packages are exact, and stated in package.json alone", () => {
+  it("of packages are exact, and stated in package.json only", () => {
     for (const { name, version } of direct) assert.match(version, /^\d+\.\d+\.\d+/, name);
     for (const version of besides.flatMap(({ dependencies }) => Object.values(dependencies))) {
       assert.match(version, /^\d+\.\d+\.\d+/);
@@ -103,7 +103,7 @@ describe("the versions", () => {
     for (const { real, version } of direct) assert.ok(deno.has(`${real}@${version}`), real);
   });
 
-  it("are the ones installed", () => {
+  it("are the installed ones", () => {
     for (const { name, version } of direct) {
       const installed = JSON.parse(readText(`node_modules/${name}/package.json`));
       assert.equal(installed.version, version, `${name}: remove node_modules and install again`);
@@ -112,7 +112,7 @@ describe("the versions", () => {
 });
 
 describe("the lock files", () => {
-  it("name no server", () => {
+  it("name no registry", () => {
     for (const lock of locks) assert.doesNotMatch(readText(lock), /:\/\//, lock);
   });
 });

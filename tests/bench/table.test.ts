@@ -20,7 +20,7 @@ describe("withTable()", () => {
     assert.equal(withTable(text, found), text);
   });
 
-  it("refuses a text that has no place for it", () => {
+  it("refuses a text without a place for it", () => {
     assert.throws(() => withTable("a", found), /Cannot write the table/);
   });
 
@@ -30,7 +30,7 @@ describe("withTable()", () => {
 });
 
 describe("figure() and spreadOf()", () => {
-  it("show as many digits as mean something, and the middle of what was measured", () => {
+  it("show significant digits, and the median of the measurements", () => {
     assert.deepEqual([0.523, 12.34, 1234567].map(figure), ["0.52", "12.3", "1 234 567"]);
     assert.deepEqual(spreadOf([3, 1, 2]), { value: 2, low: 1, high: 3 });
   });

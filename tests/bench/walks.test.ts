@@ -6,7 +6,7 @@ describe("takeWalks()", () => {
   const walks = takeWalks();
   const filesOf = (name: string) => walks.find((walk) => walk.name === name)!.files.length;
 
-  it("sees the tool's generator run in every walk, also when it is only resumed", () => {
+  it("sees the tool's generator run in every walk, even if it is only resumed", () => {
     assert.deepEqual(walks.map(({ name, tool }) => [name, ...tool]), [
       ["legacy call", "add"],
       ["modern question", "pick"],

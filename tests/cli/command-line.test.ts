@@ -11,7 +11,7 @@ import { fromSource, runProgram } from "../support/program.ts";
 const tools = join(root, "tests/cli/tools.ts");
 
 describe("parley", () => {
-  it("explains itself, in 80 columns, to whoever gives no command", function* () {
+  it("prints its help, in 80 columns, if no command is given", function* () {
     for (const args of [[], ["--help"], ["-h"], ["help"]]) {
       const { code, stdout, stderr } = yield* runProgram(args);
       assert.deepEqual([code, stderr], [0, ""]);
@@ -22,13 +22,13 @@ describe("parley", () => {
     }
   });
 
-  it("tells its version", function* () {
+  it("prints its version", function* () {
     const { version } = JSON.parse(readText("package.json"));
     const { code, stdout } = yield* runProgram(["--version"]);
     assert.deepEqual([code, stdout], [0, `${version}\n`]);
   });
 
-  it("explains each command, in 80 columns", function* () {
+  it("prints the help of each command, in 80 columns", function* () {
     for (const command of ["serve", "stdio", "tools", "call", "install", "bundle", "new"]) {
       const { code, stdout } = yield* runProgram([command, "--help"]);
       assert.equal(code, 0);
@@ -115,7 +115,7 @@ describe("parley", () => {
     ],
   ];
   for (const [what, args, sentence] of mistakes) {
-    it(`says what is wrong with ${what}, in one sentence`, function* () {
+    it(`reports ${what} in one sentence`, function* () {
       const { code, stdout, stderr } = yield* runProgram(args);
       assert.deepEqual([code, stdout, stderr], [2, "", `${sentence}\n`]);
     });
@@ -150,7 +150,7 @@ describe("parley", () => {
   });
 
   it.when(existsSync("/bin/bash"))(
-    "completes in bash, without any package of bash's",
+    "completes in bash, without bash-completion",
     function* () {
       const command = fromSource().map((word) => `'${word}'`).join(" ");
       const script = [
@@ -170,7 +170,7 @@ describe("parley", () => {
 });
 
 describe("parley tools", () => {
-  it("shows what each takes, may ask and needs", function* () {
+  it("shows the parameters, questions and requirements of each tool", function* () {
     const { code, stdout } = yield* runProgram(["tools", tools]);
     assert.equal(code, 0);
     assert.match(
@@ -180,7 +180,7 @@ describe("parley tools", () => {
     assert.match(stdout, /person {2}name, age, meal, days, newsletter, birthday, pin \(hidden\)/);
   });
 
-  it("shows it to machines too", function* () {
+  it("prints the same as JSON", function* () {
     const { stdout } = yield* runProgram(["tools", tools, "--json"]);
     const register = JSON.parse(stdout).find(({ name }: { name: string }) => name === "register");
     assert.equal(register.kind, "tool");
@@ -188,7 +188,7 @@ describe("parley tools", () => {
     assert.deepEqual(register.asks[0].sensitive, ["pin"]);
   });
 
-  it("shows those that ship, without a module", function* () {
+  it("lists the shipped tools if no module is given", function* () {
     const folder = yield* useFolder();
     const { code, stdout } = yield* runProgram(["tools"], { cwd: folder });
     assert.equal(code, 0);
@@ -201,7 +201,7 @@ describe("parley tools", () => {
   });
 });
 
-describe("the modules", () => {
+describe("modules", () => {
   const cases: [string, { [name: string]: string }, string[], RegExp][] = [
     [
       "is not there",
@@ -249,7 +249,7 @@ describe("the modules", () => {
     ],
   ];
   for (const [what, files, args, pattern] of cases) {
-    it(`are refused in one sentence when one ${what}`, function* () {
+    it(`are refused in one sentence if one ${what}`, function* () {
       const folder = yield* useFolder();
       for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
       const { code, stdout, stderr } = yield* runProgram(["serve", ...args], { cwd: folder });
@@ -290,7 +290,7 @@ describe("the modules", () => {
     assert.deepEqual([code, stdout], [1, "said truefunction\n"]);
   });
 
-  it("may be folders, whose tests are left alone", function* () {
+  it("may be folders, whose tests are ignored", function* () {
     const folder = yield* useFolder();
     writeFileSync(join(folder, "a.ts"), tool("one"));
     writeFileSync(join(folder, "b.js"), tool("two"));
@@ -313,7 +313,7 @@ describe("parley call without a terminal", () => {
     assert.deepEqual([code, stdout], [0, "hello\n"]);
   });
 
-  it("prints all of it as JSON for machines", function* () {
+  it("prints the whole result as JSON with --json", function* () {
     const { code, stdout } = yield* runProgram(["call", "refuse", tools, "--json"]);
     assert.equal(code, 1);
     assert.deepEqual(JSON.parse(stdout), {
@@ -336,7 +336,7 @@ describe("parley call without a terminal", () => {
     assert.match(stderr, /^Cannot answer: there is no terminal to ask at; /m);
   });
 
-  it("says the same of what it would have asked the model", function* () {
+  it("says what it would have asked the model, and fails", function* () {
     const env = { PARLEY_MODEL: undefined };
     const { code, stderr } = yield* runProgram(["call", "advise", tools], { env });
     assert.equal(code, 1);
@@ -344,13 +344,13 @@ describe("parley call without a terminal", () => {
     assert.match(stderr, /set PARLEY_MODEL/);
   });
 
-  it("lets the tool say which arguments are missing", function* () {
+  it("lets the tool report missing arguments", function* () {
     const { code, stdout } = yield* runProgram(["call", "register", tools]);
     assert.equal(code, 1);
     assert.match(stdout, /"event": is required/);
   });
 
-  it("says that nobody listens", function* () {
+  it("reports that no server is listening", function* () {
     const { code, stderr } = yield* runProgram(["call", "x", "--url", "http://127.0.0.1:9999"]);
     assert.equal(code, 1);
     assert.match(stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9999\/mcp: nobody listens there/);

@@ -41,7 +41,7 @@ if (!isHere) {
   it.skip("the executable (SKIPPED on Deno: the suite on Bun tests the same file)");
 } else {
   describe("the executable", () => {
-    it("is one file, with the tools that ship inside", function* () {
+    it("is one file, with the shipped tools inside", function* () {
       const folder = yield* useFolder();
       const [file] = builtExecutable();
       const copy = join(folder, "parley");
@@ -59,7 +59,7 @@ if (!isHere) {
       assert.deepEqual(names, shipped.map(({ name }) => name));
     }, { within: 60_000 });
 
-    it("serves over HTTP, with modules from its command line, and ends well", function* () {
+    it("serves over HTTP, with modules from its command line, and exits with 0", function* () {
       const folder = yield* useFolder();
       mkdirSync(join(folder, "tools"));
       cpSync(join(root, "tests/support/multi-round-tool.ts"), join(folder, "tools/trip.ts"));
@@ -76,7 +76,7 @@ if (!isHere) {
     });
 
     it(
-      "says at its start what ships with it, and serves that, with a store and without",
+      "prints the shipped tools when it starts, and serves them, with and without a store",
       function* () {
         const folder = yield* useFolder();
         for (const store of [[], ["--store", `sqlite:${join(folder, "calls.db")}`]]) {
@@ -99,7 +99,7 @@ if (!isHere) {
       { within: 60_000 },
     );
 
-    it("leaves a port to the one that has it", function* () {
+    it("refuses a port that is taken", function* () {
       const options = { start: builtExecutable(), env: bare };
       const first = yield* useProgram(["serve", "--port", "0"], options);
       const [, port] = yield* until(first.says(/http:\S+:(\d+)\/mcp/));
@@ -147,11 +147,15 @@ if (!isHere) {
       yield* until(program.says(/"serverInfo"/, "stdout"));
     }, { within: 120_000 });
 
-    it("bundles tools with all that they import, with nothing else on the machine", function* () {
-      installPeers();
-      const folder = yield* useFolder();
-      yield* bundledTripWorks(folder, { start: builtExecutable(), env: bare });
-    }, { within: 120_000 });
+    it(
+      "bundles tools with all that they import, without anything else on the machine",
+      function* () {
+        installPeers();
+        const folder = yield* useFolder();
+        yield* bundledTripWorks(folder, { start: builtExecutable(), env: bare });
+      },
+      { within: 120_000 },
+    );
 
     officialCases(builtExecutable);
     inspectorCases(builtExecutable);

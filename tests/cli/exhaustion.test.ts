@@ -51,7 +51,7 @@ async function answersAgain(port: number): Promise<number> {
 
 describe("parley serve, out of file descriptors", () => {
   onLinux(
-    "serves again once the connections are gone, and finishes the call under way",
+    "serves again once the connections are gone, and finishes the running call",
     function* () {
       const { program, port } = yield* serveWithFewDescriptors();
       const client = yield* until(RawClient.connect(port));

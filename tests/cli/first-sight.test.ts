@@ -45,7 +45,7 @@ for (const [how, env] of COLOURS) {
       assert.equal(isPainted(terminal), env.NO_COLOR === undefined);
     }, { within: 60_000 });
 
-    inTerminal("the first start fits, and nothing is red that is no error", function* () {
+    inTerminal("the first start fits, and only errors are red", function* () {
       const terminal = yield* typed("parley serve --port 0", env);
       yield* until(terminal.shows(/PARLEY_KEY is not set/));
       terminal.type("\x03");
@@ -56,7 +56,7 @@ for (const [how, env] of COLOURS) {
       assert.equal(isPainted(terminal), env.NO_COLOR === undefined);
     });
 
-    inTerminal("a mistake is told in a line, red where there are colours", function* () {
+    inTerminal("a mistake is reported in one line, red if there are colours", function* () {
       const terminal = yield* typed("parley serve no-such-folder", env);
       assert.equal(yield* exitCode(terminal), 1);
       assert.match(terminal.shown, /^Cannot load "no-such-folder": .+; check the path\r?\n$/);

@@ -22,7 +22,7 @@ function* restoreListeners(): Operation<void> {
 }
 
 describe("useSignals()", () => {
-  it("takes the same signal for the same press of a key only while that can be", function* () {
+  it("counts a repeated signal as the same key press for 200 ms only", function* () {
     let now = 1_000;
     yield* restoreListeners();
     const signals = yield* useSignals(() => now);

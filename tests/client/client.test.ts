@@ -70,8 +70,8 @@ function endpoint(url: string) {
   return { url, headers: {} };
 }
 
-describe("the client in the terminal", () => {
-  it("speaks the newest revision where it can", async () => {
+describe("the command line's client", () => {
+  it("uses the newest revision if it can", async () => {
     await onSocket({ serve: [planTrip] }, async (url) => {
       const person = await run(function* () {
         const server = yield* connect(endpoint(url), ME);
@@ -94,7 +94,7 @@ describe("the client in the terminal", () => {
     });
   });
 
-  it("speaks the older ones just as well", async () => {
+  it("uses the older ones just as well", async () => {
     await onSocket({ serve: [planTrip] }, async (url, parley) => {
       const person = await run(function* () {
         const server = new LegacyServer(endpoint(url));
@@ -108,7 +108,7 @@ describe("the client in the terminal", () => {
     });
   });
 
-  it("takes up a stream that broke, where it stopped", async () => {
+  it("resumes a broken stream where it stopped", async () => {
     await onSocket({ serve: [planTrip], limits: { reconnectDelay: 1 } }, async (url) => {
       const seen = new Set<string>();
       const proxy = await cuttingProxy(url, ({ boundary, event }) => {
@@ -130,7 +130,7 @@ describe("the client in the terminal", () => {
     });
   });
 
-  it("falls back to what an older server speaks", function* () {
+  it("falls back to the revision of an older server", function* () {
     const url = yield* useHttp(async (request, response) => {
       const server = new McpServer({ name: "old", version: "1" });
       server.registerTool("plan_trip", {
@@ -153,7 +153,7 @@ describe("the client in the terminal", () => {
     yield* trip(server);
   });
 
-  it("repeats in headers what the tool's schema marks, however it is spelt", async () => {
+  it("repeats marked arguments in headers, whatever their spelling", async () => {
     const tool = createMcpTool("route").description("Routed.")
       .parameters({
         type: "object",
@@ -217,7 +217,7 @@ describe("the client in the terminal", () => {
     }
   });
 
-  it("gives a tool's own refusal as it is", async () => {
+  it("returns a tool's own error unchanged", async () => {
     await onSocket({ serve: [planTrip] }, async (url) => {
       await run(function* () {
         const server = yield* connect(endpoint(url), ME);

@@ -80,9 +80,9 @@ function* problemOf(operation: () => Operation<unknown>): Operation<string> {
   assert.fail("it succeeded");
 }
 
-describe("the client in the terminal, redirected", () => {
+describe("the command line's client, when it is redirected,", () => {
   for (const era of ["modern", "legacy"] as const) {
-    it(`sends no header of the person's to another origin, ${era} era`, function* () {
+    it(`sends none of the person's headers to another origin, ${era} era`, function* () {
       const server = yield* useServer();
       const redirect = yield* useRedirect(307, () => server.url);
       yield* callGreet(yield* useClient(era, redirect.url));
@@ -112,7 +112,7 @@ describe("the client in the terminal, redirected", () => {
     });
   }
 
-  it("tells a session's id to nobody but the server that gave it", function* () {
+  it("sends a session's id only to the server that gave it", function* () {
     const server = yield* useServer();
     const redirect = yield* useRedirect(307, () => server.url);
     yield* callGreet(yield* useClient("legacy", redirect.url));
@@ -140,7 +140,7 @@ describe("the client in the terminal, redirected", () => {
     yield* until(parley.close());
   });
 
-  it("does not turn a call into something else", function* () {
+  it("does not change the method of a call", function* () {
     const server = yield* useServer();
     for (const status of [301, 302, 303]) {
       const redirect = yield* useRedirect(status, () => server.url);
@@ -160,7 +160,7 @@ describe("the client in the terminal, redirected", () => {
     assert.equal(loop.requests.length, 6);
   });
 
-  it("says that the headers stayed behind, where another origin wants some", function* () {
+  it("says that headers were left out if another origin requires some", function* () {
     const guarded = yield* useHttp((request, response) => {
       request.resume().on("end", () => response.writeHead(401).end());
     });
@@ -172,7 +172,7 @@ describe("the client in the terminal, redirected", () => {
     );
   });
 
-  it("is told where to go in words that can be followed", () => {
+  it("gets an address that can be followed", () => {
     const from = new URL("https://a.example/mcp");
     const next = (location: string | null) => nextAddress(from, "POST", 307, location).href;
     assert.equal(next("/other"), "https://a.example/other");

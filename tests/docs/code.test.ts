@@ -30,8 +30,8 @@ function run(path: string, args: readonly string[]): string {
   return stdout + stderr;
 }
 
-describe("the code on the pages", () => {
-  it("passes its own tests, as it stands", () => {
+describe("the code in the documentation", () => {
+  it("passes its own tests, unchanged", () => {
     unpacked((_folder, files) => {
       const { name, path } = useRuntime(currentRuntime());
       const tests = files.filter((file) => file.endsWith(".test.ts"));

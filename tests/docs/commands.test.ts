@@ -58,7 +58,7 @@ function wayIn(folder: string): Way {
   };
 }
 
-describe("the unit file of docs/serving.md", () => {
+describe("the unit file in docs/serving.md", () => {
   onPosix("starts a server, with a store, that logs as JSON", function* () {
     const folder = yield* useFolder();
     unpackPages(folder);

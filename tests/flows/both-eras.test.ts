@@ -42,7 +42,7 @@ describe("the official clients", () => {
     });
   });
 
-  it("find the newest era by themselves, and the older one if they want that", async () => {
+  it("choose the newest era by default, and the older one on request", async () => {
     await served(async (url) => {
       const auto = await trip(connectV2(url, "auto"));
       const older = await trip(connectV2(url, "legacy"));

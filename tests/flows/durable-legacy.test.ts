@@ -31,7 +31,7 @@ async function left(server: TestServer): Promise<{ client: TestClient; call: Exc
 const answer = (name: string) => ({ action: "accept", content: { name } });
 
 describe("a durable call of a legacy client, after it has left memory", () => {
-  it("comes back with the answer, and goes on where it was", () =>
+  it("is revived by the answer, and continues where it was", () =>
     serving({ serve: [order] }, async (server) => {
       const client = await TestClient.connect(server.fetch, { capabilities: ABLE });
       const call = await client.call("order");
@@ -49,7 +49,7 @@ describe("a durable call of a legacy client, after it has left memory", () => {
       assert.equal(textOf(last!.result), "a book for Ada");
     }));
 
-  it("comes back with its stream", () =>
+  it("is revived by its stream", () =>
     serving({ serve: [order] }, async (server) => {
       const { client, call } = await left(server);
       const resumed = await client.listen(`${call.lastEventId!.split(".")[0]}.0`);

@@ -62,7 +62,7 @@ const gift = ({ requestState }: Round) => ({
 });
 
 describe("a durable call of a modern client", () => {
-  it("goes on with another server over the same file, and pays once", () => {
+  it("continues with another server and the same file, and pays once", () => {
     const world = new World();
     return living({ serve: [orderTool(world)] }, async (life) => {
       await life.start();
@@ -81,7 +81,7 @@ describe("a durable call of a modern client", () => {
     });
   });
 
-  it("that is at work when its server goes is told to come again, and goes on with the next", () => {
+  it("that is running when its server stops is asked to retry, and continues with the next", () => {
     const world = new World();
     return living({ serve: [orderTool(world)] }, async (life) => {
       await life.start();
@@ -104,7 +104,7 @@ describe("a durable call of a modern client", () => {
     });
   });
 
-  it("whose answer could not be stored is told so, and goes on when it comes again", () => {
+  it("whose answer could not be stored gets an error, and continues after a retry", () => {
     const world = new World();
     let full = false;
     const failing = (life: Life): ParleyOptions => {
@@ -163,13 +163,13 @@ describe("a durable call over a store that two servers share", () => {
   }
   const at = (parley: Life["parley"], retry: object = {}) => round({ parley } as Life, retry);
 
-  it("goes to and fro between them", () =>
+  it("moves back and forth between them", () =>
     withTwo(async (a, b) => {
       const second = await at(b, who(await at(a)));
       assert.match(JSON.stringify(await at(a, gift(second))), /a book for Ada/);
     }));
 
-  it("is lost to the one whose turn is over, which says so and then looks again", () =>
+  it("is refused by the server that lost it, which then looks again", () =>
     withTwo(async (a, b) => {
       const asked = await at(a);
       await at(b, who(asked));
@@ -184,7 +184,7 @@ describe("a durable call over a store that two servers share", () => {
       assert.ok((await at(a, who(asked))).inputRequests["gift"]);
     }));
 
-  it("says to who waits at the one that the other has gone on, once that is known", () => {
+  it("tells whoever waits at one server that the other has continued, once that is known", () => {
     const world = new World();
     return withTwo(async (a, b) => {
       const asked = await at(a);
@@ -206,7 +206,7 @@ describe("a durable call over a store that two servers share", () => {
 });
 
 describe("a task of a durable tool", () => {
-  it("is not taken up for anybody but its own principal", () => {
+  it("is not revived for another principal", () => {
     const tool = createMcpTool("order").description("d").durable().task().elicits({ who: name })
       .execute(function* (_params, ctx) {
         yield* ctx.elicit("who", { message: "Who?" });
@@ -238,7 +238,7 @@ describe("a task of a durable tool", () => {
     });
   });
 
-  it("is there after a restart, asks what it asked, and ends", () => {
+  it("survives a restart, asks the same questions, and ends", () => {
     const world = new World();
     const tool = createMcpTool("order").description("d").durable().task().elicits({ who: name })
       .execute(function* (_params, ctx) {

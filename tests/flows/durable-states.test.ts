@@ -23,7 +23,7 @@ const clientOf = (life: Life) => new ModernClient((request) => life.parley.fetch
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the state of a durable call", () => {
-  it("is good until it expires, also one that was handed out again", () => {
+  it("is valid until it expires, even if it was issued again", () => {
     const clock = createManualClock();
     return living({ serve: [order], clock, limits: { durableTimeToLive: DAY } }, async (life) => {
       await life.start();
@@ -47,7 +47,7 @@ describe("the state of a durable call", () => {
     });
   });
 
-  it("may come back just when the server closes, and is good for the next one", () =>
+  it("may come back just when the server closes, and is valid for the next one", () =>
     living({ serve: [order] }, async (life) => {
       await life.start();
       const { requestState } = await clientOf(life).result("tools/call", call);

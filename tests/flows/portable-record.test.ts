@@ -84,8 +84,8 @@ async function round(server: Parley, state?: string, inputResponses?: object): P
   }) as unknown as Round;
 }
 
-describe("a call whose record travels with its client", () => {
-  it("goes on with whichever server gets it, and nothing is done twice", () => {
+describe("a call with a portable record", () => {
+  it("continues with any server that gets it, and nothing is done twice", () => {
     const paid: string[] = [];
     return fleet({ serve: [orderTool(paid)] }, async ([a, b, c]) => {
       const first = await round(a!);
@@ -100,7 +100,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("goes on at a server that asks for no passwords in forms any more", () =>
+  it("continues at a server that no longer asks for passwords in forms", () =>
     fleet(
       { serve: [orderTool()] },
       ([a]) =>
@@ -118,7 +118,7 @@ describe("a call whose record travels with its client", () => {
         }),
     ));
 
-  it("goes back to a server that knows less of it, or knows it otherwise", () => {
+  it("returns to a server that knows less of it, or something else", () => {
     const paid: string[] = [];
     return fleet({ serve: [orderTool(paid)] }, async ([a, b]) => {
       const first = await round(a!);
@@ -139,7 +139,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("sees the same uuid and random number wherever a round is done again", () => {
+  it("sees the same uuid and random number when a round is repeated", () => {
     interface Seen {
       readonly key: string;
       readonly made: unknown;
@@ -183,7 +183,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("takes the same retry twice, at once or later, and does it once on one server", () => {
+  it("accepts the same retry twice, at once or later, and executes it once on one server", () => {
     const paid: string[] = [];
     return fleet({ serve: [orderTool(paid)] }, async ([a, b]) => {
       const first = await round(a!);
@@ -202,7 +202,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("costs no memory once its client has had time to answer", () => {
+  it("uses no memory once its client has had time to answer", () => {
     const clock = createManualClock();
     return fleet({ serve: [orderTool()], clock }, async ([a]) => {
       const first = await round(a!);
@@ -214,7 +214,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("is refused with other arguments, another caller, another key, or when it has expired", () => {
+  it("is refused with other arguments, another caller, another key, or after it expired", () => {
     const clock = createManualClock();
     return fleet({ serve: [orderTool()], clock }, async ([a]) => {
       const { requestState } = await round(a!);
@@ -240,7 +240,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("shows nothing of itself, and less of what is secret", () =>
+  it("reveals nothing of its content, and less of what is secret", () =>
     fleet({ serve: [orderTool()] }, async ([a, b]) => {
       const first = await round(a!);
       const second = await round(b!, first.requestState, { who: answer("Ada") });
@@ -251,7 +251,7 @@ describe("a call whose record travels with its client", () => {
       }
     }));
 
-  it("is not taken up by another version of its tool", () =>
+  it("is not revived by another version of its tool", () =>
     fleet({ serve: [orderTool()] }, async ([a]) => {
       const { requestState } = await round(a!);
       await fleet({ serve: [orderTool([], { version: "2" })] }, async ([newer]) => {
@@ -264,7 +264,7 @@ describe("a call whose record travels with its client", () => {
       });
     }));
 
-  it("stays with its server once its record is too large, and the operator hears of it", () => {
+  it("stays with its server once its record is too large, which is reported to the operator", () => {
     const faults: Fault[] = [];
     // What can be packed well is small, so this cannot.
     const noise = createMcpTool("order").description("d").durable({ sealed: true })
@@ -293,7 +293,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("is halted with its server once it cannot travel any more", () => {
+  it("is halted with its server once its record is no longer portable", () => {
     const clock = createManualClock();
     let left = 0;
     const tool = createMcpTool("order").description("d").durable({ sealed: true })
@@ -319,7 +319,7 @@ describe("a call whose record travels with its client", () => {
     });
   });
 
-  it("is a matter of the tool's word: without it, the state only names the call", () =>
+  it("requires the tool's consent: without it, the state only names the call", () =>
     fleet({ serve: [orderTool([], { sealed: false })] }, async ([a, b]) => {
       const first = await round(a!);
       const elsewhere = await client(b!).start("tools/call", {
@@ -331,7 +331,7 @@ describe("a call whose record travels with its client", () => {
       assert.ok((await round(a!, first.requestState, { who: answer("Ada") })).inputRequests);
     }));
 
-  it("is a matter of the operator's word too", () =>
+  it("requires the operator's consent too", () =>
     fleet({ serve: [orderTool()], state: "here" }, async ([a, b]) => {
       const first = await round(a!);
       const elsewhere = await client(b!).start("tools/call", {
@@ -342,7 +342,7 @@ describe("a call whose record travels with its client", () => {
       assert.match(JSON.stringify(await elsewhere.rest()), /the server no longer has it/);
     }));
 
-  it("is kept here as a task, which its client has nothing but the name of", () => {
+  it("is kept on this server as a task, because its client has only the name", () => {
     const tool = createMcpTool("order").description("d").durable({ sealed: true }).task()
       .elicits({ who: name })
       .execute(function* (_params, ctx) {

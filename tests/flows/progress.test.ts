@@ -111,9 +111,9 @@ async function modernCall(
 
 const eras = [["legacy", legacyCall], ["modern", modernCall]] as const;
 
-describe("progress that is told in a loop", () => {
+describe("progress that is sent in a loop", () => {
   for (const [era, start] of eras) {
-    it(`arrives whole, in the ${era} era`, async () => {
+    it(`arrives completely, in the ${era} era`, async () => {
       for (const count of [1, 499, 500, 501, 999, 1_000, 1_001, 5_000]) {
         const { tool, state } = chatter();
         await unwatched({ serve: [tool] }, async (fetch) => {
@@ -122,7 +122,7 @@ describe("progress that is told in a loop", () => {
       }
     });
 
-    it(`arrives whole where it is recorded, in the ${era} era`, async () => {
+    it(`arrives completely if it is recorded, in the ${era} era`, async () => {
       const { durable, state } = chatter();
       await unwatched(
         { serve: [durable], store: new InMemoryToolSessionStore() },
@@ -132,14 +132,14 @@ describe("progress that is told in a loop", () => {
       );
     });
 
-    it(`arrives whole when there are 100,000 events, in the ${era} era`, async () => {
+    it(`arrives completely with 100,000 events, in the ${era} era`, async () => {
       const { tool, state } = chatter();
       await unwatched({ serve: [tool] }, async (fetch) => {
         await readAll(await start(fetch, "chatter", 100_000), 100_000, state);
       });
     });
 
-    it(`arrives whole from 3,000 branches at once, in the ${era} era`, async () => {
+    it(`arrives completely from 3,000 branches at once, in the ${era} era`, async () => {
       const branches = createMcpTool("branches").description("Tells in many branches")
         .parameters(z.object({ count: z.int() }))
         .execute(function* ({ count }, ctx) {
@@ -156,7 +156,7 @@ describe("progress that is told in a loop", () => {
     });
   }
 
-  it("arrives whole after a question, in the modern era", async () => {
+  it("arrives completely after a question, in the modern era", async () => {
     const asks = createMcpTool("asks").description("Asks, then tells a lot")
       .elicits({ go: { response: z.object({ go: z.boolean() }) } })
       .execute(function* (_params, ctx) {
@@ -173,7 +173,7 @@ describe("progress that is told in a loop", () => {
     });
   });
 
-  it("arrives whole over real sockets, in both eras", async () => {
+  it("arrives completely over real sockets, in both eras", async () => {
     await Promise.resolve();
     for (const [, start] of eras) {
       const { tool, state } = chatter();
@@ -192,7 +192,7 @@ describe("progress that is told in a loop", () => {
     }
   });
 
-  it("arrives whole over stdio, in both eras", function* () {
+  it("arrives completely over stdio, in both eras", function* () {
     for (const era of ["request", "modern"] as const) {
       const { tool, state } = chatter();
       const { client } = yield* useStdio({ serve: [tool], clock: createManualClock() });
@@ -210,7 +210,7 @@ describe("progress that is told in a loop", () => {
     }
   });
 
-  it("stops over stdio while nobody reads, and goes on when somebody does", function* () {
+  it("pauses over stdio while nobody reads, and continues when somebody does", function* () {
     const { tool, state } = chatter();
     const { client } = yield* useStdio({ serve: [tool], clock: createManualClock() });
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -229,7 +229,7 @@ describe("progress that is told in a loop", () => {
     assert.equal(client.messages.length, 100_001);
   });
 
-  it("arrives whole at a reader inside of the program", function* () {
+  it("arrives completely at a reader inside the program", function* () {
     const { tool } = chatter();
     const registry = new LiveToolSessionRegistry({ clock: createManualClock() });
     const session = yield* registry.create(tool, { count: 5_000 });
@@ -242,7 +242,7 @@ describe("progress that is told in a loop", () => {
     yield* settled(registry.close());
   });
 
-  it("does not wait for a reader that no call has", async () => {
+  it("does not wait for a reader if the call has none", async () => {
     const { tool, state } = chatter();
     await Promise.resolve();
     const registry = new LiveToolSessionRegistry({ clock: createManualClock() });
@@ -253,7 +253,7 @@ describe("progress that is told in a loop", () => {
   });
 });
 
-describe("a reader that does not keep up", () => {
+describe("a reader that is too slow", () => {
   /** Calls, reads nothing until the run no longer waits, and reads then. */
   async function late(
     start: () => Promise<Exchange>,
@@ -271,7 +271,7 @@ describe("a reader that does not keep up", () => {
     return await call.rest();
   }
 
-  it("is told how much it missed by a log message, if it takes those", async () => {
+  it("learns from a log message how much it missed, if it accepts those", async () => {
     const legacy = chatter();
     await serving({ serve: [legacy.tool] }, async ({ fetch, clock }) => {
       const start = () => legacyCall(fetch, "chatter", 5_000);
@@ -292,7 +292,7 @@ describe("a reader that does not keep up", () => {
     });
   });
 
-  it("is told so by progress otherwise", async () => {
+  it("learns it from progress otherwise", async () => {
     const legacy = chatter();
     await serving({ serve: [legacy.tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);
@@ -350,7 +350,7 @@ describe("a run that waits for its reader", () => {
     });
   });
 
-  it("goes on by itself when its legacy client loses the connection", async () => {
+  it("continues by itself when its legacy client loses the connection", async () => {
     const { tool, state } = chatter();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);

@@ -61,8 +61,8 @@ function sessionOf({ id }: { readonly id?: unknown }): string {
   return /^[a-z]+_(.+)_\d+$/.exec(String(id))![1]!;
 }
 
-describe("an answer that comes before a tool that is run again has come to its question", () => {
-  it("is taken from a legacy client, and counts", () => {
+describe("an answer that comes before a revived tool has reached its question", () => {
+  it("is accepted from a legacy client, and used", () => {
     const lookup = new Lookup();
     return living({ serve: [tool(lookup)] }, async (life) => {
       await life.start();
@@ -80,7 +80,7 @@ describe("an answer that comes before a tool that is run again has come to its q
     });
   });
 
-  it("is on record at once: the next server has it", () => {
+  it("is recorded at once: the next server has it", () => {
     const lookup = new Lookup();
     return living({ serve: [tool(lookup)] }, async (life) => {
       await life.start();
@@ -98,7 +98,7 @@ describe("an answer that comes before a tool that is run again has come to its q
     });
   });
 
-  it("counts in whichever branch it is asked, and in whichever order they come", () => {
+  it("is used in whichever branch asks for it, in any order", () => {
     const lookup = new Lookup();
     const branches = builder().execute(function* (_params, ctx) {
       const [who, gift] = yield* all([
@@ -126,7 +126,7 @@ describe("an answer that comes before a tool that is run again has come to its q
     });
   });
 
-  it("is taken from a modern client, and a retry without it is asked at once", () => {
+  it("is accepted from a modern client, and a retry without it is asked at once", () => {
     const lookup = new Lookup();
     return living({ serve: [tool(lookup)] }, async (life) => {
       await life.start();
@@ -151,7 +151,7 @@ describe("an answer that comes before a tool that is run again has come to its q
     });
   });
 
-  it("is taken for a task", () => {
+  it("is accepted for a task", () => {
     const lookup = new Lookup();
     const task = createMcpTool("order").description("d").durable().task().elicits({ who: name })
       .execute(function* (_params, ctx) {
@@ -198,7 +198,7 @@ describe("a durable call that is cancelled", () => {
     return (await run(() => life.stores.sessions.read(id))).map(({ type }) => type);
   };
 
-  it("is so on record before that is acknowledged, in both eras", () => {
+  it("is recorded as cancelled before that is acknowledged, in both eras", () => {
     const lookup = new Lookup();
     return living({ serve: [slow(lookup, true)] }, async (life) => {
       await life.start();
@@ -211,7 +211,7 @@ describe("a durable call that is cancelled", () => {
     });
   });
 
-  it("is so on record before a legacy client's leave is acknowledged", () => {
+  it("is recorded as cancelled before a legacy client's disconnect is acknowledged", () => {
     const lookup = new Lookup();
     return living({ serve: [slow(lookup)] }, async (life) => {
       await life.start();
@@ -226,7 +226,7 @@ describe("a durable call that is cancelled", () => {
     });
   });
 
-  it("is so on record before a legacy client's word is acknowledged", () => {
+  it("is recorded as cancelled before a legacy client's notification is acknowledged", () => {
     const lookup = new Lookup();
     return living({ serve: [slow(lookup)] }, async (life) => {
       await life.start();

@@ -51,7 +51,7 @@ async function rest(): Promise<void> {
   for (let turns = 0; turns < 30; turns++) await turn();
 }
 
-describe("calls of a legacy client that are over", () => {
+describe("a legacy client's calls that have ended", () => {
   it("do not count against it after a restart", () =>
     living({ serve: [noisy], limits: { maxCallsPerClientSession: 3 } }, async (life) => {
       await life.start();
@@ -66,7 +66,7 @@ describe("calls of a legacy client that are over", () => {
       assert.equal((await call.rest()).at(-1)?.id, call.id);
     }));
 
-  it("do not count against it where they ended while no server knew of it", () => {
+  it("do not count against it if they ended while no server knew of it", () => {
     const clock = createManualClock();
     return living(
       { serve: [sleeper], clock, limits: { maxCallsPerClientSession: 2 } },
@@ -96,7 +96,7 @@ describe("calls of a legacy client that are over", () => {
     );
   });
 
-  it("are not kept once their loss has been told", () =>
+  it("are forgotten once their loss was reported", () =>
     living({ serve: [asking] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -111,7 +111,7 @@ describe("calls of a legacy client that are over", () => {
       }
     }));
 
-  it("are not kept longer than their records, also if nobody comes back to them", () => {
+  it("are not kept longer than their records, even if nobody comes back for them", () => {
     const clock = createManualClock();
     return living(
       { serve: [sleeper], clock, limits: { durableTimeToLive: 3_600_000 } },
@@ -137,7 +137,7 @@ describe("calls of a legacy client that are over", () => {
 });
 
 describe("the record of a legacy client", () => {
-  it("is gone for good once its client has ended it, whatever comes at the same time", () =>
+  it("is deleted once its client has ended its session, whatever comes at the same time", () =>
     living({ serve: [noisy] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -148,7 +148,7 @@ describe("the record of a legacy client", () => {
       assert.equal(life.parley.counts.clientSessions, 0);
     }));
 
-  it("has what a batch has changed before that is acknowledged", () =>
+  it("has a batch's changes before they are acknowledged", () =>
     living({ serve: [noisy] }, async (life) => {
       await life.start();
       const client = await connect(life, { version: "2025-03-26" });
@@ -160,7 +160,7 @@ describe("the record of a legacy client", () => {
       assert.equal((await recordOf(life, client)).logLevel, "error");
     }));
 
-  it("is no obstacle to its own client when somebody else tries it", () =>
+  it("does not lock its own client out when somebody else tries to use it", () =>
     living({
       serve: [noisy],
       principal: (request) => request.headers.get("authorization") ?? "nobody",
@@ -176,7 +176,7 @@ describe("the record of a legacy client", () => {
       assert.deepEqual(responses.map(({ status }) => status), [404, 200]);
     }));
 
-  it("is not said to be gone where there is only no room for it", () =>
+  it("is not reported as gone if there is only no room for it", () =>
     living({ serve: [noisy], limits: { maxClientSessions: 1 } }, async (life) => {
       await life.start();
       const one = await connect(life);
@@ -191,7 +191,7 @@ describe("the record of a legacy client", () => {
       assert.equal((await one.post(ping)).status, 200);
     }));
 
-  it("has in the end what could not be stored at first", () =>
+  it("finally has what could not be stored at first", () =>
     living({ serve: [noisy] }, async (life) => {
       let fails = false;
       await life.start({

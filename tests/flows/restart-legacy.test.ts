@@ -67,7 +67,7 @@ describe("a legacy client whose server is restarted", () => {
     });
   });
 
-  it("hears the end of a call that ended while it was away, also after another restart", () =>
+  it("gets the result of a call that ended while it was away, even after another restart", () =>
     living({ serve: [orderTool()] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -86,7 +86,7 @@ describe("a legacy client whose server is restarted", () => {
       assert.equal(textOf(last!.result), "tea for Ada");
     }));
 
-  it("is the client it was: version, level, subscriptions, and ids that are never used twice", () => {
+  it("keeps its version, level and subscriptions, and ids that are never reused", () => {
     const notes = createMcpResource("notes").uri("notes://all").description("d")
       .read(function* () {
         return "text";
@@ -120,7 +120,7 @@ describe("a legacy client whose server is restarted", () => {
     });
   });
 
-  it("can cancel a call that is on record only, and end its session", () => {
+  it("can cancel a call that is only on record, and end its session", () => {
     const paid: string[] = [];
     return living({ serve: [orderTool(paid)] }, async (life) => {
       await life.start();
@@ -140,7 +140,7 @@ describe("a legacy client whose server is restarted", () => {
     });
   });
 
-  it("is told what became of a call whose tool does not outlast a restart", () =>
+  it("learns what became of a call whose tool does not survive a restart", () =>
     living({ serve: [forgetful] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -162,7 +162,7 @@ describe("a legacy client whose server is restarted", () => {
       );
     }));
 
-  it("is known to nobody but its own principal", () =>
+  it("cannot be used by another principal", () =>
     living({
       serve: [orderTool()],
       principal: (request) => request.headers.get("authorization") ?? "nobody",
@@ -180,7 +180,7 @@ describe("a legacy client whose server is restarted", () => {
       assert.equal((await theirs.post(ping)).status, 404);
     }));
 
-  it("comes back once for many requests at once", () =>
+  it("is revived once for many requests at once", () =>
     living({ serve: [orderTool()] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -195,7 +195,7 @@ describe("a legacy client whose server is restarted", () => {
 });
 
 describe("a legacy client that is silent for long", () => {
-  it("leaves memory with its calls, and finds them again", () => {
+  it("leaves memory with its calls, and gets them back", () => {
     const clock = createManualClock();
     return living({ serve: [orderTool()], clock }, async (life) => {
       await life.start();
@@ -236,7 +236,7 @@ describe("a legacy client that is silent for long", () => {
   });
 });
 
-describe("a store that cannot take a legacy client", () => {
+describe("a store that cannot write a legacy client's record", () => {
   const failing = (life: Life, fails: () => boolean) => ({
     clients: {
       get: (id: string) => life.stores.clients.get(id),
@@ -250,7 +250,7 @@ describe("a store that cannot take a legacy client", () => {
     report: () => {},
   });
 
-  it("welcomes nobody, starts no call that it promises to keep, and says so", () => {
+  it("accepts no client, starts no durable call, and says so", () => {
     const paid: string[] = [];
     return living({ serve: [orderTool(paid)] }, async (life) => {
       let fails = false;

@@ -50,7 +50,7 @@ const options = { serve: [sending, within], publicUrl: ORIGIN };
 const seen = { action: "accept", content: { name: "welcome" } };
 
 describe("a page of a durable tool", () => {
-  it("is where the person was sent, and its question has the id that the client saw", () =>
+  it("keeps its address, and its question keeps the id that the client saw", () =>
     living(options, async (life) => {
       await life.start();
       const client = await connect(life);

@@ -7,14 +7,14 @@ import { endChildren, runChild } from "./child.ts";
 const onPosix = it.when(process.platform !== "win32");
 
 describe("runChild()", () => {
-  onPosix("answers the exit code, and shows every line", async () => {
+  onPosix("returns the exit code, and prints every line", async () => {
     const lines: string[] = [];
     const script = "echo to stdout; echo to stderr >&2; exit 7";
     assert.equal(await runChild("sh", ["-c", script], { onLine: (line) => lines.push(line) }), 7);
     assert.deepEqual(lines.sort(), ["to stderr", "to stdout"]);
   });
 
-  onPosix("prints to where it is told, and has ended when all is out", async () => {
+  onPosix("prints where it is told to, and has ended when all output is written", async () => {
     let shown = "";
     const output = new Writable({
       write(chunk, _encoding, done) {
@@ -29,7 +29,7 @@ describe("runChild()", () => {
     assert.deepEqual(shown.split("\n").sort(), ["", "to stderr", "to stdout"]);
   });
 
-  onPosix("takes a death by signal for a failure", async () => {
+  onPosix("treats death by signal as a failure", async () => {
     assert.equal(await runChild("sh", ["-c", "kill -9 $$"], { onLine: () => {} }), 1);
   });
 
@@ -44,7 +44,7 @@ describe("runChild()", () => {
 });
 
 describe("endChildren()", () => {
-  onPosix("ends all that run at once, with what they have started", async () => {
+  onPosix("ends all running children, with what they have started", async () => {
     const started = Promise.withResolvers<void>();
     let count = 0;
     const onLine = () => ++count === 2 && started.resolve();

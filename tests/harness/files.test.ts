@@ -5,7 +5,7 @@ import { describe, it } from "../suite.ts";
 import { listFiles, root, TEMPORARY } from "./files.ts";
 
 describe("listFiles()", () => {
-  it("finds what is ours, and nothing that tests write for a while", () => {
+  it("finds our files, and no temporary files of tests", () => {
     mkdirSync(join(root, TEMPORARY), { recursive: true });
     const folder = mkdtempSync(join(root, TEMPORARY, "files-"));
     try {

@@ -30,7 +30,7 @@ class Reader extends Writable {
 }
 
 describe("HeldOutput", () => {
-  it("shows nothing until it is told to, then all, then what comes", function* () {
+  it("prints nothing until it is released, then everything", function* () {
     const reader = new Reader();
     const output = new HeldOutput(join(yield* useFolder(), "held"), reader);
     output.write("one\n");
@@ -42,7 +42,7 @@ describe("HeldOutput", () => {
     assert.equal(reader.text, "one\ntwo\nthree\n");
   });
 
-  it("shows what has ended already, however much it is", function* () {
+  it("prints output that has ended already, however much it is", function* () {
     const reader = new Reader();
     const output = new HeldOutput(join(yield* useFolder(), "held"), reader);
     const long = "0123456789".repeat(50_000);
@@ -51,7 +51,7 @@ describe("HeldOutput", () => {
     assert.equal(reader.text, long);
   });
 
-  it("keeps the order when more comes while it is shown", function* () {
+  it("keeps the order if more comes while it prints", function* () {
     const reader = new Reader(true);
     const output = new HeldOutput(join(yield* useFolder(), "held"), reader);
     output.write("one\n");
@@ -64,7 +64,7 @@ describe("HeldOutput", () => {
     assert.equal(reader.text, "one\ntwo\nthree\n");
   });
 
-  it("has ended only when the reader has it all", function* () {
+  it("has ended only when the reader has everything", function* () {
     const reader = new Reader(true);
     const output = new HeldOutput(join(yield* useFolder(), "held"), reader);
     yield* until(output.show());

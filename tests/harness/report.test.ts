@@ -54,7 +54,7 @@ describe("tally()", () => {
     );
   });
 
-  it("counts Bun's tests, and names them in full", () => {
+  it("counts Bun's tests, with their full names", () => {
     assert.deepEqual(tally("bun", { files, report: bunReport, code: 1, sightings: sightings() }), {
       passed: 1,
       failed: 1,
@@ -68,14 +68,14 @@ describe("tally()", () => {
     assert.equal(tally("deno", run).failed, 1);
   });
 
-  it("fails a run that ended badly though no test failed", () => {
+  it("fails a run with a bad exit code even if no test failed", () => {
     const report = `<testcase name="a" file="tests/a.test.ts" />`;
     const run = { files, report, sightings: sightings() };
     assert.deepEqual(tally("bun", { ...run, code: 0 }).failed, 0);
     assert.deepEqual(tally("bun", { ...run, code: 3 }).failed, 1);
   });
 
-  it("fails for a file that ran no test, once even if its loading failed aloud", () => {
+  it("fails for a file that ran no test, once even if loading it failed", () => {
     const more = [...files, "tests/b.test.ts"];
     const run = { files: more, report: denoReport, code: 1 };
     assert.equal(tally("deno", { ...run, sightings: sightings() }).failed, 3);
@@ -104,7 +104,7 @@ describe("sight()", () => {
 });
 
 describe("closingLine()", () => {
-  it("sums up, and tells what was skipped", () => {
+  it("sums up, and says what was skipped", () => {
     const one = { passed: 2, failed: 1, skipped: [], complaints: [] };
     assert.equal(closingLine([]), "0 passed, 0 failed");
     assert.equal(closingLine([one, one]), "4 passed, 2 failed");

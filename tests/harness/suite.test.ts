@@ -19,7 +19,7 @@ describe("runTest()", () => {
     assert.deepEqual(ran, ["generator", "async", "plain"]);
   });
 
-  it("passes on the very error of the body, with its stack", async () => {
+  it("throws the same error as the body, with its stack", async () => {
     const error = new RangeError("wrong");
     await assert.rejects(
       runTest(function* () {
@@ -51,7 +51,7 @@ describe("runTest()", () => {
     );
   });
 
-  it("halts what the body spawned and left hanging", async () => {
+  it("halts what the body spawned and did not wait for", async () => {
     let halted = false;
     await runTest(function* () {
       yield* spawn(function* () {
@@ -107,7 +107,7 @@ describe("runTest()", () => {
     await promise;
   });
 
-  it("fails a body that leaves a scope or a task outside of its own alive", async () => {
+  it("fails a body that leaves a scope or a task alive outside its own", async () => {
     let halt = () => Promise.resolve();
     await assert.rejects(
       runTest(() => {

@@ -13,7 +13,7 @@ const { path } = useRuntime(currentRuntime());
 const isDeno = currentRuntime() === "deno";
 
 describe("absence()", () => {
-  it("names what to install, and nothing where nothing is missing", function* () {
+  it("names what to install, or nothing if nothing is missing", function* () {
     const folder = yield* useFolder();
     mkdirSync(join(folder, "bin"));
     for (const program of ["dbus-run-session", "gnome-keyring-daemon"]) {
@@ -30,7 +30,7 @@ describe("absence()", () => {
     }
   });
 
-  it("asks for nothing that .ci/run does not install", () => {
+  it("requires nothing that .ci/run does not install", () => {
     const ci = readText(".ci/run");
     const packages = ["postgresql", "chromium", "gnome-keyring", "dbus", "python3", "make", "g++"];
     for (const name of packages) assert.ok(ci.includes(name), name);
@@ -39,7 +39,7 @@ describe("absence()", () => {
 });
 
 describe("it.unless()", () => {
-  it("runs, skips aloud, or fails where nothing may be missing", function* () {
+  it("runs, skips with a reason, or fails if nothing may be missing", function* () {
     const folder = yield* useFolder();
     const file = join(folder, "a.test.ts");
     const suite = JSON.stringify(join(root, "tests/suite.ts"));

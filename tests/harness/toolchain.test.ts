@@ -6,7 +6,7 @@ import { currentRuntime, installOnce, pinnedVersion, useRuntime } from "./toolch
 
 describe("useRuntime()", () => {
   for (const name of ["deno", "bun"] as const) {
-    it(`answers the executable of ${name} at the version that package.json states`, () => {
+    it(`returns the executable of ${name} at the version in package.json`, () => {
       const runtime = useRuntime(name);
       assert.equal(runtime.version, pinnedVersion(name));
       const { stdout } = spawnSync(runtime.path, ["--version"], { encoding: "utf8" });
@@ -14,7 +14,7 @@ describe("useRuntime()", () => {
     });
   }
 
-  it("answers the runtime that executes the suite, since the suite runs on the pinned one", () => {
+  it("returns the runtime that runs the suite", () => {
     assert.equal(useRuntime(currentRuntime()).path, process.execPath);
   });
 });

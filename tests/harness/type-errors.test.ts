@@ -7,7 +7,7 @@ import { mismatches, readErrors } from "./type-errors.ts";
 const at = (path: string) => `    at ${pathToFileURL(root)}${path}`;
 
 describe("readErrors()", () => {
-  it("finds each error's file, also where a declaration is named after it", () => {
+  it("finds each error's file, even if a declaration is named after it", () => {
     const output = [
       "Check tests/a.ts",
       "TS2322 [ERROR]: Type 'A' is not assignable to type 'B'.",
@@ -33,7 +33,7 @@ describe("readErrors()", () => {
 });
 
 describe("mismatches()", () => {
-  it("asks for each expected error and for no other", () => {
+  it("requires each expected error and no other", () => {
     const source = "// expect-error: one\n// expect-error: two\n";
     assert.deepEqual(mismatches(source, ["the one", "the two"]), []);
     assert.equal(mismatches(source, ["the one"]).length, 1);

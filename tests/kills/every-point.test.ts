@@ -7,23 +7,23 @@ const within = 300_000;
 describe("a server that is killed at every point in turn, and started again", () => {
   for (const era of ["modern", "legacy"] as const) {
     it(
-      `${era} era: goes on with a tool that asks and does a lot as if nothing had happened`,
+      `${era} era: a tool that asks and does a lot continues as if nothing had happened`,
       () => everyPoint({ era, tool: "order" }, 100),
       { within },
     );
     it(
-      `${era} era: goes on with a tool in phases as if nothing had happened`,
+      `${era} era: a tool in phases continues as if nothing had happened`,
       () => everyPoint({ era, tool: "lease" }, 55),
       { within },
     );
     it(
-      `${era} era: goes on also where the next one dies while it takes over`,
+      `${era} era: a call continues even if the next server dies while it takes over`,
       () => whileTakingOver({ era, tool: "order" }),
       { within },
     );
   }
   it(
-    "modern era: goes on with a task as if nothing had happened",
+    "modern era: a task continues as if nothing had happened",
     () => everyPoint({ era: "modern", tool: "lease_as_task" }, 55),
     { within },
   );

@@ -29,9 +29,9 @@ function randomFrom(seed: number): () => number {
   };
 }
 
-describe("a server that is killed at random moments, with many flows under way", () => {
+describe("a server that is killed at random moments, with many flows running", () => {
   it(
-    `loses none of ${FLOWS} flows in ${KILLS} deaths, and does none twice (seed ${seed})`,
+    `loses none of ${FLOWS} flows in ${KILLS} deaths, and runs none twice (seed ${seed})`,
     async () => {
       const alone = new Map<Kind, Story>();
       for (const kind of kinds) alone.set(kind, (await leftAlone(kind)).story);

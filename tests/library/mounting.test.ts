@@ -69,7 +69,7 @@ for (const [name, mount] of mounts) {
       yield* until(noticesLeaving(address, () => eventually(() => parley.counts.live === 0)));
     });
 
-    it("takes bodies as large as they may be", function* () {
+    it("accepts bodies up to the limit", function* () {
       const { address } = yield* useMounted(mount);
       yield* until(takesBodies(address));
     });
@@ -86,7 +86,7 @@ for (const [name, mount] of mounts) {
 }
 
 describe("createMcpHandler()", () => {
-  it("is the same without the hosts", async () => {
+  it("is a handler with fetch() and close() only", async () => {
     const handler = createMcpHandler({ serve: [echo] });
     assert.deepEqual(Object.keys(handler).sort(), ["close", "fetch"]);
     const response = await handler.fetch(new Request("http://localhost/healthz"));
@@ -96,7 +96,7 @@ describe("createMcpHandler()", () => {
 });
 
 describe("toNodeHandler()", () => {
-  it("refuses what is no address, and survives it", function* () {
+  it("refuses an invalid address, and survives it", function* () {
     const { address } = yield* useMounted(mounts[2]![1]);
     const { port } = new URL(address);
     const { connect } = yield* until(import("node:net"));

@@ -52,7 +52,7 @@ describe("the package on Node", () => {
     }));
   });
 
-  it("needs nothing but what a tool imports too, and says which Node it wants", () => {
+  it("needs only what a tool imports too, and states its Node version", () => {
     const manifest = JSON.parse(readFileSync(join(builtPackage(), "package.json"), "utf8"));
     assert.deepEqual(Object.keys(manifest.dependencies), ["effection", "zod"]);
     assert.deepEqual(Object.keys(manifest.optionalDependencies), ["@napi-rs/keyring"]);
@@ -63,7 +63,7 @@ describe("the package on Node", () => {
 describe("the program on Node", () => {
   officialCases(onNode);
 
-  it("loads TypeScript from anywhere, with our packages in it", function* () {
+  it("loads TypeScript from anywhere, with our packages", function* () {
     const folder = yield* useFolder();
     cpSync(join(root, "tests/transport/stdio/tools.ts"), join(folder, "tools.ts"));
     const call = ["call", "echo", '{"text":"hello"}', "tools.ts"];
@@ -71,7 +71,7 @@ describe("the program on Node", () => {
     assert.deepEqual([code, stdout], [0, "hello\n"], stderr);
   });
 
-  it("serves over HTTP, and ends well", function* () {
+  it("serves over HTTP, and exits with 0", function* () {
     const tools = ["tests/support/multi-round-tool.ts", "tests/transport/stdio/tools.ts"]
       .map((file) => join(root, file));
     const program = yield* useProgram(["serve", ...tools, "--port", "0"], { start: onNode() });

@@ -11,7 +11,7 @@ const targets = readText("scripts/compile.ts").slice(0, 1_200)
   .match(/\bbun-[\w-]+|\b(?:x86_64|aarch64)-[\w-]+/g)!;
 
 describe("outputFor()", () => {
-  it("keeps dist/parley for the program of this machine", () => {
+  it("keeps dist/parley for this machine's program", () => {
     assert.equal(outputFor({}, "dist"), resolve(`dist/parley${ending}`));
     assert.ok(targets.length >= 11, `${targets}`);
     for (const target of targets) {
@@ -19,7 +19,7 @@ describe("outputFor()", () => {
     }
   });
 
-  it("gives each target a name of its own", () => {
+  it("gives each target its own name", () => {
     const names = targets.map((target) => outputFor({ target }, "dist"));
     assert.equal(new Set(names).size, targets.length, `${names}`);
     assert.equal(
@@ -36,7 +36,7 @@ describe("outputFor()", () => {
     );
   });
 
-  it("takes the name that it is given", () => {
+  it("uses a given name", () => {
     const out = join("elsewhere", "it");
     assert.equal(outputFor({ out, target: "bun-linux-x64" }, "dist"), resolve(out));
     assert.equal(outputFor({ out, target: "bun-windows-x64" }, "dist"), resolve(`${out}.exe`));
@@ -44,7 +44,7 @@ describe("outputFor()", () => {
 });
 
 describe("machineOf()", () => {
-  it("knows the machine of every target, with the name that each compiler has for it", () => {
+  it("knows the machine of every target, by each compiler's name for it", () => {
     for (const target of targets) assert.ok(machineOf(target), target);
     assert.deepEqual(machineOf("bun-linux-x64-baseline"), machineOf("x86_64-unknown-linux-gnu"));
     assert.deepEqual(machineOf("bun-darwin-arm64"), machineOf("aarch64-apple-darwin"));

@@ -26,7 +26,7 @@ export function storeContract(
 
   describe(`${name}.get() and .set()`, () => {
     it(
-      "give back what was written, field by field",
+      "return what was written, field by field",
       withStore(function* (store) {
         const written = { ...entry("a", 3), meta: { principal: "p", nested: { list: [1, null] } } };
         yield* store.set("a", written);
@@ -46,7 +46,7 @@ export function storeContract(
     );
 
     it(
-      "replace an entry and leave its events",
+      "replace an entry and keep its events",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 3), FIRST);
@@ -57,7 +57,7 @@ export function storeContract(
     );
 
     it(
-      "refuse an epoch that is over",
+      "refuse an outdated epoch",
       withStore(function* (store) {
         yield* store.set("a", entry("a", 2));
         yield* conflicts(() => store.set("a", entry("a", 1)));
@@ -68,7 +68,7 @@ export function storeContract(
 
   describe(`${name}.take()`, () => {
     it(
-      "raises the epoch, gives the entry as it is then, and fences off who had it",
+      "raises the epoch, returns the entry, and fences off the former owner",
       withStore(function* (store) {
         const written = { ...entry("a", 3), expiresAt: 99, meta: { principal: "p" } };
         yield* store.set("a", written);
@@ -80,7 +80,7 @@ export function storeContract(
     );
 
     it(
-      "gives each of those that come at once an epoch of its own",
+      "gives concurrent callers an epoch each",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         const taken = yield* all(Array.from({ length: 8 }, () => store.take("a")));
@@ -89,7 +89,7 @@ export function storeContract(
     );
 
     it(
-      "gives nothing where there is nothing, and makes nothing",
+      "returns nothing for an unknown id, and creates nothing",
       withStore(function* (store) {
         assert.equal(yield* store.take("nobody"), null);
         assert.equal(yield* store.get("nobody"), null);
@@ -104,7 +104,7 @@ export function storeContract(
     });
 
     it(
-      "gives those that were told to wake, the earliest first, page by page",
+      "returns sessions with a wake time, the earliest first, page by page",
       withStore(function* (store) {
         const times = { d: 20, b: 10, c: 20, a: 0, never: null, silent: undefined };
         for (const [id, wakeAt] of Object.entries(times)) {
@@ -123,7 +123,7 @@ export function storeContract(
     );
 
     it(
-      "changes with an append that says so, and with no other",
+      "changes with an append that sets it, and with no other",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 1), { ...FIRST, wakeAt: 10 });
@@ -146,7 +146,7 @@ export function storeContract(
 
   describe(`${name}.sweep()`, () => {
     it(
-      "forgets those whose time is over, with their events, and nothing else",
+      "deletes expired sessions with their events, and nothing else",
       withStore(function* (store) {
         const hour = 3_600_000;
         for (
@@ -168,7 +168,7 @@ export function storeContract(
     );
   });
 
-  describe(`${name}, for an id it does not have`, () => {
+  describe(`${name}, for an unknown id`, () => {
     it(
       "gets null, reads nothing, deletes nothing, and appends nothing",
       withStore(function* (store) {
@@ -182,7 +182,7 @@ export function storeContract(
     );
 
     it(
-      "takes any string for an id",
+      "accepts any string as an id",
       withStore(function* (store) {
         for (const id of ["__proto__", "constructor", "", "a/b", "'; drop", "ä 🌱"]) {
           assert.equal(yield* store.get(id), null, JSON.stringify(id));
@@ -197,7 +197,7 @@ export function storeContract(
 
   describe(`${name}.delete()`, () => {
     it(
-      "removes the entry with its events, so that the id begins anew",
+      "removes the entry with its events, so that the id can be used again",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 2), FIRST);
@@ -214,7 +214,7 @@ export function storeContract(
 
   describe(`${name}.append()`, () => {
     it(
-      "takes batch after batch, in order",
+      "accepts batch after batch, in order",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 1), FIRST);
@@ -240,7 +240,7 @@ export function storeContract(
     );
 
     it(
-      "refuses a batch with a gap, a repeat or a wrong start, all of it",
+      "refuses a whole batch with a gap, a repetition or a wrong start",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         for (const lsns of [[1, 3], [1, 1], [2], [1, 2, 4], [2, 1], [0, 1]]) {
@@ -251,7 +251,7 @@ export function storeContract(
     );
 
     it(
-      "refuses another epoch, be it older or newer, and writes nothing",
+      "refuses another epoch, older or newer, and writes nothing",
       withStore(function* (store) {
         yield* store.set("a", entry("a", 5));
         for (const epoch of [1, 4, 6]) {
@@ -263,7 +263,7 @@ export function storeContract(
     );
 
     it(
-      "is closed to the former owner once another has taken over",
+      "refuses the former owner once another has taken over",
       withStore(function* (store) {
         yield* store.set("a", entry("a", 1));
         yield* store.append("a", events(1, 2), FIRST);
@@ -276,7 +276,7 @@ export function storeContract(
     );
 
     it(
-      "makes a session with its first events, and replaces the entry of one that is there",
+      "creates a session with its first events, and replaces an existing entry",
       withStore(function* (store) {
         const first = { ...entry("a"), expiresAt: 9 };
         yield* store.append("a", events(1, 2), { ...FIRST, entry: first, wakeAt: 5 });
@@ -305,7 +305,7 @@ export function storeContract(
     );
 
     it(
-      "lets exactly one win of those that append after the same event",
+      "lets exactly one of several concurrent appends after the same event win",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         const outcomes = yield* all(
@@ -331,7 +331,7 @@ export function storeContract(
     );
 
     it(
-      "takes a batch that would not fit on the stack",
+      "accepts a batch that would not fit on the stack",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 200_000), FIRST);
@@ -340,7 +340,7 @@ export function storeContract(
     );
 
     it(
-      "keeps its own list of what it was given",
+      "keeps its own copy of the given list",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         const batch = events(1, 2);
@@ -356,7 +356,7 @@ export function storeContract(
 
   describe(`${name}.read()`, () => {
     it(
-      "gives the events after an LSN, in order",
+      "returns the events after an LSN, in order",
       withStore(function* (store) {
         yield* store.set("a", entry("a"));
         yield* store.append("a", events(1, 12), FIRST);
@@ -369,7 +369,7 @@ export function storeContract(
     );
 
     it(
-      "gives events back as they were, whatever text they hold",
+      "returns events unchanged, whatever text they hold",
       withStore(function* (store) {
         const body = {
           lsn: 1,

@@ -76,7 +76,7 @@ function text(result: unknown): string {
   return textOf(result as never);
 }
 
-describe("a store of format 3 with calls that wait", () => {
+describe("a store of format 3 with waiting calls", () => {
   it("finishes every call of its legacy clients, and repeats no step", () =>
     withFormerStore(async ({ world, held, clock, faults, serve }) => {
       const server = serve();
@@ -213,7 +213,7 @@ describe("a store of format 3 with calls that wait", () => {
       await server.close();
     }));
 
-  it("holds no secret in clear", () => {
+  it("holds no secret in clear text", () => {
     const { folder, remove } = copyFormerStore();
     try {
       for (const file of ["calls.db", "held-by-clients.json"]) {

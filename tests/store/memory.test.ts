@@ -6,7 +6,7 @@ import { storeContract } from "./contract.ts";
 storeContract("InMemoryToolSessionStore", () => new InMemoryToolSessionStore());
 
 describe("InMemoryToolSessionStore.size", () => {
-  it("counts the sessions that are there", function* () {
+  it("counts the stored sessions", function* () {
     const store = new InMemoryToolSessionStore();
     const entry = { toolName: "t", params: {}, createdAt: 0, epoch: 1 };
     yield* store.set("a", { ...entry, id: "a" });

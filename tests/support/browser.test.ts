@@ -10,7 +10,7 @@ import { useBrowser } from "./browser.ts";
 const inBrowser = it.unless(absence("browser"));
 
 describe("useBrowser()", () => {
-  inBrowser("fills in a form and follows where it leads", function* () {
+  inBrowser("fills in a form and follows its redirect", function* () {
     const server = createServer((request, response) => {
       response.setHeader("content-type", "text/html; charset=utf-8");
       if (request.url === "/") {

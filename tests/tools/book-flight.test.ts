@@ -35,7 +35,7 @@ const book = (script: Script, params = LISBON) =>
   testTool(bookFlight, params, { sample: advise, elicit: { choose, confirm }, ...script });
 
 describe("book_flight", () => {
-  it("finds, weighs, asks and books", async () => {
+  it("finds, compares, asks and books", async () => {
     const run = await book({});
     assert.deepEqual(run.structured, {
       sample: true,
@@ -60,7 +60,7 @@ describe("book_flight", () => {
     assert.deepEqual(run.warnings, []);
   });
 
-  it("asks about price and schedule at once, in conversations of their own", async () => {
+  it("asks about price and schedule at once, in separate conversations", async () => {
     const { events } = await book({});
     const [first, second] = events.filter(({ type }) =>
       type === "sample_request"
@@ -72,7 +72,7 @@ describe("book_flight", () => {
     assert.equal(second!.params.messages.length, 1);
   });
 
-  it("tells the person what both sides say, and offers the flights that there are", async () => {
+  it("shows the person both opinions, and offers the available flights", async () => {
     const { events, conversation } = await book({});
     assert.match(conversation[2]!.asked, /price: PY 101, because it is cheap for what it is/);
     assert.match(conversation[2]!.asked, /schedule: PY 149, because the day is yours/);
@@ -87,7 +87,7 @@ describe("book_flight", () => {
     assert.match(oneOf[0]!.title, /06:10–09:10 \(4 h 00, non-stop\), 189 €/);
   });
 
-  it("says everything in one line, and marks the advice in the choices", async () => {
+  it("writes everything in one line, and marks the advice in the choices", async () => {
     const why = "it is cheap,\nand it leaves early. " + "x".repeat(200);
     const { events, conversation } = await book({ sample: adviseBecause(why, why) });
     for (const { key, asked } of conversation) {
@@ -107,7 +107,7 @@ describe("book_flight", () => {
     assert.match(titles, /PY 149, [^"]*121 € – best times"/);
   });
 
-  it("does without a model that is not there, refuses, or talks nonsense", async () => {
+  it("works without a model, and with one that refuses or answers nonsense", async () => {
     const client: ClientInfo = { name: "Acme", capabilities: { elicitation: {} } };
     const without: Script[] = [
       { client },
@@ -123,7 +123,7 @@ describe("book_flight", () => {
     }
   });
 
-  it("uses one side's advice where only the other has none", async () => {
+  it("uses one side's advice if the other has none", async () => {
     const run = await book({
       sample: (request) => {
         const isPrice = JSON.stringify(request.params.messages).includes("value for money");
@@ -166,20 +166,20 @@ describe("book_flight", () => {
     }
   });
 
-  it("takes no flight that is not on offer", async () => {
+  it("accepts no flight that is not on offer", async () => {
     const stranger = { action: "accept", content: { flight: "PY 202" } } as const;
     const run = await book({ elicit: { choose: [stranger, choose], confirm } });
     assert.equal(run.structured.flight, "PY 149");
   });
 
-  it("says so where there is no flight, before it asks anybody", async () => {
+  it("reports that there is no flight before it asks anybody", async () => {
     const run = await book({}, { from: "BER", to: "BER", passengers: 1 });
     assert.equal(run.result.isError, true);
     assert.match(run.text, /no flight from BER to BER/);
     assert.deepEqual(run.conversation, []);
   });
 
-  it("tells how far it is", async () => {
+  it("reports its progress", async () => {
     const { events } = await book({});
     const told = events.flatMap((event) =>
       event.type === "progress" ? [[event.progress, event.total]] : []

@@ -31,7 +31,7 @@ describe("plan_dinner", () => {
     assert.deepEqual(warnings, []);
   });
 
-  it("has the dishes for its choices, each on one line", async () => {
+  it("offers the dishes as choices, each on one line", async () => {
     const { events, conversation } = await testTool(planDinner, { guests: 4 }, {
       elicit: { choose: second },
       sample: ["  Soup\nwith noodles", "x".repeat(500), "list"],
@@ -45,7 +45,7 @@ describe("plan_dinner", () => {
     assert.doesNotMatch(conversation[2]!.asked, /\n/);
   });
 
-  it("says what is missing before it asks anybody", async () => {
+  it("reports missing arguments before it asks anybody", async () => {
     const client = { name: "Acme", capabilities: { elicitation: {} } };
     const run = await testTool(planDinner, { guests: 4 }, { client });
     assert.equal(run.result.isError, true);
@@ -54,7 +54,7 @@ describe("plan_dinner", () => {
     assert.equal(planDinner.requires.elicitation, "form");
   });
 
-  it("is content with a model of the server's own", async () => {
+  it("works with the server's own model", async () => {
     const provider = {
       name: "own",
       sample: () =>
@@ -72,7 +72,7 @@ describe("plan_dinner", () => {
     assert.equal(run.structured.shoppingList, "Soup");
   });
 
-  it("tells the model what was on offer and what was chosen", async () => {
+  it("tells the model what was offered and what was chosen", async () => {
     const { events } = await testTool(planDinner, { guests: 4 }, {
       elicit: { choose: second },
       sample,
@@ -84,7 +84,7 @@ describe("plan_dinner", () => {
     assert.match(JSON.stringify(answered), /fish/);
   });
 
-  it("takes the quick dish when nobody answers", async () => {
+  it("chooses the quick dish if nobody answers", async () => {
     const run = await testTool(planDinner, { guests: 1 }, {
       elicit: { choose: "timeout" },
       sample,

@@ -55,7 +55,7 @@ const forms = ({ events }: Run) =>
   events.flatMap((event) => event.type === "elicit_request" ? [formOf(event)] : []);
 
 describe("play_ttt", () => {
-  it("is won by the person", async () => {
+  it("can be won by the person", async () => {
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW });
     assert.deepEqual(run.structured, {
       ending: "won",
@@ -77,14 +77,14 @@ describe("play_ttt", () => {
     assert.deepEqual(run.warnings, []);
   });
 
-  it("is lost to the model", async () => {
+  it("can be lost to the model", async () => {
     const run = await game(MODEL_FIRST, { person: SLOW, model: FAST });
     assert.equal(run.structured.ending, "lost");
     assert.equal(run.structured.person, "O");
     assert.match(run.text, /^The model has won\./);
   });
 
-  it("is a draw, and the last cell plays itself", async () => {
+  it("can be a draw, and fills the last cell itself", async () => {
     for (
       const [toss, match] of [
         [PERSON_FIRST, { person: DRAW_X, model: DRAW_O }],
@@ -100,7 +100,7 @@ describe("play_ttt", () => {
     }
   });
 
-  it("ends when the person gives it up or closes it", async () => {
+  it("ends when the person declines or cancels", async () => {
     for (const [action, ending] of [["decline", "declined"], ["cancel", "cancelled"]] as const) {
       const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
         elicit: { pickMove: [{ action: "accept", content: { cell: "5" } }, action] },
@@ -121,7 +121,7 @@ describe("play_ttt", () => {
     }
   });
 
-  it("offers only the empty cells, and says where they are", async () => {
+  it("offers only the empty cells, and names their positions", async () => {
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW });
     assert.deepEqual(
       forms(run).map(({ requestedSchema }) => cellsOffered(requestedSchema).join("")),
@@ -161,7 +161,7 @@ describe("play_ttt", () => {
     assert.deepEqual(run.structured.moves.map(({ cell }) => cell), ["1", "4", "9", "5"]);
   });
 
-  it("has the model choose a strategy, then a cell, for every move", async () => {
+  it("lets the model choose a strategy, then a cell, for every move", async () => {
     const run = await game(MODEL_FIRST, { person: SLOW, model: FAST });
     const offered = samples(run).map(({ params }) => params.tools?.map(({ name }) => name));
     const turn = [["play_offensive", "play_defensive"], ["__schema__"]];
@@ -210,7 +210,7 @@ describe("play_ttt", () => {
     assert.equal(corrections.length, 2);
   });
 
-  it("is finished by the built-in player where the model never makes a legal move", async () => {
+  it("is finished by the built-in player if the model never makes a legal move", async () => {
     const taken = {
       type: "tool_use",
       id: "bad",
@@ -233,7 +233,7 @@ describe("play_ttt", () => {
     assert.deepEqual(run.warnings, []);
   });
 
-  it("says so where the built-in player takes over from the model", async () => {
+  it("reports that the built-in player takes over from the model", async () => {
     let strategies = 0;
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
       sample: ({ params }) => {
@@ -256,7 +256,7 @@ describe("play_ttt", () => {
     assert.match(JSON.stringify(logs), /takes over: .*denied/);
   });
 
-  it("is played to its end, whoever begins, where there is no model", async () => {
+  it("is played to its end, whoever begins, if there is no model", async () => {
     const client = { name: "Acme", capabilities: { elicitation: {} } };
     for (const toss of [PERSON_FIRST, MODEL_FIRST]) {
       for (const person of [FAST, SLOW, DRAW_X, DRAW_O]) {
@@ -273,7 +273,7 @@ describe("play_ttt", () => {
     }
   });
 
-  it("ends as an error where the client cannot show the form", async () => {
+  it("ends as an error if the client cannot show the form", async () => {
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW }, {
       elicit: { pickMove: { error: { code: -1, message: "no dialog" } } },
     });
@@ -281,14 +281,14 @@ describe("play_ttt", () => {
     assert.match(run.text, /no dialog/);
   });
 
-  it("is played with a model that knows no tools", async () => {
+  it("can be played with a model that knows no tools", async () => {
     const client = { capabilities: { elicitation: {}, sampling: {} } };
     const run = await game(MODEL_FIRST, { person: SLOW, model: FAST }, { client });
     assert.equal(run.structured.ending, "lost");
     assert.ok(samples(run).every(({ params }) => params.tools === undefined));
   });
 
-  it("tells how far it is", async () => {
+  it("reports its progress", async () => {
     const run = await game(PERSON_FIRST, { person: FAST, model: SLOW });
     const told = run.events.flatMap((event) => event.type === "progress" ? [event.progress] : []);
     assert.deepEqual(told, [0, 1, 2, 3, 4]);
@@ -296,7 +296,7 @@ describe("play_ttt", () => {
 });
 
 describe("the board", () => {
-  it("lets nobody play where somebody has played, or after the end", () => {
+  it("allows no move into an occupied cell, or after the end", () => {
     const cells: Cell[] = ["1", "4", "2", "5", "3"];
     const over = cells.reduce(play, []);
     assert.equal(winnerOf(over), "X");
@@ -308,7 +308,7 @@ describe("the board", () => {
 });
 
 describe("the built-in player", () => {
-  it("wins where it can, and else keeps the other from winning", () => {
+  it("wins if it can, and otherwise blocks the opponent", () => {
     const after = (...cells: Cell[]) => chooseCell(cells.reduce<Game>(play, []));
     assert.equal(after("1", "4", "2", "5"), "3", "wins, though 6 would have to be blocked");
     assert.equal(after("1", "4", "2"), "3", "blocks");
@@ -316,7 +316,7 @@ describe("the built-in player", () => {
     assert.equal(after("5"), "1");
   });
 
-  it("ends every game, and never against the rules", () => {
+  it("ends every game, within the rules", () => {
     /** Plays every course of a game in which one side is the built-in player. */
     const explore = (game: Game, mine: "X" | "O"): number => {
       if (isOver(game)) return 1;

@@ -34,25 +34,29 @@ function writeProgram(file: string, { bun = true } = {}): string {
 }
 
 describe("parley bundle", () => {
-  onPosix("makes a file that the official tool accepts, program and modules inside", function* () {
-    installPeers();
-    const folder = yield* useFolder();
-    const program = writeProgram(join(folder, "fake"));
-    const { code, stderr } = yield* runProgram(
-      ["bundle", tools, "--executable", program, "--name", "mine"],
-      { cwd: folder },
-    );
-    assert.equal(code, 0, stderr);
-    const [file] = /\S+\.mcpb/.exec(stderr)!;
-    assert.match(mcpb("info", file), /mine-\d+\.\d+\.\d+\.mcpb/);
-    const { manifest, start: [command, , module] } = unpack(file, join(folder, "out"));
-    assert.equal(readFileSync(command, "utf8"), readFileSync(program, "utf8"));
-    assert.ok(statSync(command).mode & 0o100);
-    assert.match(readFileSync(module!, "utf8"), /"register"/);
-    assert.deepEqual(manifest.compatibility.platforms, [process.platform]);
-    const names = manifest.tools.map(({ name }) => name);
-    assert.ok(names.includes("register"));
-  }, { within: 60_000 });
+  onPosix(
+    "makes a file that the official tool accepts, with program and modules inside",
+    function* () {
+      installPeers();
+      const folder = yield* useFolder();
+      const program = writeProgram(join(folder, "fake"));
+      const { code, stderr } = yield* runProgram(
+        ["bundle", tools, "--executable", program, "--name", "mine"],
+        { cwd: folder },
+      );
+      assert.equal(code, 0, stderr);
+      const [file] = /\S+\.mcpb/.exec(stderr)!;
+      assert.match(mcpb("info", file), /mine-\d+\.\d+\.\d+\.mcpb/);
+      const { manifest, start: [command, , module] } = unpack(file, join(folder, "out"));
+      assert.equal(readFileSync(command, "utf8"), readFileSync(program, "utf8"));
+      assert.ok(statSync(command).mode & 0o100);
+      assert.match(readFileSync(module!, "utf8"), /"register"/);
+      assert.deepEqual(manifest.compatibility.platforms, [process.platform]);
+      const names = manifest.tools.map(({ name }) => name);
+      assert.ok(names.includes("register"));
+    },
+    { within: 60_000 },
+  );
 
   onPosix("packs what the tools import and read, so that it runs anywhere", function* () {
     installPeers();
@@ -86,7 +90,7 @@ describe("parley bundle", () => {
     ]);
   }, { within: 60_000 });
 
-  onPosix("writes nothing that does not start on its own", function* () {
+  onPosix("writes nothing if the result does not start on its own", function* () {
     const folder = yield* useFolder();
     const program = writeProgram(join(folder, "fake"));
     const work = join(folder, "tmp");
@@ -112,7 +116,7 @@ describe("parley bundle", () => {
     assert.deepEqual(readdirSync(work), []);
   }, { within: 60_000 });
 
-  onPosix("says which import cannot be found", function* () {
+  onPosix("names the import that cannot be found", function* () {
     const folder = yield* useFolder();
     const lost = `import { createMcpTool } from "parley-mcp";
       export const lost = createMcpTool("lost").description("x").execute(function* () {
@@ -155,7 +159,7 @@ describe("parley bundle", () => {
   }
 
   it.when(process.platform === "linux" && process.arch === "x64")(
-    "says so where the program cannot be started",
+    "reports a program that cannot be started",
     function* () {
       const folder = yield* useFolder();
       writeFileSync(join(folder, "dead"), elf(62), { mode: 0o755 });
@@ -169,7 +173,7 @@ describe("parley bundle", () => {
   );
 
   const onBun = it.when(currentRuntime() === "bun" && process.platform === "linux");
-  onBun("starts the modules with this program, where the other cannot be started", function* () {
+  onBun("starts the modules with this program if the other cannot be started", function* () {
     const folder = yield* useFolder();
     writeFileSync(join(folder, "other"), machO(0x0100000c));
     const args = ["bundle", tools, "--executable", "other", "--out", "it.mcpb"];
@@ -179,7 +183,7 @@ describe("parley bundle", () => {
   }, { within: 60_000 });
 
   const onDeno = it.when(currentRuntime() === "deno" && process.platform !== "win32");
-  onDeno("says so where there is no bundler", function* () {
+  onDeno("reports a missing bundler", function* () {
     const folder = yield* useFolder();
     const program = writeProgram(join(folder, "fake"), { bun: false });
     const args = ["bundle", tools, "--executable", program];
@@ -219,7 +223,7 @@ describe("parley bundle", () => {
     assert.ok(!existsSync(join(folder, "it.mcpb")));
   }, { within: 60_000 });
 
-  it("says that it takes the compiled program", function* () {
+  it("says that it needs the compiled program", function* () {
     const { code, stderr } = yield* runProgram(["bundle"]);
     assert.equal(code, 2);
     assert.match(stderr, /^Cannot bundle: this is not the compiled program; compile it first/);
@@ -243,7 +247,7 @@ describe("machineOf()", () => {
     return machineOf(file);
   }
 
-  it("reads from a program what it is for", function* () {
+  it("reads from a program which system it is for", function* () {
     const cases = [
       [elf(62), { platform: "linux", arch: "x64" }],
       [elf(183), { platform: "linux", arch: "arm64" }],
@@ -265,7 +269,7 @@ describe("machineOf()", () => {
     assert.deepEqual(machineOf(process.execPath), thisMachine());
   });
 
-  it("tells what runs where", () => {
+  it("knows which program runs on which system", () => {
     const [x64, arm64] = (["x64", "arm64"] as const).map((arch) => ({
       platform: "linux" as const,
       arch,

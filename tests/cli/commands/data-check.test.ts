@@ -22,7 +22,7 @@ function checking() {
 }
 
 describe("dataCheck()", () => {
-  it("warns once for each tool, and repeats nothing of the result", () => {
+  it("warns once for each tool, and quotes nothing of the result", () => {
     const { lines, check } = checking();
     check(ended("a", says("1")));
     for (let i = 0; i < 3; i++) check(ended("a", says("s3cret")));
@@ -32,7 +32,7 @@ describe("dataCheck()", () => {
     assert.doesNotMatch(lines.join(), /s3cret/);
   });
 
-  it("leaves alone what has no data, failed, is long, or was right five times", () => {
+  it("ignores results that have no data, failed, are long, or were right five times", () => {
     const { lines, check } = checking();
     check(ended("a", { content: [{ type: "text", text: "words" }] }));
     check(ended("a", { ...says("words"), isError: true }));

@@ -37,7 +37,7 @@ function at(home: string): ProgramOptions {
   };
 }
 
-describe("the files of the apps", () => {
+describe("the apps' configuration files", () => {
   const machine = (platform: NodeJS.Platform, home: string, env = {}): Machine => ({
     platform,
     home,
@@ -73,7 +73,7 @@ describe("the files of the apps", () => {
     );
   });
 
-  it("move where the environment says so", () => {
+  it("follow the environment variables", () => {
     const env = { XDG_CONFIG_HOME: "/etc/xdg", CLAUDE_CONFIG_DIR: "/work/claude" };
     const moved = machine("linux", "/home/ann", env);
     assert.equal(userFile("vscode", moved), "/etc/xdg/Code/User/mcp.json");
@@ -84,7 +84,7 @@ describe("the files of the apps", () => {
 describe("withValue()", () => {
   const set = (text: string) => withValue(text, ["servers", "parley"], { url: "x" }, "mcp.json");
 
-  it("keeps what is there, comments and all", () => {
+  it("keeps the existing content, including comments", () => {
     const text = `{
     // mine
     "servers": {
@@ -103,20 +103,20 @@ describe("withValue()", () => {
     assert.equal(set(changed), changed, "a second time changes nothing");
   });
 
-  it("makes a file of nothing, and a section where there is none", () => {
+  it("creates a missing file, and a missing section", () => {
     const expected = { servers: { parley: { url: "x" } } };
     for (const text of ["", "  \n", "{}", "// empty\n{}"]) {
       assert.deepEqual(JSON.parse(set(text).replace("// empty", "")), expected);
     }
   });
 
-  it("leaves tabs and line ends as they are", () => {
+  it("keeps tabs and line ends", () => {
     const changed = set('{\r\n\t"servers": {\r\n\t\t"a": {}\r\n\t}\r\n}\r\n');
     assert.match(changed, /\r\n\t\t"parley": \{\r\n\t\t\t"url"/);
     assert.doesNotMatch(changed, /[^\r]\n/);
   });
 
-  it("refuses to touch what it does not understand", () => {
+  it("refuses a file that it cannot parse", () => {
     for (const text of ["{ nonsense", "[]", '"text"', "{} trailing"]) {
       assert.throws(() => set(text), Problem, text);
     }
@@ -124,7 +124,7 @@ describe("withValue()", () => {
 });
 
 describe("parley install", () => {
-  it("writes an entry that starts this very program", function* () {
+  it("writes an entry that starts this program", function* () {
     const home = yield* useFolder();
     const file = join(home, ".cursor/mcp.json");
     const { code, stderr } = yield* runProgram(["install", "cursor", tools], at(home));
@@ -142,7 +142,7 @@ describe("parley install", () => {
     yield* until(program.says(/"serverInfo"/, "stdout"));
   });
 
-  it("keeps what is there, with a backup, and a second time changes nothing", function* () {
+  it("keeps the existing content, with a backup, and changes nothing the second time", function* () {
     const home = yield* useFolder();
     const file = MCP_APPS.vscode.userFile({ platform: process.platform, home, env: at(home).env! });
     mkdirSync(dirname(file), { recursive: true });
@@ -165,7 +165,7 @@ describe("parley install", () => {
     assert.equal(readdirSync(dirname(file)).length, 2);
   });
 
-  it("shows what it would write, and writes nothing", function* () {
+  it("prints what it would write with --print, and writes nothing", function* () {
     const home = yield* useFolder();
     const { code, stdout } = yield* runProgram(["install", "claude-desktop", "--print"], at(home));
     assert.equal(code, 0);
@@ -173,7 +173,7 @@ describe("parley install", () => {
     assert.deepEqual(readdirSync(home).filter((name) => !name.startsWith(".")), []);
   });
 
-  it("writes for one project where it is asked to", function* () {
+  it("writes for one project with --project", function* () {
     const home = yield* useFolder();
     const { code } = yield* runProgram(["install", "claude-code", "--project"], at(home));
     assert.equal(code, 0);
@@ -181,7 +181,7 @@ describe("parley install", () => {
     assert.equal(mcpServers.parley.type, "stdio");
   });
 
-  it("changes what a link points to, and leaves the link", function* () {
+  it("changes the file that a link points to, and keeps the link", function* () {
     const home = yield* useFolder();
     const real = join(home, "dotfiles.json");
     writeFileSync(real, "{}");
@@ -190,7 +190,7 @@ describe("parley install", () => {
     assert.ok(JSON.parse(readFileSync(real, "utf8")).mcpServers.parley);
   });
 
-  it("refuses what the app or the file cannot take, and changes nothing", function* () {
+  it("refuses what the app or the file cannot hold, and changes nothing", function* () {
     const home = yield* useFolder();
     const file = join(home, ".claude.json");
     writeFileSync(file, "{ broken");

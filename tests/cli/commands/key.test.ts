@@ -18,7 +18,7 @@ const OLD = "an old key that is long enough";
 const NEW = "a new key that is long enough";
 
 describe("sealerFrom()", () => {
-  it("takes the key from the environment, and says nothing of it", () => {
+  it("takes the key from the environment, and prints nothing", () => {
     const { sealer, lines } = made(OLD);
     assert.deepEqual(lines, []);
     assert.equal(made(` ${OLD} `).sealer.open(sealer.seal("x")), "x");
@@ -31,7 +31,7 @@ describe("sealerFrom()", () => {
     assert.equal(made(OLD).sealer.open(sealer.seal("x")), undefined);
   });
 
-  it("makes one where there is none, and says what that means", () => {
+  it("creates a key if there is none, and says what that means", () => {
     for (const empty of [undefined, "", " , "]) {
       const { sealer, lines } = made(empty);
       assert.equal(lines.length, 1);

@@ -33,7 +33,7 @@ export function projectCases(start: () => Start = fromSource): void {
     assert.notEqual((yield* runProgram(["test"], project)).code, 0);
   }, { within: 60_000 });
 
-  it("writes over nothing", function* () {
+  it("overwrites nothing", function* () {
     const folder = yield* useFolder();
     const options = { start: start(), cwd: folder };
     yield* runProgram(["new", "my-tools"], options);
@@ -48,7 +48,7 @@ export function projectCases(start: () => Start = fromSource): void {
 
 /** Where our package is built, and not the source itself: to check that takes its time. */
 export function typeCases(start: () => Start): void {
-  it("writes a project whose types are known to Deno and to TypeScript", function* () {
+  it("writes a project whose types check in Deno and TypeScript", function* () {
     const folder = yield* useFolder();
     yield* runProgram(["new", "my-tools"], { start: start(), cwd: folder });
     const cwd = join(folder, "my-tools");

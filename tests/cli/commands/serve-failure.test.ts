@@ -4,7 +4,7 @@ import { Problem } from "../../../src/cli/problem.ts";
 import type { Terminal } from "../../../src/cli/terminal/terminal.ts";
 import { describe, it } from "../../suite.ts";
 
-describe("parley serve, with a listener that fails for good", () => {
+describe("parley serve, with a listener that fails permanently", () => {
   it("closes, and exits with 1 and the reason", function* () {
     let stopped = false;
     let error: unknown;

@@ -54,7 +54,7 @@ async function call(
 }
 
 describe("parley serve", () => {
-  it("says where it is, what it has, and how to connect, on stderr", function* () {
+  it("prints its address, its tools, and how to connect, on stderr", function* () {
     const { program, url } = yield* serve();
     yield* until(program.says(/Ctrl-C/));
     assert.match(program.stderr, /^Parley \d+\.\d+\.\d+ serves 7 tools at http/m);
@@ -67,7 +67,7 @@ describe("parley serve", () => {
     assert.equal(program.stdout, "");
   });
 
-  it("asks for passwords in forms only where that is allowed", function* () {
+  it("asks for passwords in forms only if that is allowed", function* () {
     const asking = join(root, "tests/cli/tools.ts");
     const capabilities = { elicitation: { form: {} } };
     const cases = [
@@ -91,7 +91,7 @@ describe("parley serve", () => {
     yield* until(program.says(/http:\/\/\S+:(?!7411)\d+\/mcp/));
   });
 
-  it("says that the port is taken", function* () {
+  it("reports that the port is taken", function* () {
     const other = createServer().listen(0, "127.0.0.1");
     yield* until(once(other, "listening"));
     const { port } = other.address() as AddressInfo;
@@ -109,7 +109,7 @@ describe("parley serve", () => {
     }
   });
 
-  it("says that the address is not this machine's", function* () {
+  it("reports that the address does not belong to this machine", function* () {
     const program = yield* useProgram(["serve", tools, "--port", "0", "--host", "192.0.2.1"]);
     assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
     assert.match(
@@ -118,7 +118,7 @@ describe("parley serve", () => {
     );
   });
 
-  it("serves only those pages and names that it is told to", function* () {
+  it("serves only allowed origins and hosts", function* () {
     const { url } = yield* serve(
       "--allow-origin",
       "https://a.example",
@@ -131,7 +131,7 @@ describe("parley serve", () => {
     assert.equal(yield* until(ask({ origin: "https://a.example" })), 204);
   });
 
-  it("answers proxies under this machine's own names only if it trusts them", function* () {
+  it("answers proxies under loopback names only if it trusts them", function* () {
     const ask = async (url: string) =>
       (await fetch(url, { method: "OPTIONS", headers: { "x-forwarded-for": "192.0.2.1" } })).status;
     const { url: guarded } = yield* serve("--log-level", "debug");
@@ -158,7 +158,7 @@ describe("parley serve", () => {
     assert.doesNotMatch(program.stderr, /s3cret/);
   });
 
-  it("logs as JSON for machines, and nothing else then", function* () {
+  it("logs only JSON with --log-format json", function* () {
     const { program, url } = yield* serve("--log-format", "json", "--log-level", "debug");
     yield* until(call(url, "echo", { text: "hello" }));
     yield* until(program.says(/"POST \/mcp 200"/));
@@ -171,7 +171,7 @@ describe("parley serve", () => {
     assert.equal(typeof ended.ms, "number");
   });
 
-  it("serves the transport of 2024-11-05 where it is asked to", function* () {
+  it("serves the transport of 2024-11-05 on request", function* () {
     for (const [flags, status] of [[["--legacy-sse"], 200], [[], 404]] as const) {
       const { url } = yield* serve(...flags);
       const gone = new AbortController();
@@ -182,8 +182,8 @@ describe("parley serve", () => {
   });
 });
 
-describe("parley serve, told to stop,", () => {
-  onPosix("lets a call end that is at work, and refuses new ones meanwhile", function* () {
+describe("parley serve, after a signal,", () => {
+  onPosix("lets a running call finish, and refuses new ones meanwhile", function* () {
     const { program, url } = yield* serve();
     const slow = call(url, "slow", { ms: 700 });
     yield* until(program.says(/slow has begun/));
@@ -213,7 +213,7 @@ describe("parley serve, told to stop,", () => {
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
   });
 
-  onPosix("ends at once when it is told twice", function* () {
+  onPosix("exits at once after a second signal", function* () {
     const { program, url } = yield* serve("--grace", "3600");
     const stubborn = call(url, "stubborn").catch(() => "cut off");
     yield* until(program.says(/stubborn has begun/));
@@ -224,7 +224,7 @@ describe("parley serve, told to stop,", () => {
     assert.equal(yield* until(stubborn), "cut off");
   });
 
-  onPosix("takes one Ctrl-C for one, however many pass it on", function* () {
+  onPosix("counts repeated signals of one Ctrl-C once", function* () {
     const { program } = yield* serve();
     // All at once: only what comes within a fifth of a second counts as the same press.
     for (let i = 0; i < 5; i++) program.signal("SIGINT");
@@ -233,8 +233,8 @@ describe("parley serve, told to stop,", () => {
   });
 });
 
-describe("a stray error of a tool", () => {
-  it("ends nobody else's call, and is logged", async () => {
+describe("an uncaught error of a tool", () => {
+  it("ends no other call, and is logged", async () => {
     const { fromSource } = await import("../../support/program.ts");
     const stray = join(root, "tests/cli/stray.ts");
     const client = await startV1([...fromSource(), "stdio", stray]);

@@ -48,9 +48,9 @@ function* refuses(path: string, env: Record<string, string> = {}): Operation<str
   return ended.stderr;
 }
 
-describe("parley serve --store without the key that the store had", () => {
+describe("parley serve --store without the store's key", () => {
   it(
-    "does not start where the file of the key is gone, makes no other, and says what to do",
+    "does not start if the key file is missing, creates no other, and says what to do",
     function* () {
       const path = yield* useCalls();
       yield* starts(path);
@@ -84,22 +84,26 @@ describe("parley serve --store without the key that the store had", () => {
     yield* starts(path);
   }, { within: 60_000 });
 
-  it("takes another key in PARLEY_KEY only with the former one, as rotation does", function* () {
-    const path = yield* useCalls();
-    yield* starts(path, { PARLEY_KEY: KEY });
-    assert.match(yield* refuses(path, { PARLEY_KEY: OTHER }), /written with another key/);
-    yield* starts(path, { PARLEY_KEY: `${OTHER},${KEY}` });
-    yield* starts(path, { PARLEY_KEY: OTHER });
-    assert.match(yield* refuses(path, { PARLEY_KEY: KEY }), /written with another key/);
-  }, { within: 60_000 });
+  it(
+    "accepts another key in PARLEY_KEY only together with the former one, as in a rotation",
+    function* () {
+      const path = yield* useCalls();
+      yield* starts(path, { PARLEY_KEY: KEY });
+      assert.match(yield* refuses(path, { PARLEY_KEY: OTHER }), /written with another key/);
+      yield* starts(path, { PARLEY_KEY: `${OTHER},${KEY}` });
+      yield* starts(path, { PARLEY_KEY: OTHER });
+      assert.match(yield* refuses(path, { PARLEY_KEY: KEY }), /written with another key/);
+    },
+    { within: 60_000 },
+  );
 
-  it("does not start over a store of format 3 whose key is gone", function* () {
+  it("does not start with a store of format 3 whose key is missing", function* () {
     const path = yield* useCalls();
     rmSync(`${path}.key`);
     assert.match(yield* refuses(path), /its key ".*" is missing/);
   }, { within: 60_000 });
 
-  it("starts over a store that holds no calls, and makes a key for it", function* () {
+  it("starts with a store that holds no calls, and creates a key for it", function* () {
     const path = join(yield* useFolder(), "calls.db");
     yield* starts(path);
     rmSync(`${path}.key`);

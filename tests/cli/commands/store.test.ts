@@ -44,7 +44,7 @@ function choice({ requestState, inputRequests }: Round): object {
 const yes = { action: "accept", content: { book: true, seat: "window" } };
 
 describe("parley serve --store", () => {
-  it("goes on with a booking after it was killed, with the key beside the store", function* () {
+  it("continues a booking after it was killed, with the key beside the store", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "calls.db");
     const store = ["--store", `sqlite:${path}`];
@@ -66,7 +66,7 @@ describe("parley serve --store", () => {
     assert.equal(readFileSync(`${path}.key`, "utf8"), key);
   }, { within: 60_000 });
 
-  it("leaves nothing but the store and its key, and nothing where there is no file", function* () {
+  it("leaves only the store and its key, and nothing for a store in memory", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "calls.db");
     const key = yield* scoped(function* () {
@@ -85,7 +85,7 @@ describe("parley serve --store", () => {
   });
 
   it(
-    "says in one sentence what is wrong with the store or its key, and serves nothing",
+    "reports what is wrong with the store or its key in one sentence, and does not serve",
     function* () {
       const folder = yield* useFolder();
       const path = join(folder, "calls.db");
@@ -131,7 +131,7 @@ describe("parley serve --store", () => {
   );
 
   it(
-    "goes on with another server and nothing but the same key, where the tool allows it",
+    "continues with another server and the same key only, if the tool allows it",
     function* () {
       const folder = yield* useFolder();
       const tool = join(folder, "greet.ts");

@@ -12,7 +12,7 @@ const inTerminal = it.unless(terminalAbsence);
 describe("parley call in a terminal", () => {
   terminalCases();
 
-  inTerminal("asks for the arguments that are missing", function* () {
+  inTerminal("asks for missing arguments", function* () {
     const terminal = yield* useTerminal(["call", "register", tools]);
     yield* until(terminal.shows(/Arguments for register/));
     yield* until(terminal.shows(/event/));
@@ -39,7 +39,7 @@ describe("parley call in a terminal", () => {
     });
   }
 
-  inTerminal("goes back to a question that was left by mistake", function* () {
+  inTerminal("returns to a question that was left by mistake", function* () {
     const terminal = yield* useTerminal(["call", "register", '{"event":"the fair"}', tools]);
     yield* until(terminal.shows(/Your name/));
     terminal.type(KEYS.interrupt);
@@ -48,7 +48,7 @@ describe("parley call in a terminal", () => {
     yield* until(terminal.shows(/Your name/));
   });
 
-  inTerminal("stops the tool when the person has had enough", function* () {
+  inTerminal("stops the tool when the person cancels", function* () {
     const terminal = yield* useTerminal(["call", "register", '{"event":"the fair"}', tools]);
     yield* until(terminal.shows(/Your name/));
     terminal.type(KEYS.interrupt);
@@ -84,7 +84,7 @@ describe("parley call in a terminal", () => {
     assert.equal(yield* exitCode(terminal), 0);
   });
 
-  inTerminal("asks whether the person will open a page", function* () {
+  inTerminal("asks whether the person wants to open a page", function* () {
     const terminal = yield* useTerminal(["call", "visit", tools]);
     yield* until(terminal.shows(/https:\/\/example\.com\/login/));
     yield* until(terminal.shows(/Open the address above in a browser\?/));
@@ -93,7 +93,7 @@ describe("parley call in a terminal", () => {
     assert.equal(yield* exitCode(terminal), 0);
   });
 
-  inTerminal("takes a terminal that reports no size for one of 80 columns", function* () {
+  inTerminal("assumes 80 columns if the terminal reports no size", function* () {
     const call = ["call", "register", '{"event":"the fair"}', tools];
     const terminal = yield* useTerminal(call, { columns: 0 });
     yield* until(terminal.shows(/━+─+ +25% Looking for a place/));
@@ -110,7 +110,7 @@ describe("parley call in a terminal", () => {
     assert.equal(yield* exitCode(terminal), 130);
   });
 
-  inTerminal("takes a question away when the tool no longer waits for it", function* () {
+  inTerminal("removes a question when the tool no longer waits for it", function* () {
     const terminal = yield* useTerminal(["call", "nobody_there", tools]);
     yield* until(terminal.shows(/Is anybody there\?/));
     yield* until(terminal.shows(/timeout/));
@@ -119,14 +119,14 @@ describe("parley call in a terminal", () => {
 });
 
 describe("colours", () => {
-  inTerminal("are there in a terminal", function* () {
+  inTerminal("are used in a terminal", function* () {
     const terminal = yield* useTerminal(["--help"]);
     assert.equal(yield* exitCode(terminal), 0);
     // deno-lint-ignore no-control-regex
     assert.match(terminal.program.stdout, /\x1b\[36m/);
   });
 
-  inTerminal("are not there where NO_COLOR asks for none", function* () {
+  inTerminal("are not used if NO_COLOR is set", function* () {
     for (const args of [["--help"], ["tools", tools], ["serve", "--nonsense"]]) {
       const terminal = yield* useTerminal(args, { env: { NO_COLOR: "1" } });
       yield* exitCode(terminal);

@@ -11,7 +11,7 @@ import { describe, it } from "../../suite.ts";
 const plain = styleFor(false);
 
 describe("styleFor()", () => {
-  it("colours on a terminal only, and not against the person's will", () => {
+  it("uses colours on a terminal only, and not if the person refuses them", () => {
     assert.equal(styleFor(true, {}).red("x"), "\x1b[31mx\x1b[39m");
     for (
       const [isTerminal, env] of [
@@ -24,7 +24,7 @@ describe("styleFor()", () => {
 });
 
 describe("typeOf()", () => {
-  it("says in words what a field takes", () => {
+  it("describes in words what a field accepts", () => {
     const cases: [object, string][] = [
       [{ type: "string" }, "text"],
       [{ type: "string", minLength: 2, maxLength: 5 }, "text of 2 to 5 characters"],
@@ -45,7 +45,7 @@ describe("typeOf()", () => {
 });
 
 describe("choicesOf()", () => {
-  it("reads choices however a revision writes them", () => {
+  it("reads choices in the format of every revision", () => {
     const expected = [{ value: "a", label: "Ann" }, { value: "b", label: "Bob" }];
     const titled = [{ const: "a", title: "Ann" }, { const: "b", title: "Bob" }];
     for (
@@ -61,7 +61,7 @@ describe("choicesOf()", () => {
 });
 
 describe("fieldsOf()", () => {
-  it("survives schemas that are none", () => {
+  it("accepts invalid schemas", () => {
     assert.deepEqual(fieldsOf({}), []);
     assert.deepEqual(fieldsOf({ properties: { a: true }, required: "a" }), [
       { name: "a", schema: {}, required: false },
@@ -73,7 +73,7 @@ describe("readableResult()", () => {
   const shown = (result: Partial<ToolResult>) =>
     readableResult({ content: [], ...result } as ToolResult, plain);
 
-  it("prints each kind of content in a way of its own", () => {
+  it("prints each kind of content in its own way", () => {
     assert.equal(
       shown({
         content: [
@@ -94,7 +94,7 @@ describe("readableResult()", () => {
     );
   });
 
-  it("prints data once, and readably", () => {
+  it("prints data once, readably", () => {
     const structuredContent = { a: 1 };
     const content = [{ type: "text" as const, text: '{"a":1}' }];
     assert.equal(shown({ content, structuredContent }), '{\n  "a": 1\n}');
@@ -114,7 +114,7 @@ describe("wrapped()", () => {
 });
 
 describe("describeQuestion()", () => {
-  it("says of each question what would have been asked", () => {
+  it("says for each question what would have been asked", () => {
     assert.match(
       describeQuestion({
         type: "page",
@@ -143,7 +143,7 @@ describe("OperatorLog", () => {
     outcome,
   });
 
-  it("tells no more than it is asked for", () => {
+  it("prints nothing below its level", () => {
     for (
       const [level, count] of [["debug", 4], ["info", 3], ["error", 1], ["silent", 0]] as const
     ) {
@@ -153,7 +153,7 @@ describe("OperatorLog", () => {
     }
   });
 
-  it("tells how each call ended, in one line", () => {
+  it("prints how each call ended, in one line", () => {
     const told = log("info");
     told.call(call({ status: "completed", result: { content: [] } }));
     told.call(call({ status: "completed", result: { content: [], isError: true } }));
@@ -168,7 +168,7 @@ describe("OperatorLog", () => {
     ]);
   });
 
-  it("lets nobody forge a line, nor paint the terminal", () => {
+  it("escapes what could forge a line or change the terminal", () => {
     log("info").say("info", "a\nb", { client: "x\n12:00:00Z error \x1b[31mforged" });
     assert.deepEqual(lines, ['12:00:00Z info    a b client="x 12:00:00Z error  [31mforged"']);
     log("info", "json").say("info", "a\nb", { client: "x\n" });
@@ -180,7 +180,7 @@ describe("OperatorLog", () => {
     });
   });
 
-  it("shows where a tool broke", () => {
+  it("prints where a tool broke", () => {
     const error = new Error("broke");
     log("error").fault({ what: "it threw", toolName: "greet", sessionId: "s1", error });
     assert.match(

@@ -21,7 +21,7 @@ const OBEYED =
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/;
 
 describe("visible()", () => {
-  it("shows control characters and what turns text around, and leaves the rest alone", () => {
+  it("shows control and bidirectional characters, and does not change the rest", () => {
     assert.equal(visible(HOSTILE), SHOWN);
     const innocent = "Grüße,\n\t日本 👩‍👩‍👧 שלום é \u00a0 \\x1b";
     assert.equal(visible(innocent), innocent);
@@ -32,13 +32,13 @@ describe("visible()", () => {
     }
   });
 
-  it("lets no line of others look like one of ours", () => {
+  it("lets no foreign line look like one of ours", () => {
     assert.equal(visibleNote("a\nerror: b"), "a\n  error: b");
   });
 });
 
 describe("visibleJson()", () => {
-  it("reads as the very same value", () => {
+  it("parses as the same value", () => {
     const value = { [HOSTILE]: [HOSTILE, "\n\t"] };
     const text = visibleJson(value, 2);
     assert.doesNotMatch(text, OBEYED);
@@ -46,7 +46,7 @@ describe("visibleJson()", () => {
   });
 });
 
-describe("what is printed of others", () => {
+describe("foreign text that is printed", () => {
   const shown = (result: Partial<ToolResult>) =>
     readableResult({ content: [], ...result } as ToolResult, styleFor(false));
 
@@ -99,7 +99,7 @@ describe("what is printed of others", () => {
 });
 
 describe("parley call of a hostile tool", () => {
-  it("prints nothing that a terminal would obey", function* () {
+  it("prints nothing that a terminal would execute", function* () {
     const server = yield* useProgram(["serve", tools, "--port", "0"]);
     const [url] = yield* until(server.says(/http:\S+\/mcp/));
     for (const where of [[tools], ["--url", url]]) {
@@ -121,7 +121,7 @@ describe("parley call of a hostile tool", () => {
     }
   });
 
-  it("prints nothing that a terminal would obey when a server refuses", function* () {
+  it("prints nothing that a terminal would execute when a server refuses", function* () {
     const url = yield* useHttp((request, response) => {
       const error = { code: -32000, message: HOSTILE };
       const body = JSON.stringify({ jsonrpc: "2.0", id: null, error });
@@ -135,7 +135,7 @@ describe("parley call of a hostile tool", () => {
     assert.doesNotMatch(stderr, OBEYED);
   });
 
-  it.unless(terminalAbsence)("asks nothing that a terminal would obey", function* () {
+  it.unless(terminalAbsence)("asks nothing that a terminal would execute", function* () {
     const terminal = yield* useTerminal(["call", "hostile", "{}", tools, "--model", "me"]);
     yield* until(terminal.shows(/progress\\x1b\]52/));
     yield* until(terminal.shows(/log\\x1b\]52/));

@@ -55,8 +55,8 @@ function checkBooked({ result }: Played): void {
 
 const served = (body: (url: string) => Promise<void>) => onSocket({ serve: [bookFlight] }, body);
 
-describe("a flight", () => {
-  it("is booked in the legacy era, with a model that knows tools, one that does not, and none", () =>
+describe("book_flight with official clients", () => {
+  it("books in the legacy era, with a model that knows tools, one that does not, and none", () =>
     served(async (url) => {
       for (const sampling of ["tools", "words", "none"] as const) {
         const heard: string[] = [];
@@ -70,7 +70,7 @@ describe("a flight", () => {
       }
     }));
 
-  it("is booked in the modern era, where both sides are asked about in one round", () =>
+  it("books in the modern era, and asks about both sides in one round", () =>
     served(async (url) => {
       for (const sampling of ["tools", "words", "none"] as const) {
         const heard: string[] = [];
@@ -82,7 +82,7 @@ describe("a flight", () => {
       }
     }));
 
-  it("is weighed by the server's own model where the client has none", async () => {
+  it("uses the server's own model if the client has none", async () => {
     const provider = scriptedProvider({
       role: "assistant",
       content: [{ type: "tool_use", id: "a", name: "__schema__", input: ADVICE }],
@@ -98,7 +98,7 @@ describe("a flight", () => {
     });
   });
 
-  it("is not booked by a person who says no, in both eras", () =>
+  it("books nothing if the person says no, in both eras", () =>
     served(async (url) => {
       for (const play of [playV1, playV2]) {
         for (const no of ["decline", "cancel"] as const) {
@@ -115,7 +115,7 @@ describe("a flight", () => {
       }
     }));
 
-  it("is refused with words for the model where there is none, or the airport is unknown", () =>
+  it("reports to the model that there is no flight, or that the airport is unknown", () =>
     served(async (url) => {
       for (const play of [playV1, playV2]) {
         for (const to of ["BER", "XXX"]) {

@@ -80,8 +80,8 @@ const modelMoves = ({ result }: Played) => {
   return moves.slice(0, 8).filter(({ mark }) => mark !== person).length;
 };
 
-describe("a game of tic-tac-toe", () => {
-  it("goes through the v1 client with sampling", async () => {
+describe("play_ttt with official clients", () => {
+  it("works with the v1 client with sampling", async () => {
     for (const game of GAMES) {
       await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         const played = await playV1(url, table(game, "words"), CALL);
@@ -93,7 +93,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("goes through the v1 client with tools in sampling", async () => {
+  it("works with the v1 client with tools in sampling", async () => {
     for (const game of GAMES) {
       await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         const played = await playV1(url, table(game, "tools"), CALL);
@@ -106,7 +106,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("goes through the modern v2 client, whose rounds it needs many of", async () => {
+  it("works with the modern v2 client, in many rounds", async () => {
     for (const game of GAMES) {
       for (const sampling of ["tools", "words"] as const) {
         await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
@@ -120,7 +120,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("is too long for a client of ten rounds that has to play the model as well", async () => {
+  it("takes too many rounds for a client of ten rounds that plays the model as well", async () => {
     const game = GAMES[2]!;
     await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url, parley) => {
       await assert.rejects(playV2(url, table(game, "tools"), CALL), /round/);
@@ -128,7 +128,7 @@ describe("a game of tic-tac-toe", () => {
     });
   });
 
-  it("asks the modern v2 client for moves only where the server has a model", async () => {
+  it("asks the modern v2 client only for moves if the server has a model", async () => {
     for (const game of GAMES) {
       await withModel(game, OPENAI, async ({ provider, model }) => {
         const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
@@ -143,7 +143,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("goes through clients without sampling where the server has a model, of any kind", async () => {
+  it("works with clients without sampling if the server has a model, of any kind", async () => {
     for (const dialect of [OPENAI, ANTHROPIC, OLLAMA]) {
       for (const game of GAMES) {
         await withModel(game, dialect, async ({ provider, model }) => {
@@ -161,7 +161,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("is played by the built-in player where there is no model, in both eras", async () => {
+  it("uses the built-in player if there is no model, in both eras", async () => {
     for (const game of GAMES) {
       await onSocket({ serve: [createPlayTtt(() => game.toss)] }, async (url) => {
         for (const play of [playV1, playV2]) {
@@ -176,7 +176,7 @@ describe("a game of tic-tac-toe", () => {
     }
   });
 
-  it("ends when the person has had enough, in both eras", async () => {
+  it("ends when the person stops playing, in both eras", async () => {
     for (const [action, ending] of [["decline", "declined"], ["cancel", "cancelled"]] as const) {
       await onSocket({ serve: [createPlayTtt(() => 0)] }, async (url) => {
         for (const play of [playV1, playV2]) {
@@ -188,8 +188,8 @@ describe("a game of tic-tac-toe", () => {
   });
 });
 
-describe("a game of tic-tac-toe over stdio", () => {
-  it("goes through a process of its own", async () => {
+describe("play_ttt over stdio", () => {
+  it("works in its own process", async () => {
     for (const game of GAMES) {
       for (const sampling of ["tools", "words"] as const) {
         const isDeno = process.versions.bun === undefined;
@@ -208,7 +208,7 @@ describe("a game of tic-tac-toe over stdio", () => {
 });
 
 /** A parked game, over one server after another. */
-describe("a game of tic-tac-toe that outlasts its server", () => {
+describe("a game of tic-tac-toe that outlives its server", () => {
   type Round = { readonly requestState: string; readonly inputRequests?: JsonObject } & ToolResult;
 
   /** The game as an earlier version began it, which recorded less. */
@@ -253,7 +253,7 @@ describe("a game of tic-tac-toe that outlasts its server", () => {
     throw new Error("the game does not end");
   }
 
-  it("keeps its opponent, also where the next server has a model", () =>
+  it("keeps its opponent, even if the next server has a model", () =>
     living({ serve: [createPlayTtt(() => 0.9)] }, async (life) => {
       const result = await playOn(life, {}, {}, { sampling: { provider } });
       assert.notEqual(result.isError, true, JSON.stringify(result.content));
@@ -261,7 +261,7 @@ describe("a game of tic-tac-toe that outlasts its server", () => {
       assert.equal(provider.asked.length, 0);
     }));
 
-  it("is finished where an earlier version began it", () =>
+  it("is finished if an earlier version began it", () =>
     living({ serve: [createPlayTtt(() => 0)] }, async (life) => {
       const result = await playOn(life, { serve: [earlier] });
       assert.notEqual(result.isError, true, JSON.stringify(result.content));

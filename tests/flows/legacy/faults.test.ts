@@ -68,8 +68,8 @@ async function converse(url: string, at: number): Promise<{ text: string; cut?: 
   }
 }
 
-describe("a cut line", () => {
-  it("changes nothing, at whichever boundary it is cut: right results, done exactly once", async () => {
+describe("a cut connection", () => {
+  it("changes nothing, at whichever boundary it is cut: right results, each step done once", async () => {
     const { tool, done } = transferTool();
     await onLegacySocket(
       { serve: [tool], limits: { clientSessionTimeToLive: 60_000 } },

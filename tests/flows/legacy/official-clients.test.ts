@@ -19,7 +19,7 @@ const limits = { reconnectDelay: 5 };
 
 for (const [name, connect] of clients) {
   describe(`the official client ${name}`, () => {
-    it("goes through three questions, one of them declined, a sample, progress and logs", () =>
+    it("handles three questions, one of them declined, a sample, progress and logs", () =>
       onLegacySocket({ serve: [planTrip] }, async ({ url, parley, watch }) => {
         const client = await connect(url);
         await client.call("plan_trip", { to: "Graz" });
@@ -49,7 +49,7 @@ for (const [name, connect] of clients) {
         assert.ok(watch.messages >= 12);
       }));
 
-    it("goes on after its stream is cut, behind whichever event", () =>
+    it("resumes after its stream is cut, behind any event", () =>
       onLegacySocket({ serve: [planTrip], limits }, async ({ url, parley }) => {
         let whole: unknown;
         for (let at = 0;; at++) {
@@ -78,7 +78,7 @@ for (const [name, connect] of clients) {
         assert.deepEqual([parley.counts.live, parley.counts.streams], [0, 0]);
       }));
 
-    it("is told to come back later, and gets what happened meanwhile", () =>
+    it("is asked to come back later, and gets what happened meanwhile", () =>
       onLegacySocket({ serve: [patient], limits }, async ({ url }) => {
         const client = await connect(url);
         await client.call("patient", {});
@@ -104,7 +104,7 @@ for (const [name, connect] of clients) {
       });
     });
 
-    it("has several calls under way at once", () =>
+    it("can have several calls at once", () =>
       onLegacySocket({ serve: [planTrip] }, async ({ url }) => {
         const client = await connect(url);
         await Promise.all(["Graz", "Linz", "Wels"].map((to) => client.call("plan_trip", { to })));

@@ -91,7 +91,7 @@ const pizza = createMcpTool("pizza").description("Asks for several things at onc
 
 const serve = [planTrip, rich, pizza];
 
-describe("an official client of earlier days", () => {
+describe("an earlier official client", () => {
   it("of 2024-11-05 is served over HTTP+SSE", () =>
     onLegacySocket({ serve, legacySse: true }, async ({ origin, parley, watch }) => {
       const { client, asked } = await connect("mcp-sdk-2024-11-05", `${origin}/sse`, "sse");
@@ -120,7 +120,7 @@ describe("an official client of earlier days", () => {
       await client.close();
     }));
 
-  it("of 2025-06-18 is asked with forms that it knows", () =>
+  it("of 2025-06-18 gets forms in its own format", () =>
     onLegacySocket({ serve }, async ({ url }) => {
       const { client, asked } = await connect("mcp-sdk-2025-06-18", url, "streamableHttp");
       const { content } = await client.callTool({ name: "rich" });
@@ -141,7 +141,7 @@ describe("an official client of earlier days", () => {
     }));
 });
 
-describe("the official client of today", () => {
+describe("the current official client", () => {
   it("is served over HTTP+SSE too, with questions", () =>
     onLegacySocket({ serve, legacySse: true }, async ({ origin, parley }) => {
       const sdk = "@modelcontextprotocol/sdk";

@@ -122,8 +122,8 @@ function fittingHeaders(body: unknown): Record<string, string> {
   };
 }
 
-describe("whatever is posted with the headers of the modern era", () => {
-  it("is refused in good form if it is JSON of any kind", async () => {
+describe("a body with modern headers", () => {
+  it("gets a well-formed refusal if it is any JSON", async () => {
     await servingModern({ serve: serve! }, async (server) => {
       await fc.assert(
         fc.asyncProperty(fc.jsonValue(), fc.boolean(), async (value, fit) => {
@@ -135,7 +135,7 @@ describe("whatever is posted with the headers of the modern era", () => {
     });
   });
 
-  it("is answered in good form if it is nearly right", async () => {
+  it("gets a well-formed response if it is almost valid", async () => {
     await servingModern({ serve: serve!, limits: { maxSessions: 5_000 } }, async (server) => {
       const client = new ModernClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
       const { requestState } = await client.call("greet_all", { count: 2 });
@@ -217,7 +217,7 @@ describe("a body", () => {
     });
   });
 
-  it("that nests as deeply as it may is served, asked and continued", async () => {
+  it("that nests up to the limit is served, asked and continued", async () => {
     await servingModern({ serve: serve! }, async ({ fetch }) => {
       const client = new ModernClient(fetch);
       let more: unknown = 1;
@@ -242,7 +242,7 @@ describe("a body", () => {
     });
   });
 
-  it("that breaks off, or is no JSON, is refused", async () => {
+  it("that is cut off, or is not JSON, is refused", async () => {
     await servingModern({ serve: serve! }, async ({ fetch }) => {
       const client = new ModernClient(fetch);
       const whole = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
@@ -276,7 +276,7 @@ describe("a body", () => {
 });
 
 describe("an id", () => {
-  it("of any right kind comes back as it was, any other makes the request none", async () => {
+  it("of a valid type is returned unchanged; any other makes the request invalid", async () => {
     await servingModern({ serve: serve! }, async ({ fetch }) => {
       const client = new ModernClient(fetch);
       for (const id of [0, -1, "", "0", "é", Number.MAX_SAFE_INTEGER, "a".repeat(1_000)]) {

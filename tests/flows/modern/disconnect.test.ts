@@ -57,7 +57,7 @@ describe("a client that vanishes", () => {
     });
   });
 
-  it("leaves its twin with the result", async () => {
+  it("leaves the result to an identical request", async () => {
     const { tool, gate, ended } = workTool();
     await onSocket({ serve: [tool] }, async (url) => {
       const client = new ModernClient(fetch, { url, meta: { progressToken: 1 } });

@@ -87,7 +87,7 @@ function connected(
 
 describe("the official modern client", () => {
   it(
-    "is asked by prompts and resources as by tools",
+    "answers questions of prompts and resources as of tools",
     connected([prompt, resource], async ({ client, asked }) => {
       const got = await client.getPrompt({ name: "welcome" });
       assert.deepEqual(got.messages[0]?.content, { type: "text", text: "Welcome to T1" });
@@ -98,7 +98,7 @@ describe("the official modern client", () => {
   );
 
   it(
-    "gets through as many rounds as it grants, and is asked concurrent questions in one",
+    "completes as many rounds as it allows, and gets concurrent questions in one",
     connected([greetAll, both], async ({ client, asked }) => {
       const many = await client.callTool({ name: "greet_all", arguments: { count: 10 } });
       assert.match(JSON.stringify(many.content), /N1 and N2 .* and N10!/);
@@ -109,7 +109,7 @@ describe("the official modern client", () => {
   );
 
   it(
-    "mirrors parameters into headers, in plain and encoded form",
+    "copies parameters into headers, plain and encoded",
     connected([routed], async ({ client }) => {
       await client.listTools();
       for (const region of ["eu-1", "Süd ☀", " padded ", "", "=?base64?x?="]) {
@@ -121,7 +121,7 @@ describe("the official modern client", () => {
   );
 
   it(
-    "understands errors of the protocol",
+    "understands protocol errors",
     connected([needy], async ({ client }) => {
       const isError = (code: number) => (error: unknown) =>
         error instanceof ProtocolError && error.code === code;
@@ -157,7 +157,7 @@ describe("the official modern client", () => {
     })();
   });
 
-  it("hears of changes while it listens, and that the server has ended that", async () => {
+  it("gets changes while it listens, and learns that the server has ended that", async () => {
     await connected([greetAll, resource], async ({ client, parley }) => {
       const heard = Promise.withResolvers<string>();
       client.setNotificationHandler("notifications/tools/list_changed", () => {

@@ -27,7 +27,7 @@ function result(method: string, result: object): string[] {
 
 /** The watch that every other test relies on. */
 describe("modernComplaints()", () => {
-  it("has nothing against what is right", () => {
+  it("accepts valid messages", () => {
     const complete = { resultType: "complete", _meta };
     const cached = { ...complete, ttlMs: 0, cacheScope: "private" };
     assert.deepEqual(result("tools/call", { ...complete, content: [] }), []);
@@ -38,7 +38,7 @@ describe("modernComplaints()", () => {
     assert.deepEqual(result("tools/call", asking), []);
   });
 
-  it("finds what is missing, unknown or of the wrong kind", () => {
+  it("reports what is missing, unknown or of the wrong type", () => {
     const wrong: [string, object][] = [
       ["tools/call", { content: [], _meta }],
       ["tools/call", { resultType: "complete", content: [], surprise: 1, _meta }],
@@ -60,7 +60,7 @@ describe("modernComplaints()", () => {
     }
   });
 
-  it("finds requests, unknown notifications and errors that must not be", () => {
+  it("reports requests, unknown notifications and errors that must not occur", () => {
     const wrong = [
       { jsonrpc: "2.0", id: 1, method: "elicitation/create", params: confirm.params },
       { jsonrpc: "2.0", method: "notifications/elicitation/complete", params: {} },

@@ -24,7 +24,7 @@ describe("a disk that fails", () => {
   ] as const;
 
   for (const [words, message, said] of faults) {
-    it(`reports nothing as done when ${words} says "${message}", and goes on after it`, function* () {
+    it(`acknowledges nothing when ${words} says "${message}", and continues after it`, function* () {
       const path = join(yield* useFolder(), "store.db");
       const disk = new FaultyDisk();
       const { sessions } = yield* useStoresThrough(path, disk.through);
@@ -45,7 +45,7 @@ describe("a disk that fails", () => {
     });
   }
 
-  it("fails one job without those beside it", function* () {
+  it("fails one job without affecting those beside it", function* () {
     const path = join(yield* useFolder(), "store.db");
     const file = new SqliteFile(path);
     try {
@@ -69,7 +69,7 @@ describe("a disk that fails", () => {
     }
   });
 
-  it("reports nothing as done when it is closed while the disk fails", function* () {
+  it("acknowledges nothing if it is closed while the disk fails", function* () {
     const path = join(yield* useFolder(), "store.db");
     const disk = new FaultyDisk();
     const { sessions, close } = yield* useStoresThrough(path, disk.through);
@@ -85,7 +85,7 @@ describe("a disk that fails", () => {
     assert.deepEqual(yield* again.sessions.read("a"), []);
   });
 
-  it("says in words that something cannot be read", function* () {
+  it("throws a StoreError if something cannot be read", function* () {
     const path = join(yield* useFolder(), "store.db");
     const disk = new FaultyDisk();
     const { sessions, clients } = yield* useStoresThrough(path, disk.through);
@@ -105,7 +105,7 @@ describe("a disk that fails", () => {
     }
   });
 
-  it("refuses a log that has lost events, or an entry that is no longer one", function* () {
+  it("refuses a log that has lost events, or an entry that is damaged", function* () {
     const path = join(yield* useFolder(), "store.db");
     const file = new SqliteFile(path);
     try {
@@ -139,7 +139,7 @@ describe("a disk that fails", () => {
 });
 
 describe("a disk that is slow", () => {
-  it("is waited for: nothing is acknowledged before it has everything", function* () {
+  it("is waited for: nothing is acknowledged before everything is written", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "store.db");
     const disk = new FaultyDisk();
@@ -173,7 +173,7 @@ describe("a disk that is slow", () => {
 });
 
 describe("storeError()", () => {
-  it("keeps what is in our words already, and never shows a statement", () => {
+  it("keeps our own errors, and never shows a statement", () => {
     const ours = new StoreError("Cannot open the store: really; do something");
     assert.equal(storeError("open", "p", ours), ours);
     const { message, cause } = storeError("open", "p", new Error("oh in SELECT 1 at offset 3"));

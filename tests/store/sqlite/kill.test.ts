@@ -11,7 +11,7 @@ const ROUNDS = 20;
 const IDS = ["a", "b", "c", "d", "e"];
 
 describe("a process that is killed while it writes", () => {
-  it("has lost nothing that was acknowledged, twenty times over", function* () {
+  it("has lost nothing that was acknowledged, twenty times in a row", function* () {
     const path = join(yield* useFolder(), "store.db");
     const acknowledged = new Map<string, number>();
     for (let round = 0; round < ROUNDS; round++) {

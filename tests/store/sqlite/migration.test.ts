@@ -68,7 +68,7 @@ function formerFile(path: string, version: 1 | 2): DatabaseSync {
 describe("openSqlite() with a file of an older version", () => {
   for (const version of [1, 2] as const) {
     for (const state of ["closed", "unclean"] as const) {
-      it(`finds all of version ${version} again, from a ${state} file`, function* () {
+      it(`finds everything of version ${version} again, from a ${state} file`, function* () {
         const folder = yield* useFolder();
         const source = join(folder, "source.db");
         const db = formerFile(source, version);
@@ -103,7 +103,7 @@ describe("openSqlite() with a file of an older version", () => {
     }
   }
 
-  it("gives back what it frees from then on", function* () {
+  it("returns free space to the disk from then on", function* () {
     const path = join(yield* useFolder(), "store.db");
     const db = formerFile(path, 1);
     db.prepare("UPDATE sessions SET expires_at = 1, last_lsn = 1 WHERE id = 's0'").run();
@@ -116,7 +116,7 @@ describe("openSqlite() with a file of an older version", () => {
     assert.ok(statSync(path).size < 1_000_000, `${statSync(path).size}`);
   });
 
-  it("leaves it as it was where the way fails half-way", function* () {
+  it("leaves the file unchanged if the migration fails half-way", function* () {
     const path = join(yield* useFolder(), "store.db");
     const db = formerFile(path, 1);
     // The last step but one fails: there is already something by that name.

@@ -51,7 +51,7 @@ describe("openSqlite() and its owner", () => {
     assert.notEqual(yield* sessions.get("a"), null);
   });
 
-  it("lets the next one in once it is closed", function* () {
+  it("lets the next process in once it is closed", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "store.db");
     const first = openSqlite(path);
@@ -65,7 +65,7 @@ describe("openSqlite() and its owner", () => {
     assert.deepEqual(readdirSync(folder), ["store.db"]);
   });
 
-  it("lets nobody else read it, whatever the mask is", function* () {
+  it("makes the file readable by its owner only, whatever the umask", function* () {
     for (const mask of [0, 0o777]) {
       const folder = yield* useFolder();
       const path = join(folder, "store.db");
@@ -84,7 +84,7 @@ describe("openSqlite() and its owner", () => {
     }
   });
 
-  it("makes a store of an empty file, which is then nobody else's to read", function* () {
+  it("creates a store in an empty file, readable by its owner only", function* () {
     const path = join(yield* useFolder(), "store.db");
     writeFileSync(path, "", { mode: 0o666 });
     const { sessions } = yield* useStores(path);
@@ -92,7 +92,7 @@ describe("openSqlite() and its owner", () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  it("leaves nothing behind but the file once it is closed", function* () {
+  it("leaves only the file once it is closed", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "store.db");
     for (let round = 0; round < 2; round++) {
@@ -103,7 +103,7 @@ describe("openSqlite() and its owner", () => {
     }
   });
 
-  it("keeps a store in memory apart from all others", function* () {
+  it("keeps stores in memory apart from each other", function* () {
     const [one, other] = [yield* useStores(":memory:"), yield* useStores(":memory:")];
     yield* one.sessions.set("a", entry("a"));
     yield* one.sessions.append("a", [event(1)], { afterLSN: 0, epoch: 1 });
@@ -112,7 +112,7 @@ describe("openSqlite() and its owner", () => {
     assert.equal(yield* other.sessions.get("a"), null);
   });
 
-  it("takes any name for a file", function* () {
+  it("accepts any file name", function* () {
     const path = join(yield* useFolder(), "a b#c?d%20e'\"ä🌱.db");
     for (let round = 0; round < 2; round++) {
       const stores = openSqlite(path);
@@ -124,7 +124,7 @@ describe("openSqlite() and its owner", () => {
   });
 });
 
-describe("openSqlite() and what it must not touch", () => {
+describe("openSqlite() with a file that it must not touch", () => {
   /** A store as a crash leaves it: part of it in the file, part in the log beside it. */
   function* unclean(folder: string, change = ""): Operation<string> {
     const path = join(folder, "unclean.db");
@@ -159,7 +159,7 @@ describe("openSqlite() and what it must not touch", () => {
     assert.match(refused.message, WORDS);
   });
 
-  it("refuses a newer file", function* () {
+  it("refuses a file of a newer version", function* () {
     const folder = yield* useFolder();
     const path = join(folder, "newer.db");
     openSqlite(path).close();
@@ -169,7 +169,7 @@ describe("openSqlite() and what it must not touch", () => {
     refuses(path, folder, /a newer Parley wrote it \(format 99, this one knows 4\)/);
   });
 
-  it("refuses a newer file of which only the log says so, and leaves the log", function* () {
+  it("refuses a file whose log alone is of a newer version, and keeps the log", function* () {
     const folder = yield* useFolder();
     const path = yield* unclean(folder, "PRAGMA user_version = 99");
     const log = readFileSync(`${path}-wal`);
@@ -192,7 +192,7 @@ describe("openSqlite() and what it must not touch", () => {
     refuses(path, folder, /is damaged/);
   });
 
-  it("refuses a damaged file with a log beside it, and leaves the log", function* () {
+  it("refuses a damaged file with a log beside it, and keeps the log", function* () {
     const folder = yield* useFolder();
     const path = yield* unclean(folder);
     const file = readFileSync(path);
@@ -205,7 +205,7 @@ describe("openSqlite() and what it must not touch", () => {
     assert.deepEqual(readFileSync(`${path}-wal`), log);
   });
 
-  it("opens an unclean one that is whole, with what its log says", function* () {
+  it("opens an intact file that was not closed, with the content of its log", function* () {
     const path = yield* unclean(yield* useFolder());
     const { sessions } = yield* useStores(path);
     assert.notEqual(yield* sessions.get("s0"), null);

@@ -27,14 +27,14 @@ describe("openSqlite()", () => {
     assert.deepEqual((yield* second.clients.get("c"))?.state, { version: "2025-11-25" });
   });
 
-  it("says so when the place does not exist", function* () {
+  it("reports that the folder does not exist", function* () {
     const path = join(yield* useFolder(), "no", "such", "folder", "store.db");
     assert.throws(() => openSqlite(path), /it cannot be made there/);
   });
 });
 
 describe("SqliteToolSessionStore", () => {
-  it("keeps a refused append apart from those in the same commit", function* () {
+  it("separates a refused append from others in the same commit", function* () {
     const { sessions } = yield* useStores(join(yield* useFolder(), "store.db"));
     yield* all(["a", "b", "c"].map((id) => sessions.set(id, entry(id))));
     const outcomes = yield* all(["a", "b", "c"].map(function* (id): Operation<string> {
@@ -50,7 +50,7 @@ describe("SqliteToolSessionStore", () => {
     assert.deepEqual(yield* sessions.read("c"), [event(1)]);
   });
 
-  it("sweeps what has expired, and nothing else", function* () {
+  it("deletes what has expired, and nothing else", function* () {
     const { sessions } = yield* useStores(join(yield* useFolder(), "store.db"));
     yield* sessions.set("old", { ...entry("old"), expiresAt: 10 });
     yield* sessions.append("old", [event(1)], { afterLSN: 0, epoch: 1 });
@@ -63,7 +63,7 @@ describe("SqliteToolSessionStore", () => {
     assert.notEqual(yield* sessions.get("kept"), null);
   });
 
-  it("says so when it is used after it was closed", function* () {
+  it("throws if it is used after it was closed", function* () {
     const opened = openSqlite(join(yield* useFolder(), "store.db"));
     opened.close();
     for (
@@ -82,7 +82,7 @@ describe("SqliteToolSessionStore", () => {
 });
 
 describe("openStore()", () => {
-  it("opens a file by its address, and says how an address is written", function* () {
+  it("opens a file by its address, and explains the form of an address", function* () {
     const path = join(yield* useFolder(), "store.db");
     const opened = yield* until(openStore(`sqlite:${path}`));
     yield* opened.sessions.set("a", entry("a"));

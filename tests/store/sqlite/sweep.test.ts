@@ -22,7 +22,7 @@ function counting(onCommit: () => void): (db: Connection) => Connection {
 }
 
 describe("SqliteToolSessionStore.sweep()", () => {
-  it("gives the space back to the disk, of the file and of its log", function* () {
+  it("returns the space of the file and of its log to the disk", function* () {
     const path = join(yield* useFolder(), "store.db");
     const { sessions } = yield* useStores(path);
     yield* sessions.set("kept", entry("kept"));
@@ -68,7 +68,7 @@ describe("SqliteToolSessionStore.sweep()", () => {
     assert.equal(yield* sessions.get("old"), null);
   });
 
-  it("counts a long event for many", function* () {
+  it("counts a long event as many", function* () {
     const path = join(yield* useFolder(), "store.db");
     let commits = 0;
     const { sessions } = yield* useStoresThrough(path, counting(() => commits++));
@@ -81,7 +81,7 @@ describe("SqliteToolSessionStore.sweep()", () => {
     assert.equal(sizeOf(`${path}-wal`), 0);
   });
 
-  it("is taken up again where it was halted", function* () {
+  it("continues where it was halted", function* () {
     const path = join(yield* useFolder(), "store.db");
     const { sessions } = yield* useStores(path);
     yield* sessions.set("old", { ...entry("old"), expiresAt: 1 });
@@ -97,7 +97,7 @@ describe("SqliteToolSessionStore.sweep()", () => {
 });
 
 describe("SqliteToolSessionStore.delete()", () => {
-  it("lets a long session's id begin anew at once, and never mixes the two", function* () {
+  it("frees a long session's id at once, and never mixes the two", function* () {
     const path = join(yield* useFolder(), "store.db");
     const { sessions } = yield* useStores(path);
     function* begin(count: number): Operation<void> {

@@ -128,7 +128,7 @@ describe("a store whose log is torn", () => {
   };
 
   for (const [kind, tear] of Object.entries(kinds)) {
-    it(`has all that was acknowledged before the tear, and whole: ${kind}`, function* () {
+    it(`has everything that was acknowledged before the tear, complete: ${kind}`, function* () {
       const torn = yield* crashed(yield* useFolder());
       for (const place of places(torn)) {
         const found = yield* after(torn, (copy) => tear(`${copy}-wal`, place));
@@ -143,7 +143,7 @@ describe("a store whose log is torn", () => {
 });
 
 describe("a store whose file is torn", () => {
-  it("has everything where the log has what was torn, as while it is carried over", function* () {
+  it("has everything if the log has what was torn, as during a checkpoint", function* () {
     const torn = yield* crashed(yield* useFolder());
     const log = readFileSync(`${torn.path}-wal`);
     const pages = new Set<number>();
@@ -168,7 +168,7 @@ describe("a store whose file is torn", () => {
     assert.ok(tried > 5, `only ${tried} tears`);
   }, { within: 120_000 });
 
-  it("has everything, or is refused in words, wherever it ends", function* () {
+  it("has everything, or is refused with a reason, wherever it ends", function* () {
     const torn = yield* crashed(yield* useFolder());
     const length = statSync(torn.path).size;
     const outcomes = { whole: 0, refused: 0 };
@@ -196,7 +196,7 @@ describe("a store whose file is torn", () => {
     assert.ok(outcomes.refused > 0, "nothing was refused");
   }, { within: 120_000 });
 
-  it("is refused where only its log is left, which stays as it is", function* () {
+  it("is refused if only its log is left, which is kept", function* () {
     const torn = yield* crashed(yield* useFolder());
     const log = readFileSync(`${torn.path}-wal`);
     for (const lose of [(path: string) => truncateSync(path), rmSync]) {

@@ -31,7 +31,7 @@ describe("SqliteToolSessionStore.usage()", () => {
     assert.deepEqual(kilobytes(yield* sessions.usage()), { "": 4 });
   });
 
-  it("knows what a file of version 3 holds", function* () {
+  it("counts what a file of version 3 holds", function* () {
     const path = join(yield* useFolder(), "store.db");
     const { sessions, close } = yield* useStores(path);
     const former = (id: string, principal: string) => ({ ...entry(id), meta: { principal } });

@@ -82,11 +82,11 @@ const days: Day[] = [
   ],
 ];
 
-describe("on a bad day", () => {
+describe("when something goes wrong", () => {
   const now = () => NOW;
 
   for (const [name, answer, told] of days) {
-    it(`login tells of ${name}`, function* () {
+    it(`login reports ${name}`, function* () {
       const { call, service, vault } = yield* useFakeWorld({ can: "nothing", setup: { now } });
       service.instead.set("createSession", answer);
       const { isError, text } = yield* call("login", { handle, password: appPassword });
@@ -96,7 +96,7 @@ describe("on a bad day", () => {
       assert.equal(vault.documents.size, 0);
     });
 
-    it(`profile tells of ${name}, and the sign-in stays`, function* () {
+    it(`profile reports ${name}, and stays signed in`, function* () {
       const world = yield* useFakeWorld({ can: "nothing", setup: { now } });
       const { call, service, signIn, accounts } = world;
       yield* signIn();
@@ -112,7 +112,7 @@ describe("on a bad day", () => {
     });
   }
 
-  it("a service that does not answer in time is said to be slow", function* () {
+  it("a service that does not answer in time is reported as slow", function* () {
     const late = new AbortController();
     const { call, service } = yield* useFakeWorld({
       can: "nothing",
@@ -146,7 +146,7 @@ describe("on a bad day", () => {
     }
   });
 
-  it("handles and DIDs that are none are told from those that nobody has", function* () {
+  it("invalid handles and DIDs are distinguished from unknown ones", function* () {
     const { call, service, signIn } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     service.instead.set("getProfile", () => refusal(400, "InvalidRequest", "Profile not found"));
@@ -165,7 +165,7 @@ describe("on a bad day", () => {
     }
   });
 
-  it("nobody signed in, or not that one, is said with the way out", function* () {
+  it("a missing account is reported, with what to do", function* () {
     const { call, signIn } = yield* useFakeWorld({ can: "nothing" });
     for (const [name, args] of [["profile", {}], ["search", { query: "x" }]] as const) {
       const { isError, text } = yield* call(name, args);
@@ -180,7 +180,7 @@ describe("on a bad day", () => {
     );
   });
 
-  it("a locked or corrupt place for credentials is told in its own words", function* () {
+  it("a locked or damaged vault is reported with its own message", function* () {
     const { call, vault } = yield* useFakeWorld({ can: "nothing" });
     vault.broken = new VaultError("locked", "Cannot read the keyring: it is locked; unlock it");
     for (
@@ -196,7 +196,7 @@ describe("on a bad day", () => {
     }
   });
 
-  it("accounts that a later version wrote are left alone", function* () {
+  it("accounts that a later version wrote are not changed", function* () {
     const { call, vault } = yield* useFakeWorld({ can: "nothing" });
     const later = JSON.stringify({ version: 2, everything: "else" });
     vault.documents.set("bluesky-local", later);
@@ -245,7 +245,7 @@ describe("tokens", () => {
     assert.equal((yield* call("profile")).isError, false);
   });
 
-  it("that cannot be renewed for want of a network are kept", function* () {
+  it("that cannot be renewed because the network is down are kept", function* () {
     const { call, service, signIn, accounts } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     const before = yield* until(accounts.credentials(did));
@@ -258,7 +258,7 @@ describe("tokens", () => {
     assert.equal((yield* call("profile")).isError, false);
   });
 
-  it("that another process has renewed meanwhile are taken from there", function* () {
+  it("that another process has renewed meanwhile are read from there", function* () {
     const { call, service, signIn, accounts } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     const { secret } = (yield* until(accounts.credentials(did)))!;

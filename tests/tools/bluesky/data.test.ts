@@ -20,7 +20,7 @@ const VIEW = {
 };
 
 describe("search", () => {
-  it("hands over everything that the service offers, as it was given", function* () {
+  it("returns everything that the service sends, unchanged", function* () {
     const { call, service, signIn } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     const given = {
@@ -57,7 +57,7 @@ describe("search", () => {
     });
   });
 
-  it("refuses what cannot be meant, before anybody is asked", function* () {
+  it("refuses invalid parameters before it calls the service", function* () {
     const { call, service, signIn } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     for (
@@ -80,7 +80,7 @@ describe("search", () => {
     assert.deepEqual(service.of("searchPosts"), []);
   });
 
-  it("makes sense of a record that makes none", function* () {
+  it("accepts an invalid record", function* () {
     const { call, service, signIn } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     const records: unknown[] = [
@@ -111,7 +111,7 @@ describe("search", () => {
 });
 
 describe("profile", () => {
-  it("gives the same as data and to read, with everything raw folded away", function* () {
+  it("returns the same as data and as text, with raw data folded", function* () {
     const { call, signIn } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     const { data, text } = yield* call("profile", {
@@ -156,7 +156,7 @@ describe("profile", () => {
 });
 
 describe("posts of the network", () => {
-  onNetwork("come with everything that they have", function* () {
+  onNetwork("have all their parts", function* () {
     const { assistant, person } = yield* useWorld(WAYS[0]!, "nothing");
     const network = yield* useBlueskyNetwork();
     const { handle, appPassword } = person;

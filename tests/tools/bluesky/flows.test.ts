@@ -38,7 +38,7 @@ for (const era of ["legacy", "modern"] as const) {
     });
 
     for (const action of refusals) {
-      it(`says how OAuth is started after ${action}`, function* () {
+      it(`explains how to start OAuth after ${action}`, function* () {
         const { assistant, call, vault } = yield* useFakeWorld({ era });
         assistant.answer = script({ action });
         const { isError, text } = yield* call("login");
@@ -51,7 +51,7 @@ for (const era of ["legacy", "modern"] as const) {
       });
     }
 
-    it("takes the page away when the call is cancelled", function* () {
+    it("removes the page when the call is cancelled", function* () {
       const { assistant, vault } = yield* useFakeWorld({ era });
       const abort = new AbortController();
       assistant.answer = script(() => {
@@ -79,7 +79,7 @@ for (const era of ["legacy", "modern"] as const) {
     /** On a server whose forms may ask for passwords. */
     const allowed = { era, can: "form", formPasswords: true } as const;
 
-    it("asks first which way, with OAuth in front", function* () {
+    it("first asks for the method, with OAuth as the first choice", function* () {
       const { assistant, call } = yield* useFakeWorld({ era, can: "form" });
       assistant.answer = script({ action: "accept", content: { way: "oauth" } });
       const { isError, text, data } = yield* call("login");
@@ -103,7 +103,7 @@ for (const era of ["legacy", "modern"] as const) {
           ["the handle of a password", { password: appPassword }, []],
         ] as const
       ) {
-        it(`says how OAuth is started after ${action} at ${which}`, function* () {
+        it(`explains how to start OAuth after ${action} at ${which}`, function* () {
           const { assistant, call, vault, service } = yield* useFakeWorld(allowed);
           assistant.answer = script(...before, { action });
           const { isError, text } = yield* call("login", args);
@@ -115,7 +115,7 @@ for (const era of ["legacy", "modern"] as const) {
       }
     }
 
-    it("offers a password field where the server allows it, after the page", function* () {
+    it("offers a password field if the server allows it, after the page", function* () {
       const { assistant, call } = yield* useFakeWorld(allowed);
       assistant.answer = script({ action: "cancel" });
       yield* call("login");
@@ -136,7 +136,7 @@ for (const era of ["legacy", "modern"] as const) {
       assert.match(assistant.asked[1]!.message, /Enter an app password for @alice\.test/);
     });
 
-    it("asks whose a password is that was handed over alone", function* () {
+    it("asks for the handle of a password that was given alone", function* () {
       const { assistant, call } = yield* useFakeWorld({ era, can: "form" });
       assistant.answer = script({ action: "accept", content: { handle } });
       assert.equal((yield* call("login", { password: appPassword })).data.signedIn, did);
@@ -160,7 +160,7 @@ for (const era of ["legacy", "modern"] as const) {
   });
 
   describe(`login, for a client that cannot ask (${era})`, () => {
-    it("gives the links, which go on working, and the other ways", function* () {
+    it("returns the links, which stay valid, and the other ways", function* () {
       const { assistant, call, accounts } = yield* useFakeWorld({ era, can: "nothing" });
       const { isError, text } = yield* call("login");
       assert.equal(isError, true);
@@ -179,7 +179,7 @@ for (const era of ["legacy", "modern"] as const) {
     });
 
     for (const method of ["oauth", "page", "app-password"] as const) {
-      it(`says the same of method "${method}"`, function* () {
+      it(`returns the same for method "${method}"`, function* () {
         const { call } = yield* useFakeWorld({ era, can: "nothing" });
         const { isError, text } = yield* call("login", { method, handle });
         assert.equal(isError, true);
@@ -189,7 +189,7 @@ for (const era of ["legacy", "modern"] as const) {
       });
     }
 
-    it("takes an app password that is handed over", function* () {
+    it("accepts an app password as a parameter", function* () {
       const { call } = yield* useFakeWorld({ era, can: "nothing" });
       const { data, text } = yield* call("login", { handle, password: appPassword });
       assert.equal(data.signedIn, did);
@@ -197,7 +197,7 @@ for (const era of ["legacy", "modern"] as const) {
       assert.doesNotMatch(text, /[Ww]arning/);
     });
 
-    it("warns of a main password, though it works", function* () {
+    it("warns about a main password, although it works", function* () {
       const { call } = yield* useFakeWorld({ era, can: "nothing" });
       const { data, text } = yield* call("login", { handle, password: mainPassword });
       assert.equal(data.signedIn, did);
@@ -210,7 +210,7 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 describe("login", () => {
-  it("says what to do next where nobody is signed in", function* () {
+  it("says what to do next if nobody is signed in", function* () {
     const { call } = yield* useFakeWorld({ can: "nothing" });
     const { isError, text, data } = yield* call("login", { command: "list" });
     assert.equal(isError, false);
@@ -222,7 +222,7 @@ describe("login", () => {
     assert.deepEqual(data, { message: text, accounts: [] });
   });
 
-  it("refuses what contradicts itself, and what is missing", function* () {
+  it("refuses contradictory and missing parameters", function* () {
     const { call, service } = yield* useFakeWorld({ can: "nothing" });
     const wrong: [object, RegExp][] = [
       [
@@ -265,7 +265,7 @@ describe("login", () => {
     assert.equal(yield* until(accounts.credentials(other.did)), undefined);
   });
 
-  it("forgets an account even if the service cannot be told", function* () {
+  it("forgets an account even if the service cannot be reached", function* () {
     const { call, service, signIn, vault } = yield* useFakeWorld({ can: "nothing" });
     yield* signIn();
     service.instead.set("deleteSession", () => {

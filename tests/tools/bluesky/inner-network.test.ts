@@ -38,9 +38,9 @@ function session(endpoint?: string) {
   };
 }
 
-describe("a service that leads elsewhere", () => {
+describe("a service that redirects elsewhere", () => {
   for (const status of [301, 302, 303, 307, 308]) {
-    it(`gets no password handed on with a ${status}`, function* () {
+    it(`does not get a password passed on with a ${status}`, function* () {
       const { service, inner, call } = yield* useService();
       service.answer = (_, response) =>
         void response.writeHead(status, { location: `http://127.0.0.1:${inner.port}/steal` }).end();
@@ -52,7 +52,7 @@ describe("a service that leads elsewhere", () => {
     });
   }
 
-  it("shows nobody what an inner address says", function* () {
+  it("reveals nothing of what an internal address returns", function* () {
     const { service, inner, call } = yield* useService();
     service.answer = ({ path }, response) => {
       if (path.endsWith("createSession")) return json(response, session());
@@ -73,7 +73,7 @@ describe("a service that leads elsewhere", () => {
       ["a name", (port: number) => `https://foo.localhost:${port}`, /not .* the public internet/],
     ] as const
   ) {
-    it(`is not followed through its document of an account: ${what}`, function* () {
+    it(`is not followed through its DID document: ${what}`, function* () {
       const { service, inner, call } = yield* useService();
       service.answer = (_, response) => json(response, session(endpoint(inner.port)));
       assert.equal((yield* call("login", { handle, password })).isError, false);
@@ -85,7 +85,7 @@ describe("a service that leads elsewhere", () => {
     });
   }
 
-  it("may be on this machine where the operator names it, and its document may say so", function* () {
+  it("may be on this machine if the operator names it, and so may its DID document", function* () {
     const { service, url, call } = yield* useService();
     service.answer = ({ path }, response) =>
       json(response, path.endsWith("createSession") ? session(url) : PROFILE);
@@ -93,7 +93,7 @@ describe("a service that leads elsewhere", () => {
     assert.equal((yield* call("profile")).data.displayName, PROFILE.displayName);
   });
 
-  it("may be on this machine where the person who sits there names it", function* () {
+  it("may be on this machine if the person at this machine names it", function* () {
     const { service, call } = yield* useService();
     const other = yield* useHost();
     const url = `http://localhost:${other.port}`;
@@ -108,7 +108,7 @@ describe("a service that leads elsewhere", () => {
     assert.equal(service.connections, 0);
   });
 
-  it("is refused where its name leads to an address that is not public", function* () {
+  it("is refused if its name resolves to an address that is not public", function* () {
     const { inner, vault } = yield* useService();
     const resolve = () => Promise.resolve(["::ffff:127.0.0.1"]);
     const network = { ...NETWORK.network, resolve };
@@ -121,7 +121,7 @@ describe("a service that leads elsewhere", () => {
     assert.deepEqual([inner.connections, vault.documents.size], [0, 0]);
   });
 
-  it("is refused by its name, in whatever way it is written", function* () {
+  it("is refused by its name, however it is written", function* () {
     const { inner, call } = yield* useService();
     for (
       const host of ["localhost.", "foo.localhost", "foo.localhost.", "intranet.", "nas.local"]

@@ -51,7 +51,7 @@ describe("tools/list", () => {
     assert.deepEqual((await listed()).map(({ name }) => name), ["login", "profile", "search"]);
   });
 
-  it("shows what they take", async () => {
+  it("shows their parameters", async () => {
     const [login, profile, search] = (await listed()).map(({ inputSchema }) => bare(inputSchema));
     assert.deepEqual(login, {
       type: "object",
@@ -83,7 +83,7 @@ describe("tools/list", () => {
     assert.deepEqual(query, { type: "string", minLength: 1 });
   });
 
-  it("shows what they give", async () => {
+  it("shows their results", async () => {
     const [login, profile, search] = (await listed()).map(({ outputSchema }) =>
       bare(outputSchema) as Schema
     );
@@ -148,11 +148,11 @@ describe("tools/list", () => {
     ]);
   });
 
-  it("names one type for each value, as form builders want it", async () => {
+  it("names one type for each value, as form builders need", async () => {
     assert.doesNotMatch(JSON.stringify(await listed()), /"type":\[|"type":"null"/);
   });
 
-  it("knows nothing of prompt ids or texts to be put in", async () => {
+  it("mentions no prompt ids or texts to insert", async () => {
     assert.doesNotMatch(JSON.stringify(await listed()), /prompt_id|input_text/);
   });
 });

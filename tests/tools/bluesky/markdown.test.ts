@@ -77,7 +77,7 @@ const nasty = fc.array(
 ).map((parts) => parts.join(""));
 
 describe("quotation()", () => {
-  it("makes of any text one quotation with the same words, and nothing else", () => {
+  it("turns any text into one quotation with the same words, and nothing else", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const html = rendered(quotation(text));
@@ -92,7 +92,7 @@ describe("quotation()", () => {
     );
   });
 
-  it("ends where it ends", () => {
+  it("does not run into what follows", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const html = rendered(`${quotation(text)}\n\nours **here**`);
@@ -104,7 +104,7 @@ describe("quotation()", () => {
 });
 
 describe("inline()", () => {
-  it("makes of any text a few words, within a heading, an item and a link", () => {
+  it("turns any text into a few words, inside a heading, an item and a link", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const heading = rendered(`## 1. ${inline(text)} (@x)\n\nafter`);
@@ -131,7 +131,7 @@ describe("inline()", () => {
 });
 
 describe("link()", () => {
-  it("leads where it says, or nowhere", () => {
+  it("points to its address, or nowhere", () => {
     fc.assert(
       fc.property(fc.oneof(nasty, fc.webUrl().map((url) => `${url}#)>${"`"}`)), (target) => {
         const html = rendered(link("words", target));
@@ -149,7 +149,7 @@ describe("link()", () => {
 });
 
 describe("folded()", () => {
-  it("keeps any data in its fence", () => {
+  it("keeps any data inside its fence", () => {
     fc.assert(
       fc.property(fc.jsonValue(), nasty, (value, text) => {
         const html = rendered(`${folded("Raw", { value, text, ticks: "`".repeat(9) })}\n\nafter`);
@@ -188,7 +188,7 @@ describe("searchMarkdown() and profileMarkdown()", () => {
     indexedAt: "2024-01-01T00:00:00Z",
   });
 
-  it("keep their shape around whatever was written", () => {
+  it("keep their structure around any text", () => {
     const shape = (markdown: string) =>
       elements(rendered(markdown)).filter((name) =>
         /^(?:h[1-6]|hr|ul|li|details|summary|pre)$/.test(name)

@@ -4,7 +4,7 @@ import { toActor, toService } from "../../../tools/bluesky/names.ts";
 import { describe, it } from "../../suite.ts";
 
 describe("toActor()", () => {
-  it("knows a handle or DID however it is written", () => {
+  it("accepts a handle or DID however it is written", () => {
     const meant: [string, string][] = [
       ["alice.test", "alice.test"],
       ["@Alice.Bsky.Social", "alice.bsky.social"],
@@ -19,7 +19,7 @@ describe("toActor()", () => {
     for (const [text, actor] of meant) assert.equal(toActor(text), actor, text);
   });
 
-  it("refuses everything else in one line, whatever it is", () => {
+  it("refuses everything else in one line", () => {
     for (
       const text of [
         "alice",
@@ -48,14 +48,14 @@ describe("toActor()", () => {
 });
 
 describe("toService()", () => {
-  it("takes public addresses, and this machine where that is the person's own", () => {
+  it("accepts public addresses, and this machine if it is the person's own", () => {
     assert.equal(toService("bsky.social", false), "https://bsky.social");
     assert.equal(toService("https://pds.example/path?x", false), "https://pds.example");
     assert.equal(toService("http://localhost:2583", true), "http://localhost:2583");
     assert.equal(toService("http://[::1]:2583", true), "http://[::1]:2583");
   });
 
-  it("refuses what is not encrypted, not public, or no address", () => {
+  it("refuses what is not encrypted, not public, or not an address", () => {
     const wrong: [string, boolean][] = [
       ["http://pds.example", true],
       ["http://localhost:1", false],

@@ -11,7 +11,7 @@ const onNetwork = it.unless(absence("bluesky"));
 const LONG = { within: 120_000 };
 
 describe("on the network", () => {
-  onNetwork("main passwords are told from app passwords of both kinds", function* () {
+  onNetwork("main passwords are distinguished from app passwords of both kinds", function* () {
     const { assistant, person } = yield* useWorld(WAYS[1]!, "nothing");
     const { handle, password, appPassword, privilegedAppPassword } = person;
     for (
@@ -28,7 +28,7 @@ describe("on the network", () => {
   }, LONG);
 
   onNetwork(
-    "a wrong password, a strange handle and an account taken down are explained",
+    "a wrong password, an unknown handle and a suspended account are explained",
     function* () {
       const { assistant, person, network } = yield* useWorld(WAYS[0]!, "nothing");
       const { handle, appPassword: password } = person;
@@ -63,20 +63,24 @@ describe("on the network", () => {
     LONG,
   );
 
-  onNetwork("too many sign-ins are told with the time when they are allowed again", function* () {
-    const { assistant, network: { limited } } = yield* useWorld(WAYS[0]!, "nothing");
-    // A name of its own for each runtime: five minutes that the other began may be over at any time.
-    const handle = `somebody-else-on-${currentRuntime()}.test`;
-    let told = "";
-    for (let tries = 0; tries < 40 && !/no more requests/.test(told); tries++) {
-      const { text } = yield* until(
-        assistant.call("login", { handle, password: "wrong", service: limited.pds }),
+  onNetwork(
+    "too many sign-ins are reported with the time when they are allowed again",
+    function* () {
+      const { assistant, network: { limited } } = yield* useWorld(WAYS[0]!, "nothing");
+      // A name of its own for each runtime: five minutes that the other began may be over at any time.
+      const handle = `somebody-else-on-${currentRuntime()}.test`;
+      let told = "";
+      for (let tries = 0; tries < 40 && !/no more requests/.test(told); tries++) {
+        const { text } = yield* until(
+          assistant.call("login", { handle, password: "wrong", service: limited.pds }),
+        );
+        told = text;
+      }
+      assert.match(
+        told,
+        /allows no more requests for now; try again after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in about \d minutes?$/,
       );
-      told = text;
-    }
-    assert.match(
-      told,
-      /allows no more requests for now; try again after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in about \d minutes?$/,
-    );
-  }, LONG);
+    },
+    LONG,
+  );
 });

@@ -140,7 +140,7 @@ for (const way of WAYS) {
       assert.equal(refused.status, 400, yield* until(refused.text()));
     }, LONG);
 
-    inBrowser("with a browser: OAuth, an app password on the page, and no", function* () {
+    inBrowser("with a browser: OAuth, an app password on the page, and a refusal", function* () {
       const world = yield* useWorld(way, "url");
       const { assistant, person, network, accounts } = world;
       const browser = yield* useBrowser();

@@ -146,7 +146,7 @@ for (const way of WAYS) {
   for (const formPasswords of [false, true]) {
     describe(`login over ${way.name}${formPasswords ? ", with passwords in forms" : ""}`, () => {
       for (const can of Object.keys(CLIENTS) as (keyof typeof CLIENTS)[]) {
-        it(`keeps the rules for a client that can do: ${can}`, function* () {
+        it(`follows the rules for a client that can do: ${can}`, function* () {
           const service = yield* useService();
           const pds = `http://127.0.0.1:${service.port}`;
           const services = { pds, plc: pds };
@@ -185,7 +185,7 @@ for (const way of WAYS) {
 
 describe("login in a terminal", () => {
   for (const method of Object.keys(METHODS) as Method[]) {
-    it(`keeps the rules: ${method}`, function* () {
+    it(`follows the rules: ${method}`, function* () {
       const service = yield* useService();
       const pds = `http://127.0.0.1:${service.port}`;
       for (const action of ACTIONS) {

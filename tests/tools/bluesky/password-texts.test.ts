@@ -45,8 +45,8 @@ function says(text: string, ...expected: [string, RegExp][]): void {
   for (const [what, pattern] of expected) assert.match(text, pattern, `${what}: ${text}`);
 }
 
-describe("the words about passwords", () => {
-  it("say all of it, in sentences that everybody understands", () => {
+describe("the texts about passwords", () => {
+  it("say everything, in simple sentences", () => {
     says(ABOUT_PASSWORDS, ...sentences, started);
     for (const jargon of [/DPoP|PKCE|PAR\b|token|elicit|JSON|scope|endpoint|credential/i]) {
       assert.doesNotMatch(ABOUT_PASSWORDS, jargon);
@@ -57,14 +57,14 @@ describe("the words about passwords", () => {
     }
   });
 
-  it("stand at the parameter", () => {
+  it("appear at the parameter", () => {
     const { password } = login.parameters.json["properties"] as {
       password: { description: string };
     };
     says(password.description, ...sentences, started);
   });
 
-  it("stand in the docs", () => {
+  it("appear in the docs", () => {
     const text = readText("tools/bluesky/README.md").replaceAll(/\s+/g, " ");
     for (const sentence of [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER]) {
       assert.ok(text.includes(sentence), sentence);
@@ -77,7 +77,7 @@ describe("the words about passwords", () => {
     ["the page", "url", { method: "page" }, []],
   ];
   for (const [what, can, args] of asked) {
-    it(`stand in ${what}`, function* () {
+    it(`appear in ${what}`, function* () {
       const { assistant, call } = yield* useFakeWorld({ can, formPasswords: true });
       assistant.answer = script({ action: "decline" });
       const { text } = yield* call("login", args);
@@ -86,7 +86,7 @@ describe("the words about passwords", () => {
     });
   }
 
-  it("stand in the choice, which recommends OAuth", function* () {
+  it("appear in the choice, which recommends OAuth", function* () {
     const { assistant, call } = yield* useFakeWorld({ can: "form" });
     assistant.answer = script({ action: "cancel" });
     yield* call("login");
@@ -98,7 +98,7 @@ describe("the words about passwords", () => {
     );
   });
 
-  it("stand before the browser opens, with both ways", function* () {
+  it("appear before the browser opens, with both ways", function* () {
     const { assistant, call } = yield* useFakeWorld({ can: "url" });
     assistant.answer = script({ action: "cancel" });
     yield* call("login");
@@ -107,7 +107,7 @@ describe("the words about passwords", () => {
     assert.match(message, /it goes neither through this app nor to the model/);
   });
 
-  it("stand on the page itself", function* () {
+  it("appear on the page itself", function* () {
     const { assistant, call } = yield* useFakeWorld({ can: "url" });
     let page = Promise.resolve("");
     assistant.answer = script(async ({ url }) => {
@@ -121,7 +121,7 @@ describe("the words about passwords", () => {
     assert.match(text, /If you did not ask your assistant to sign you in, close this page/);
   });
 
-  it("stand in the error for a client that cannot ask, which it names, with both ways out", function* () {
+  it("appear in the error for a client that cannot ask, which it names, with both ways out", function* () {
     const { call } = yield* useFakeWorld({ can: "nothing" });
     const { text, isError } = yield* call("login");
     assert.equal(isError, true);
@@ -134,13 +134,13 @@ describe("the words about passwords", () => {
     assert.match(text, /hand an app password over: call login with "handle" and "password"/);
   });
 
-  it("stand in the warning about a main password", function* () {
+  it("appear in the warning about a main password", function* () {
     const { call } = yield* useFakeWorld({ can: "nothing" });
     const { data } = yield* call("login", { handle, password: PERSON.mainPassword });
     says(data.warning, ...sentences);
   });
 
-  inTerminal("stand in the terminal, where the password is not shown", function* () {
+  inTerminal("appear in the terminal, which does not show the password", function* () {
     const folder = yield* useFolder();
     const tools = join(root, "tools/bluesky.ts");
     const args = JSON.stringify({ handle, method: "app-password" });

@@ -27,7 +27,7 @@ function clean(what: string, texts: readonly unknown[]): void {
 
 for (const era of ["legacy", "modern"] as const) {
   describe(`secrets (${era})`, () => {
-    it("are in no result, event, log or error, on good days and bad ones", function* () {
+    it("are in no result, event, log or error, in success and failure", function* () {
       const told: unknown[] = [];
       const printed: unknown[][] = [];
       const { error, warn, log: print } = console;
@@ -84,7 +84,7 @@ for (const era of ["legacy", "modern"] as const) {
 }
 
 describe("the log of a call", () => {
-  it("has a password that a form asked for only as a mask, wherever it is kept", function* () {
+  it("masks a password that a form asked for, wherever it is kept", function* () {
     const service = new FakeService();
     const { createBlueskyTools } = yield* until(import("../../../tools/bluesky.ts"));
     const { defaultSetup } = yield* until(import("../../../tools/bluesky/setup.ts"));

@@ -78,7 +78,7 @@ describe("a sign-in that nobody finishes", () => {
     assert.match(yield* outcomeOf(session), /nobody finished it in the browser within 10 minutes/);
   });
 
-  it("leaves a link that is good for ten minutes to a client that cannot ask", function* () {
+  it("leaves a link that is valid for ten minutes to a client that cannot ask", function* () {
     const { session, clock, pages } = yield* useLogin("nothing");
     const told = yield* outcomeOf(session);
     const [, path] = /127\.0\.0\.1:7411(\/pages\/[^/\s\\]+)/.exec(told)!;

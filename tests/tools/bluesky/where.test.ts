@@ -14,7 +14,7 @@ const as = (name: string) => ({ "x-person": name });
 const PUBLIC = "https://tools.example/parley";
 
 describe("the Bluesky tools", () => {
-  it("are refused where others come too and nobody tells callers apart", function* () {
+  it("are refused on a shared server that does not identify its callers", function* () {
     for (const publicUrl of [undefined, PUBLIC]) {
       const { call, service, vault } = yield* useFakeWorld({
         can: "nothing",
@@ -40,7 +40,7 @@ describe("the Bluesky tools", () => {
     }
   });
 
-  it("keep the accounts of each caller apart, and their names out of what is stored", function* () {
+  it("keep the accounts of each caller apart, and callers' names out of the store", function* () {
     const world = yield* useFakeWorld({
       can: "nothing",
       principal,
@@ -97,7 +97,7 @@ describe("the Bluesky tools", () => {
     assert.equal((yield* until(new Accounts(vault, "ann").list())).length, 1);
   });
 
-  it("on a public server, say of themselves to anybody who they are for OAuth", function* () {
+  it("on a public server, publish their OAuth client metadata", function* () {
     const { call, url } = yield* useFakeWorld({
       can: "nothing",
       principal,
@@ -137,7 +137,7 @@ describe("the Bluesky tools", () => {
     assert.match((yield* call("login", { method: "oauth" })).text, /Cannot sign in with a browser/);
   });
 
-  it("where nobody told how browsers come, take passwords only, and say why", function* () {
+  it("without a public address, accept passwords only, and say why", function* () {
     const options = { principal, publicUrl: () => undefined, headers: as("ann") };
     const nothing = yield* useFakeWorld({ ...options, can: "nothing" });
     const { text } = yield* nothing.call("login");
@@ -161,7 +161,7 @@ describe("the Bluesky tools", () => {
     assert.match(refused.text, /--public-url/);
   });
 
-  it("on a public server, reach no service of its own network, and no port", function* () {
+  it("on a public server, reach no service in its own network, and no port", function* () {
     const { call, service } = yield* useFakeWorld({
       can: "nothing",
       principal,
@@ -178,7 +178,7 @@ describe("the Bluesky tools", () => {
     assert.deepEqual(service.asked, []);
   });
 
-  it("open the port that they are told, for the browser to come back to", function* () {
+  it("open the configured port for the browser to come back to", function* () {
     const { call, accounts } = yield* useFakeWorld({ can: "nothing" });
     const free = yield* until(freePort());
     const { text } = yield* call("login", { port: free });

@@ -19,7 +19,7 @@ describe("an HTTP request", () => {
       }
     }));
 
-  it("that takes neither of our answers is refused with 406", () =>
+  it("that accepts neither response type is refused with 406", () =>
     serving({}, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const accept of ["application/json", "text/event-stream", "text/html", ""]) {
@@ -31,7 +31,7 @@ describe("an HTTP request", () => {
       assert.equal((await client.send("GET", { accept: "application/json" })).status, 406);
     }));
 
-  it("of another method or to another address is refused", () =>
+  it("of another method or to another path is refused", () =>
     serving({}, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (const method of ["PUT", "PATCH", "HEAD"]) {
@@ -45,14 +45,14 @@ describe("an HTTP request", () => {
       }
     }));
 
-  it("is served under another path if the server says so", () =>
+  it("is served under another path if that is configured", () =>
     serving({ path: "/tools/mcp" }, async ({ fetch }) => {
       const url = `${ORIGIN}/tools/mcp`;
       assert.equal((await new TestClient(fetch, { url }).post(initialize())).status, 200);
       assert.equal((await new TestClient(fetch).post(initialize())).status, 404);
     }));
 
-  it("under a strange name or from a strange page is refused with 403, whatever it is", () =>
+  it("with a foreign Host or Origin is refused with 403", () =>
     serving({}, async ({ fetch }) => {
       for (const headers of [{ host: "evil.example" }, { origin: "http://evil.example" }]) {
         const stranger = new TestClient(fetch, { headers: headers as Record<string, string> });
@@ -65,7 +65,7 @@ describe("an HTTP request", () => {
       }
     }));
 
-  it("of a page that may call is told so, before and after", () =>
+  it("from an allowed page gets CORS headers, before and after", () =>
     serving({ serve: [echo], allowOrigins: ["https://app.example"] }, async ({ fetch }) => {
       const origin = "https://app.example";
       const page = new TestClient(fetch, { headers: { origin } });
@@ -126,7 +126,7 @@ describe("an HTTP request", () => {
 });
 
 describe("principal()", () => {
-  it("may refuse with a response of its own, whose headers need not be ours to change", () =>
+  it("may refuse with its own response, whose headers may be immutable", () =>
     serving({
       principal: (request) =>
         request.headers.get("authorization") ?? Response.redirect("http://localhost/login", 307),
@@ -137,7 +137,7 @@ describe("principal()", () => {
       assert.equal(response.headers.get("location"), "http://localhost/login");
     }));
 
-  it("that fails is a fault of the server, and its stack stays there", () =>
+  it("that throws is a fault of the server, and its stack is not sent", () =>
     serving({
       principal() {
         throw new Error("secret details");

@@ -42,7 +42,7 @@ function fed(headers: Record<string, string> = {}) {
 }
 
 describe("readBody()", () => {
-  it("reads a body whose length is told, and one whose length is not", async () => {
+  it("reads a body with a known length, and one without", async () => {
     for (const headers of [{ "content-length": "5" }, {}]) {
       const { read, deadlines } = setUp();
       const body = fed(headers);
@@ -64,13 +64,13 @@ describe("readBody()", () => {
     assert.deepEqual(await read(body.request), "a€😀");
   });
 
-  it("reads no body as an empty one", async () => {
+  it("reads a missing body as an empty one", async () => {
     const { read } = setUp();
     const request = new Request("http://localhost/", { method: "POST" });
     assert.deepEqual(await read(request), "");
   });
 
-  it("refuses a length over the limit, or one that is no number, without reading", async () => {
+  it("refuses a length over the limit, or an invalid one, without reading", async () => {
     for (const length of [`${LIMIT + 1}`, "1e9", "many", "NaN"]) {
       const { read, deadlines } = setUp();
       const body = fed({ "content-length": length });
@@ -79,7 +79,7 @@ describe("readBody()", () => {
     }
   });
 
-  it("takes a body of exactly the limit, and stops one byte later", async () => {
+  it("accepts a body of exactly the limit, and stops one byte later", async () => {
     const tooLarge = { why: "too_large" };
     for (const [bytes, expected] of [[LIMIT, "x".repeat(LIMIT)], [LIMIT + 1, tooLarge]] as const) {
       const { read, deadlines } = setUp();
@@ -109,7 +109,7 @@ describe("readBody()", () => {
     }
   });
 
-  it("notices a connection that breaks", async () => {
+  it("notices a broken connection", async () => {
     for (const headers of [{ "content-length": "5" }, {}]) {
       const { read, deadlines } = setUp();
       const body = fed(headers);

@@ -16,14 +16,14 @@ function request(params?: object): object {
 describe("isModern()", () => {
   const versioned = (version: string) => new Headers({ "mcp-protocol-version": version });
 
-  it("believes the metadata of a request, whatever its header says", () => {
+  it("is true for modern metadata, whatever the header says", () => {
     const body = request({ _meta: META });
     for (const headers of [new Headers(), versioned("2025-11-25"), versioned(VERSION)]) {
       assert.equal(isModern(headers, body), true);
     }
   });
 
-  it("believes a header that names no legacy revision", () => {
+  it("is true for a header that names no legacy revision", () => {
     for (const version of [VERSION, "2099-01-01", "nonsense", ""]) {
       for (const body of [request(), request({ _meta: {} }), [], null, 1]) {
         assert.equal(isModern(versioned(version), body), true);
@@ -31,7 +31,7 @@ describe("isModern()", () => {
     }
   });
 
-  it("takes everything else for legacy", () => {
+  it("is false for everything else", () => {
     const headers = [
       new Headers(),
       ...["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"].map(versioned),
@@ -68,7 +68,7 @@ describe("one endpoint", () => {
     });
   });
 
-  it("tells a tool where its caller stands in a trace, in both eras", async () => {
+  it("passes the caller's trace context to a tool, in both eras", async () => {
     await serving({ serve: [who] }, async ({ parley, fetch }) => {
       const said = JSON.stringify(trace);
       const modern = new ModernClient(parley.fetch, { meta: { ...trace, tracestate: 1 } });
@@ -80,7 +80,7 @@ describe("one endpoint", () => {
     });
   });
 
-  it("answers a task tool to a legacy client as usual, and tells it if the tool insists", async () => {
+  it("answers a task tool as usual for a legacy client, with an error if the tool insists", async () => {
     const task = (name: string, required: boolean) =>
       createMcpTool(name).description("Takes long").task({ required })
         .execute(function* () {
@@ -98,7 +98,7 @@ describe("one endpoint", () => {
     });
   });
 
-  it("does not know the methods of the other era", async () => {
+  it("rejects the methods of the other era", async () => {
     await servingModern({ serve: [who] }, async ({ fetch, parley }) => {
       const modern = new ModernClient(fetch);
       assert.equal((await modern.error("initialize", initialize().params)).code, -32601);

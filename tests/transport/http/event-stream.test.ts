@@ -99,7 +99,7 @@ describe("EventStream", () => {
     assert.equal(await next(), undefined);
   });
 
-  it("sends what is ready as one chunk, and only when it is asked for", async () => {
+  it("sends what is ready as one chunk, and only on request", async () => {
     const { feed, next, stream } = setUp();
     await next();
     feed.put("a;");
@@ -111,7 +111,7 @@ describe("EventStream", () => {
     stream.close();
   });
 
-  it("sends at once what comes while the reader waits", async () => {
+  it("sends new events at once while the reader waits", async () => {
     const { feed, next, stream } = setUp();
     await next();
     const reading = next();
@@ -120,7 +120,7 @@ describe("EventStream", () => {
     stream.close();
   });
 
-  it("ends after the last of the feed", async () => {
+  it("ends after the last event of the feed", async () => {
     const { feed, next, assertClosed } = setUp();
     await next();
     const reading = next();
@@ -138,7 +138,7 @@ describe("EventStream", () => {
     assertClosed();
   });
 
-  it("shows a sign of life in a silence, again and again", async () => {
+  it("sends heartbeats in a silence, again and again", async () => {
     const { clock, next, stream } = setUp();
     await next();
     for (let i = 0; i < 3; i++) {
@@ -150,7 +150,7 @@ describe("EventStream", () => {
     stream.close();
   });
 
-  it("lets the feed show a sign of its own, and counts the silence for it", async () => {
+  it("lets the feed send its own heartbeat, and restarts the silence", async () => {
     const { clock, feed, next, stream } = setUp();
     const silences: number[] = [];
     feed.beat = (silence) => {
@@ -182,7 +182,7 @@ describe("EventStream", () => {
     stream.close();
   });
 
-  it("ends when nobody takes the first chunk", () => {
+  it("ends if nobody reads the first chunk", () => {
     const { clock, assertOpen, assertClosed } = setUp();
     clock.advance(TIMES.stallTimeout - 1);
     assertOpen();
@@ -190,7 +190,7 @@ describe("EventStream", () => {
     assertClosed();
   });
 
-  it("ends when its reader stalls, having read no more of the feed than one chunk", async () => {
+  it("ends when its reader stalls, after reading one chunk of the feed at most", async () => {
     const { clock, feed, next, assertOpen, assertClosed } = setUp();
     await next();
     const reading = next();
@@ -207,7 +207,7 @@ describe("EventStream", () => {
     assert.equal(feed.ready.length, 2_000);
   });
 
-  it("lets go of everything when its reader goes, at any moment", async () => {
+  it("releases everything when its reader leaves, at any moment", async () => {
     for (const moment of ["before the first chunk", "between chunks", "while it waits"]) {
       const { feed, next, reader, assertClosed } = setUp();
       if (moment !== "before the first chunk") await next();
@@ -221,7 +221,7 @@ describe("EventStream", () => {
     }
   });
 
-  it("sends what is ready before it is ended", async () => {
+  it("sends what is ready before it ends", async () => {
     const { feed, next, stream, assertClosed } = setUp();
     feed.put("rest;");
     stream.end();
@@ -230,7 +230,7 @@ describe("EventStream", () => {
     assert.equal(await next(), undefined);
   });
 
-  it("is ended and closed only once", async () => {
+  it("ends and closes only once", async () => {
     const { next, stream, reader, assertClosed } = setUp();
     await next();
     const reading = next();

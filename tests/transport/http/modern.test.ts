@@ -14,7 +14,7 @@ function testing(
 
 describe("other HTTP methods", () => {
   it(
-    "are 405 without a legacy session",
+    "get 405 without a legacy session",
     testing(async (_client, { fetch }) => {
       for (const method of ["GET", "DELETE", "PUT", "PATCH"]) {
         for (const headers of [{}, { "mcp-protocol-version": VERSION }]) {
@@ -55,7 +55,7 @@ describe("a page", () => {
   );
 });
 
-describe("what a modern client posts besides requests", () => {
+describe("a modern POST that is not a request", () => {
   const headers = { "mcp-protocol-version": VERSION };
 
   it(
@@ -73,7 +73,7 @@ describe("what a modern client posts besides requests", () => {
   );
 
   it(
-    "is refused without an id if it is an answer, a batch or no message",
+    "is refused without an id if it is a response, a batch or not a message",
     testing(async (client) => {
       const request = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} };
       for (const body of [{ jsonrpc: "2.0", id: 1, result: {} }, [request], [], 1, null, "x"]) {
@@ -87,7 +87,7 @@ describe("what a modern client posts besides requests", () => {
   );
 
   it(
-    "may carry a session id, which says nothing here",
+    "may carry a session id, which has no meaning here",
     testing(async (client) => {
       const exchange = await client.start("tools/list", {}, {
         headers: { "mcp-session-id": "gone", "last-event-id": "1.1" },

@@ -8,7 +8,7 @@ import { idle, until } from "../../support/turn.ts";
 import { KEEP_UP_TIME } from "../../../src/session/pace.ts";
 
 describe("a reader that stalls", () => {
-  it("is let go after the stall time, while its call goes on and keeps no more than its limit", async () => {
+  it("is disconnected after the stall timeout, while its call goes on within its limit", async () => {
     const { tool, runs } = handTool();
     const limits = { stallTimeout: 30_000 };
     await serving(
@@ -37,8 +37,8 @@ describe("a reader that stalls", () => {
   });
 });
 
-describe("a reader that is slow", () => {
-  it("misses old news, but no open question and not the result", async () => {
+describe("a slow reader", () => {
+  it("misses old events, but no open question and not the result", async () => {
     const { tool, runs } = handTool();
     await serving(
       { serve: [tool], limits: { maxEventsPerSession: 10 } },

@@ -32,13 +32,13 @@ const post = (client: TestClient, id: number, name: string, args: object = {}) =
   client.post({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: args } });
 
 describe("HTTP+SSE", () => {
-  it("is there only if the server says so", () =>
+  it("exists only if it is enabled", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {
       const old = new TestClient(fetch, { url: `${ORIGIN}/sse` });
       assert.equal((await old.listen()).status, 404);
     }));
 
-  it("has its addresses to itself, also where the server is told to be at one of them", () =>
+  it("keeps its paths, even if the server is configured for one of them", () =>
     serving({ serve: [echo], legacySse, path: "/messages" }, async ({ fetch }) => {
       const { client, stream } = await connect(fetch);
       assert.equal((await post(client, 1, "echo", { text: "hi" })).status, 202);
@@ -71,7 +71,7 @@ describe("HTTP+SSE", () => {
     });
   });
 
-  it("shows progress as a sign of life to a caller that asked for progress", async () => {
+  it("sends progress as heartbeat to a caller that asked for progress", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool], legacySse }, async ({ fetch, clock }) => {
       const { client, stream } = await connect(fetch);
@@ -95,7 +95,7 @@ describe("HTTP+SSE", () => {
     });
   });
 
-  it("refuses what the other transport refuses", () =>
+  it("refuses what Streamable HTTP refuses", () =>
     serving({ serve: [echo], legacySse }, async ({ fetch, parley }) => {
       const { client, stream } = await connect(fetch);
       assert.equal((await client.post("{")).status, 400);
@@ -118,7 +118,7 @@ describe("HTTP+SSE", () => {
       assert.equal(parley.counts.streams, 0);
     }));
 
-  it("wants to be initialized before anything else but a ping", () =>
+  it("must be initialized before anything else but a ping", () =>
     serving({ serve: [echo], legacySse }, async ({ fetch }) => {
       const { client, stream } = await open(fetch);
       await client.post({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -139,7 +139,7 @@ describe("HTTP+SSE", () => {
     });
   });
 
-  it("shows signs of life, and ends with the server", () =>
+  it("sends heartbeats, and ends with the server", () =>
     serving({ serve: [ask], legacySse }, async ({ fetch, clock, parley }) => {
       const { stream } = await connect(fetch);
       const frame = stream.frame();
@@ -150,7 +150,7 @@ describe("HTTP+SSE", () => {
       assert.deepEqual(await stream.rest(), []);
     }));
 
-  it("lets a client go that does not read what it asked for", async () => {
+  it("disconnects a client that does not read what it asked for", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool], legacySse }, async ({ fetch, parley, clock }) => {
       const { client, stream } = await connect(fetch);
@@ -164,7 +164,7 @@ describe("HTTP+SSE", () => {
     });
   });
 
-  it("takes an answer to a durable call once that is on record, and says where it is not", async () => {
+  it("accepts an answer to a durable call once it is recorded, and reports a failure to record", async () => {
     const durable = createMcpTool("durable").description("d").durable()
       .execute(function* (_params, ctx) {
         yield* ctx.sample({ prompt: "Say yes" });

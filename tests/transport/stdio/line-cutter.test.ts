@@ -30,21 +30,21 @@ describe("LineCutter", () => {
     ));
   });
 
-  it("tells of a line that is too long, and reads on after it", () => {
+  it("reports a line that is too long, and reads on after it", () => {
     const chunks = ["short\n" + "x".repeat(8), "x".repeat(8) + "\nnext\n"].map(encode);
     assert.deepEqual(cut(10, chunks), [{ text: "short" }, { tooLong: 16 }, { text: "next" }]);
   });
 
-  it("takes a line of exactly the limit", () => {
+  it("accepts a line of exactly the limit", () => {
     assert.deepEqual(cut(4, [encode("1234\n12345\n")]), [{ text: "1234" }, { tooLong: 5 }]);
   });
 
-  it("gives the rest when nothing follows, unless there is none", () => {
+  it("returns the rest at the end, if there is any", () => {
     assert.deepEqual(cut(10, [encode("a\nrest")]), [{ text: "a" }, { text: "rest" }]);
     assert.deepEqual(cut(10, [encode("a\n")]), [{ text: "a" }]);
   });
 
-  it("does not keep the memory that it was handed", () => {
+  it("does not keep the memory of its chunks", () => {
     const cutter = new LineCutter(100);
     const chunk = encode("half ");
     assert.deepEqual([...cutter.cut(chunk)], []);
@@ -52,7 +52,7 @@ describe("LineCutter", () => {
     assert.deepEqual([...cutter.cut(encode("line\n"))], [{ text: "half line" }]);
   });
 
-  it("reads bytes that are no text as something that is none either", () => {
+  it("reads invalid UTF-8 as replacement characters", () => {
     assert.deepEqual(cut(10, [new Uint8Array([0xff, 0xfe, 10])]), [{ text: "\ufffd\ufffd" }]);
   });
 });

@@ -86,7 +86,7 @@ async function seen(release: "v1" | "v2", together: boolean): Promise<number> {
 }
 
 describe("progress over stdio", () => {
-  it("is written whole, and before the result, in both eras", function* () {
+  it("is written completely, and before the result, in both eras", function* () {
     for (const era of ["request", "modern"] as const) {
       const { client } = yield* useStdio({ serve: [four] });
       yield* until(client.answerTo(client.initialize()));
@@ -99,7 +99,7 @@ describe("progress over stdio", () => {
   });
 
   for (const release of ["v1", "v2"] as const) {
-    it(`is lost by the official ${release} client where it reads it together with the result`, async () => {
+    it(`is lost by the official ${release} client if it reads it together with the result`, async () => {
       assert.equal(await seen(release, false), 1);
       assert.equal(await seen(release, true), 0);
     });

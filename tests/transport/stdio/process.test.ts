@@ -25,7 +25,7 @@ function* begin(): Operation<Program> {
 }
 
 describe("parley stdio", () => {
-  it("writes nothing but the protocol to stdout, whatever a tool prints", function* () {
+  it("writes only the protocol to stdout, whatever a tool prints", function* () {
     const program = yield* begin();
     program.send({ id: 1, method: "tools/call", params: { name: "noisy" } });
     yield* until(program.says(/"id":1,.*\n/, "stdout"));
@@ -41,7 +41,7 @@ describe("parley stdio", () => {
     ["SIGINT", (program) => program.signal("SIGINT")],
   ];
   for (const [what, end] of endings) {
-    onPosix(`ends well at ${what}, and every generator has cleaned up`, function* () {
+    onPosix(`exits with 0 at ${what}, and every generator has cleaned up`, function* () {
       const program = yield* begin();
       program.send({ id: 1, method: "tools/call", params: { name: "stubborn" } });
       yield* until(program.says(/stubborn has begun/));
@@ -51,7 +51,7 @@ describe("parley stdio", () => {
     });
   }
 
-  onPosix("ends well when its stdout is closed", function* () {
+  onPosix("exits with 0 when its stdout is closed", function* () {
     const program = yield* begin();
     program.child.stdout.destroy();
     program.send({ id: 1, method: "tools/call", params: { name: "stubborn" } });
@@ -63,7 +63,7 @@ describe("parley stdio", () => {
     assert.match(program.stderr, /stubborn has cleaned up/);
   });
 
-  it("sends all of a large answer to a reader that takes its time", function* () {
+  it("sends all of a large response to a slow reader", function* () {
     const program = yield* begin();
     const size = 12_000_000;
     program.child.stdout.pause();
@@ -83,7 +83,7 @@ describe("parley stdio", () => {
     assert.equal(answer.result.content[0]!.text.length, size);
   });
 
-  it("serves nothing and says why, if a module cannot be loaded", function* () {
+  it("serves nothing if a module cannot be loaded, and says why", function* () {
     const program = yield* useProgram(["stdio", "no-such-module.ts"]);
     assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
     assert.equal(program.stdout, "");
@@ -93,7 +93,7 @@ describe("parley stdio", () => {
     );
   });
 
-  onPosix("keeps stdout clean where it is no pipe but a file", function* () {
+  onPosix("keeps stdout clean if it is a file instead of a pipe", function* () {
     const [path, ...args] = fromSource();
     const cwd = yield* useFolder();
     const command = `"$0" "$@" stdio '${tools}' > out.txt && cat out.txt`;

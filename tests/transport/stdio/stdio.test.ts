@@ -29,7 +29,7 @@ function answerForms(client: Client, b: (message: string) => number): void {
 }
 
 describe("stdio()", () => {
-  it("serves the legacy era, questions included", function* () {
+  it("serves the legacy era, including questions", function* () {
     const { client } = yield* useStdio({ serve });
     const { result } = yield* until(client.answerTo(client.initialize("2025-06-18")));
     assert.equal(result?.protocolVersion, "2025-06-18");
@@ -39,7 +39,7 @@ describe("stdio()", () => {
     assert.equal(textIn(yield* until(client.answerTo(id))), "7");
   });
 
-  it("serves the modern era, questions included", function* () {
+  it("serves the modern era, including questions", function* () {
     const { client } = yield* useStdio({ serve });
     const call = { name: "add", arguments: { a: 3 } };
     const asked = yield* until(client.answerTo(client.modern("tools/call", call)));
@@ -51,7 +51,7 @@ describe("stdio()", () => {
     assert.ok(client.messages.every(({ id, method }) => id === undefined || method === undefined));
   });
 
-  it("serves both eras on one connection, whichever comes first", function* () {
+  it("serves both eras on one connection, in any order", function* () {
     const { client } = yield* useStdio({ serve });
     const found = yield* until(client.answerTo(client.modern("server/discover")));
     assert.deepEqual(found.result?.supportedVersions, ["2026-07-28"]);
@@ -64,14 +64,14 @@ describe("stdio()", () => {
     assert.equal(textIn(yield* until(client.answerTo(old))), "2");
   });
 
-  it("refuses what comes before initialize, and says how it is done", function* () {
+  it("refuses requests before initialize, and explains how to initialize", function* () {
     const { client } = yield* useStdio({ serve });
     const { error } = yield* until(client.answerTo(client.request("tools/list")));
     assert.equal(error?.code, -32600);
     assert.match(error.message, /initialize/);
   });
 
-  it("names the revision it has to a client of a future one", function* () {
+  it("names its own revision to a client of a future one", function* () {
     const { client } = yield* useStdio({ serve });
     const id = client.modern("server/discover", {}, "2031-01-01");
     const { error } = yield* until(client.answerTo(id));
@@ -98,7 +98,7 @@ describe("stdio()", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("takes a message in as many pieces as it comes", function* () {
+  it("accepts a message in any number of pieces", function* () {
     const { client } = yield* useStdio({ serve });
     const text = '{"jsonrpc":"2.0","id":1,"method":"ping","params":{"ä":"✓"}}\n';
     const init = {
@@ -111,7 +111,7 @@ describe("stdio()", () => {
     assert.deepEqual((yield* until(client.answerTo(1))).result, {});
   });
 
-  it("takes a last message that has no line break", function* () {
+  it("accepts a last message without a line break", function* () {
     const { client, ended } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     client.raw('{"jsonrpc":"2.0","id":9,"method":"ping"}');
@@ -129,7 +129,7 @@ describe("stdio()", () => {
     assert.deepEqual((yield* until(client.answerTo(51))).result, {});
   });
 
-  it("refuses a batch of more than 100 messages, and takes none of it", function* () {
+  it("refuses a batch of more than 100 messages, and executes none of it", function* () {
     const { client, parley } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize("2025-03-26")));
     const calls = Array.from({ length: 101 }, (_, i) => ({
@@ -156,7 +156,7 @@ describe("stdio()", () => {
     );
   });
 
-  it("says nothing more of a request that was cancelled, in either era", function* () {
+  it("sends nothing more about a cancelled request, in either era", function* () {
     const { client, parley } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     const ids = [
@@ -188,7 +188,7 @@ describe("stdio()", () => {
     assert.equal((yield* until(client.answerTo(id))).error?.code, -32600);
   });
 
-  it("tells of changes, in both eras", function* () {
+  it("reports changes, in both eras", function* () {
     const { client, parley } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     client.modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
@@ -252,7 +252,7 @@ describe("stdio() ends", () => {
 });
 
 describe("stdio() with a slow reader", () => {
-  it("does not take on more than the reader takes off", function* () {
+  it("accepts no more than its reader reads", function* () {
     const { client } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     const gate = Promise.withResolvers<void>();
@@ -285,7 +285,7 @@ describe("stdio() with a slow reader", () => {
     assert.equal(lines.length, 5_000);
   });
 
-  it("still gives the result of a call whose news were too many to be kept", function* () {
+  it("still sends the result of a call that had too many events to keep", function* () {
     const { client } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     const gate = Promise.withResolvers<void>();
@@ -303,7 +303,7 @@ describe("stdio() with a slow reader", () => {
 });
 
 describe("stdio() with two hundred calls in flight", () => {
-  it("answers each of them right, with their questions interleaved", function* () {
+  it("answers each of them correctly, with their questions interleaved", function* () {
     const { client, faults } = yield* useStdio({ serve });
     yield* until(client.answerTo(client.initialize()));
     const ids = Array.from(
@@ -333,7 +333,7 @@ describe("stdio() with two hundred calls in flight", () => {
     assert.deepEqual(faults, []);
   });
 
-  it("refuses the one that is too many, and only that one", function* () {
+  it("refuses only the call above the limit", function* () {
     const { client } = yield* useStdio({ serve, limits: { maxCallsPerClientSession: 2 } });
     yield* until(client.answerTo(client.initialize()));
     client.request("tools/call", { name: "stubborn" });

@@ -67,7 +67,7 @@ function* useRedirect(more: GuardedFetchOptions = {}) {
 }
 
 describe("guardedFetch()", () => {
-  it("refuses what is not encrypted, and what is no host of the public internet", function* () {
+  it("refuses unencrypted addresses and hosts outside the public internet", function* () {
     const cases: [string, string[], BlockedReason][] = [
       ["http://pds.example/", [PUBLIC], "protocol"],
       ["http://127.0.0.1/", [], "protocol"],
@@ -98,7 +98,7 @@ describe("guardedFetch()", () => {
     }
   });
 
-  it("sends to the addresses that were checked", function* () {
+  it("connects to the addresses that were checked", function* () {
     const addresses = [PUBLIC, "2606:4700:4700::1111"];
     const pinned: (readonly string[])[] = [];
     const network: Network = {
@@ -150,7 +150,7 @@ describe("guardedFetch()", () => {
     assert.deepEqual(host.seen, []);
   });
 
-  it("tries the next address where one cannot be reached", function* () {
+  it("tries the next address if one cannot be reached", function* () {
     const host = yield* useHost();
     const { network } = named({ "pds.example": [["::1", LOOPBACK]] });
     const url = `http://pds.example:${host.port}`;
@@ -264,7 +264,7 @@ describe("guardedFetch()", () => {
     assert.equal((yield* until(blocked(fetch(`${from}/4`))))[0], "redirect");
   });
 
-  it("gives a redirect back, or fails, where the request says so", function* () {
+  it("returns a redirect, or fails, if the request says so", function* () {
     const { first, second, from, to, fetch } = yield* useRedirect();
     first.answer = redirect(to);
     const response = yield* until(fetch(from, { redirect: "manual", method: "POST", body: "x" }));
@@ -291,7 +291,7 @@ function closed(): { watch: (response: ServerResponse) => void; gone: Operation<
 }
 
 describe("directNetwork()", () => {
-  it("carries status, headers and bytes as they are", function* () {
+  it("passes status, headers and bytes unchanged", function* () {
     const { host, url, fetch } = yield* useOne();
     host.answer = (_, response) =>
       void response.writeHead(
@@ -310,13 +310,13 @@ describe("directNetwork()", () => {
     assert.equal(host.seen[0]!.body, "\u0001\u0000\u0002");
   });
 
-  it("sends the name of the URL, whatever header is given", function* () {
+  it("sends the host name of the URL, whatever header is given", function* () {
     const { host, url, fetch } = yield* useOne();
     yield* until(fetch(url, { headers: { host: "inner.example" } }).then((r) => r.text()));
     assert.equal(host.seen[0]!.headers.host, `pds.example:${host.port}`);
   });
 
-  it("knows responses without a body", function* () {
+  it("handles responses without a body", function* () {
     const { host, url, fetch } = yield* useOne();
     for (const [method, status] of [["HEAD", 200], ["GET", 204], ["GET", 304]] as const) {
       host.answer = (_, response) => void response.writeHead(status).end();
@@ -325,7 +325,7 @@ describe("directNetwork()", () => {
     }
   });
 
-  it("unpacks gzip, and takes a broken one for an error", function* () {
+  it("unpacks gzip, and throws if it is damaged", function* () {
     const { host, url, fetch } = yield* useOne();
     const packed = gzipSync("a long text ".repeat(1_000));
     const headers = { "content-encoding": "gzip" };
@@ -339,7 +339,7 @@ describe("directNetwork()", () => {
     yield* until(assert.rejects(fetch(url).then((r) => r.text())));
   });
 
-  it("takes a body that breaks off for an error", function* () {
+  it("throws if a body is cut off", function* () {
     const { host, url, fetch } = yield* useOne();
     host.answer = (_, response) => {
       response.writeHead(200, { "content-length": "100" });
@@ -348,14 +348,14 @@ describe("directNetwork()", () => {
     yield* until(assert.rejects(fetch(url).then((r) => r.text())));
   });
 
-  it("fails where the connection breaks, and where a name is unknown", function* () {
+  it("throws if the connection breaks, or a name is unknown", function* () {
     const { host, url, fetch } = yield* useOne();
     host.answer = (_, response) => void response.destroy();
     yield* until(assert.rejects(fetch(url)));
     yield* until(assert.rejects(fetch("https://unknown.example"), /no such name/));
   });
 
-  it("ends the connection when it is aborted before the answer", function* () {
+  it("closes the connection when it is aborted before the response", function* () {
     const { host, url, fetch } = yield* useOne();
     const { watch, gone } = closed();
     const abort = new AbortController();
@@ -370,7 +370,7 @@ describe("directNetwork()", () => {
     assert.equal(host.seen.length, 1);
   });
 
-  it("ends the connection when it is aborted in the middle of the body", function* () {
+  it("closes the connection when it is aborted in the middle of the body", function* () {
     const { host, url, fetch } = yield* useOne();
     const { watch, gone } = closed();
     const abort = new AbortController();
@@ -387,7 +387,7 @@ describe("directNetwork()", () => {
     yield* gone;
   });
 
-  it("ends the connection when nobody wants the rest of the body", function* () {
+  it("closes the connection when the rest of the body is not read", function* () {
     const { host, url, fetch } = yield* useOne();
     const { watch, gone } = closed();
     host.answer = (_, response) => {

@@ -93,15 +93,15 @@ const NOT_PUBLIC = [
 ];
 
 describe("isPublicAddress()", () => {
-  it("takes addresses of the public internet", () => {
+  it("accepts addresses of the public internet", () => {
     for (const address of PUBLIC) assert.equal(isPublicAddress(address), true, address);
   });
 
-  it("refuses every other range, and whatever is no address", () => {
+  it("refuses every other range, and invalid addresses", () => {
     for (const address of NOT_PUBLIC) assert.equal(isPublicAddress(address), false, address);
   });
 
-  it("says the same of an IPv4 address and of the IPv6 address that it is mapped to", () => {
+  it("returns the same for an IPv4 address and its mapped IPv6 address", () => {
     fc.assert(fc.property(fc.ipV4(), (address) => {
       const [a, b, c, d] = address.split(".").map(Number) as [number, number, number, number];
       const hex = `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
@@ -111,7 +111,7 @@ describe("isPublicAddress()", () => {
     }));
   });
 
-  it("reads addresses as the runtime does", () => {
+  it("parses addresses as the runtime does", () => {
     fc.assert(fc.property(fc.ipV6(), (address) => {
       assert.ok(isIPv6(address));
       const groups = parseIPv6(address);
@@ -147,7 +147,7 @@ describe("isPublicName()", () => {
     ) assert.equal(isPublicName(name), false, name);
   });
 
-  it("takes names that can be public", () => {
+  it("accepts names that can be public", () => {
     for (const name of ["bsky.social", "bsky.social.", "localhost.example", "a.localhosts.dev"]) {
       assert.equal(isPublicName(name), true, name);
     }

@@ -43,7 +43,7 @@ async function filled(folder: string, passphrase?: string) {
 }
 
 describe("FileVault", () => {
-  it("keeps what it is given, under its name, until that is deleted", function* () {
+  it("keeps a document under its name, until it is deleted", function* () {
     const folder = join(yield* useFolder(), "a", "b");
     const vault = new FileVault({ folder });
     assert.equal(yield* until(vault.read("accounts")), undefined);
@@ -71,7 +71,7 @@ describe("FileVault", () => {
     assert.equal(readFileSync(path, "utf8"), before);
   });
 
-  it("takes no name that could lead elsewhere", function* () {
+  it("refuses a name that could lead elsewhere", function* () {
     const vault = new FileVault({ folder: yield* useFolder() });
     for (const name of ["", "../x", "a/b", "A", ".x", "x.", "a b", "é", "x".repeat(65)]) {
       const error = yield* until(vault.read(name).catch((error) => error));
@@ -80,14 +80,14 @@ describe("FileVault", () => {
     }
   });
 
-  it("shows nothing of it to whoever reads the file", function* () {
+  it("reveals nothing of a document to readers of the file", function* () {
     const folder = yield* useFolder();
     const { path } = yield* until(filled(folder));
     assert.ok(!readFileSync(path, "latin1").includes(SECRET));
     assert.equal(JSON.parse(readFileSync(path, "utf8")).version, 1);
   });
 
-  onPosix("lets nobody else read it, and mends what others could", function* () {
+  onPosix("makes files readable by their owner only, and repairs those that are not", function* () {
     const folder = join(yield* useFolder(), "vault");
     const { vault, path, key } = yield* until(filled(folder));
     const modes = () => [folder, path, key, join(folder, "vault.lock")].map(modeOf);
@@ -112,7 +112,7 @@ describe("FileVault", () => {
     assert.deepEqual(readdirSync(folder), ["letter.txt"]);
   });
 
-  it("seals with a passphrase, in whichever way its letters are written", function* () {
+  it("seals with a passphrase, whatever its Unicode form", function* () {
     const folder = yield* useFolder();
     const { path } = yield* until(filled(folder, "caf\u00e9"));
     const before = readFileSync(path);
@@ -128,7 +128,7 @@ describe("FileVault", () => {
     assert.deepEqual(readFileSync(path), before);
   });
 
-  it("opens with the key that a file names, and seals with the passphrase from then on", function* () {
+  it("opens with the key that a file names, and then seals with the passphrase", function* () {
     const folder = yield* useFolder();
     yield* until(filled(folder));
     const vault = new FileVault({ folder, passphrase: "new" });
@@ -138,7 +138,7 @@ describe("FileVault", () => {
     assert.equal(yield* until(vault.read("accounts")), "changed");
   });
 
-  it("leaves a file alone that a newer version wrote", function* () {
+  it("does not change a file that a newer version wrote", function* () {
     const { vault, path } = yield* until(filled(yield* useFolder()));
     const text = JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), version: 2 });
     writeFileSync(path, text);
@@ -148,7 +148,7 @@ describe("FileVault", () => {
     assert.equal(readFileSync(path, "utf8"), text);
   });
 
-  it("says what to do where the key is gone, damaged or another's", function* () {
+  it("says what to do if the key is missing, damaged or another one", function* () {
     const folder = yield* useFolder();
     const { vault, path, key } = yield* until(filled(folder));
     const [sealed, genuine] = [readFileSync(path), readFileSync(key)];
@@ -172,7 +172,7 @@ describe("FileVault", () => {
     assert.equal(yield* until(vault.read("accounts")), SECRET);
   });
 
-  it("takes no document for another", function* () {
+  it("never returns one document as another", function* () {
     const folder = yield* useFolder();
     const { vault, path } = yield* until(filled(folder));
     copyFileSync(path, join(folder, "other.sealed"));
@@ -182,7 +182,7 @@ describe("FileVault", () => {
   for (const passphrase of [undefined, "a passphrase"]) {
     const sealedWith = passphrase ? "a passphrase" : "a key file";
     it(
-      `finds every damage to a file sealed with ${sealedWith}, and leaves it as it is`,
+      `detects every damage to a file sealed with ${sealedWith}, and does not change it`,
       function* () {
         const folder = yield* useFolder();
         const { vault, path } = yield* until(filled(folder, passphrase));
@@ -218,7 +218,7 @@ describe("FileVault", () => {
     );
   }
 
-  it("is whole, and free for the next, when whoever waits for a change is halted", function* () {
+  it("stays intact and unlocked when a change is halted", function* () {
     const { vault } = yield* until(filled(yield* useFolder()));
     const task = yield* spawn(() => until(put(vault, "accounts", "changed")));
     yield* task.halt();

@@ -94,7 +94,7 @@ describe("KeyringVault", () => {
     }
   }, { within: 60_000 });
 
-  it("reads one text or the other when a writer overtakes it at any step", function* () {
+  it("reads one text or the other if it is rewritten at any step", function* () {
     for (let overtaken = 0, ended = false; !ended; overtaken++) {
       const folder = yield* useFolder();
       const keyring = new TestKeyring(LIMIT);
@@ -118,7 +118,7 @@ describe("KeyringVault", () => {
     }
   }, { within: 60_000 });
 
-  it("says once that a document is gone, and takes a new one", function* () {
+  it("reports once that a document is gone, and accepts a new one", function* () {
     const folder = yield* useFolder();
     const keyring = new TestKeyring(LIMIT);
     const vault = new KeyringVault({ keyring, folder });
@@ -164,7 +164,7 @@ describe("KeyringVault", () => {
     assert.equal(yield* until(vault.read("accounts")), "first");
   });
 
-  it("refuses what is damaged or newer, and leaves it as it is", function* () {
+  it("refuses what is damaged or newer, and does not change it", function* () {
     const folder = yield* useFolder();
     const keyring = new TestKeyring(LIMIT);
     const vault = new KeyringVault({ keyring, folder });

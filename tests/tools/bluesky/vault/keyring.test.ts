@@ -18,19 +18,23 @@ const within = { within: 120_000 };
 const none = { DBUS_SESSION_BUS_ADDRESS: "unix:path=/nonexistent/bus", DISPLAY: "" };
 
 describe("openVault() with a Secret Service", () => {
-  withKeyring("keeps documents of any size and letters in the keyring, not in files", function* () {
-    const folder = yield* useFolder();
-    const { env } = yield* useSecretService();
-    const text = `long ${"é😀".repeat(20_000)}`;
-    assert.deepEqual(yield* work({ folder }, ["where"], { env }), { value: "the keyring" });
-    yield* work({ folder }, ["write", "accounts", text], { env });
-    assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: text });
-    assert.deepEqual(yield* work({ folder }, ["read", "others"], { env }), {});
-    assert.deepEqual(readdirSync(folder).sort(), ["keyring.place", "vault.lock"]);
-    yield* work({ folder }, ["write", "accounts"], { env });
-    assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), {});
-    assert.deepEqual(readdirSync(folder), ["vault.lock"]);
-  }, within);
+  withKeyring(
+    "keeps documents of any size and alphabet in the keyring, not in files",
+    function* () {
+      const folder = yield* useFolder();
+      const { env } = yield* useSecretService();
+      const text = `long ${"é😀".repeat(20_000)}`;
+      assert.deepEqual(yield* work({ folder }, ["where"], { env }), { value: "the keyring" });
+      yield* work({ folder }, ["write", "accounts", text], { env });
+      assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: text });
+      assert.deepEqual(yield* work({ folder }, ["read", "others"], { env }), {});
+      assert.deepEqual(readdirSync(folder).sort(), ["keyring.place", "vault.lock"]);
+      yield* work({ folder }, ["write", "accounts"], { env });
+      assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), {});
+      assert.deepEqual(readdirSync(folder), ["vault.lock"]);
+    },
+    within,
+  );
 
   withKeyring("keeps two vaults of one person apart", function* () {
     const folders = [yield* useFolder(), yield* useFolder()];
@@ -41,7 +45,7 @@ describe("openVault() with a Secret Service", () => {
     }
   }, within);
 
-  withKeyring("lets two processes that write at once each have their turn", function* () {
+  withKeyring("lets two processes that write at once take turns", function* () {
     const folder = yield* useFolder();
     const { env } = yield* useSecretService();
     const count = () => work({ folder }, ["count", "n", "12"], { env });
@@ -50,7 +54,7 @@ describe("openVault() with a Secret Service", () => {
     assert.equal(value, "24 ");
   }, within);
 
-  withKeyring("says that a locked keyring is locked, and loses nothing", function* () {
+  withKeyring("reports a locked keyring, and loses nothing", function* () {
     const folder = yield* useFolder();
     const service = yield* useSecretService();
     const { env } = service;
@@ -66,7 +70,7 @@ describe("openVault() with a Secret Service", () => {
     assert.deepEqual(back, { value: "precious" });
   }, within);
 
-  withKeyring("says that a keyring which was used cannot be reached any more", function* () {
+  withKeyring("reports that a keyring that was used cannot be reached any more", function* () {
     const folder = yield* useFolder();
     const { env } = yield* useSecretService();
     yield* work({ folder }, ["write", "accounts", "precious"], { env });
@@ -81,7 +85,7 @@ describe("openVault() with a Secret Service", () => {
     assert.deepEqual(back, { value: "precious" });
   }, within);
 
-  withKeyring("says that a damaged keyring has lost them, and leaves it as it is", function* () {
+  withKeyring("reports that a damaged keyring has lost them, and does not change it", function* () {
     const folder = yield* useFolder();
     const service = yield* useSecretService();
     const { env } = service;
@@ -98,7 +102,7 @@ describe("openVault() with a Secret Service", () => {
     assert.equal(readFileSync(file, "utf8"), "damaged");
   }, within);
 
-  withKeyring("takes files where the service has no keyring to put anything into", function* () {
+  withKeyring("uses files if the service has no keyring to write to", function* () {
     const folder = yield* useFolder();
     const { env } = yield* useSecretService("empty");
     const { value } = yield* work({ folder }, ["where"], { env });
@@ -109,7 +113,7 @@ describe("openVault() with a Secret Service", () => {
     );
   }, within);
 
-  withKeyring("goes on with the files of before a keyring was there", function* () {
+  withKeyring("keeps using files that existed before the keyring", function* () {
     const folder = yield* useFolder();
     const { env } = yield* useSecretService();
     yield* work({ folder, keyring: false }, ["write", "accounts", "precious"], { env });
@@ -117,7 +121,7 @@ describe("openVault() with a Secret Service", () => {
   }, within);
 
   if (currentRuntime() === "bun") {
-    withKeyring("works from within a compiled file, and with it across runtimes", function* () {
+    withKeyring("works in a compiled program, and across runtimes", function* () {
       const folder = yield* useFolder();
       const { env } = yield* useSecretService();
       const file = join(yield* useFolder(), "worker");
@@ -150,7 +154,7 @@ describe("openVault() with a Secret Service", () => {
 });
 
 describe("openVault() without a Secret Service", () => {
-  it("takes files, and says so when it was told to take the keyring", function* () {
+  it("uses files, or fails if it was told to use the keyring", function* () {
     const folder = yield* useFolder();
     const { value } = yield* work({ folder }, ["where"], { env: none });
     assert.equal(value, `the files in "${folder}"`);

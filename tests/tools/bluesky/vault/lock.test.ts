@@ -12,7 +12,7 @@ import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
 import { work, workerStart } from "./worker-run.ts";
 
 describe("withLock()", () => {
-  it("lets one in at a time, in their order, also after one that failed", async () => {
+  it("admits one at a time, in order, also after one that failed", async () => {
     await withFolder(async (path) => {
       const seen: string[] = [];
       const first = Promise.withResolvers<void>();
@@ -35,7 +35,7 @@ describe("withLock()", () => {
     });
   });
 
-  it("says so where another holds it for too long, and takes it once that has ended", async () => {
+  it("fails if another holds it for too long, and can be taken once that has ended", async () => {
     await withFolder(async (path) => {
       const other = new DatabaseSync(path);
       other.exec("BEGIN IMMEDIATE");
@@ -51,7 +51,7 @@ describe("withLock()", () => {
     });
   });
 
-  it("says what to do where the lock's file is something else", async () => {
+  it("says what to do if the lock file is something else", async () => {
     await withFolder(async (path) => {
       writeFileSync(path, "not a lock ".repeat(1000));
       const error = await withLock(path, () => Promise.resolve()).catch((error) => error);
@@ -69,7 +69,7 @@ describe("two processes", () => {
     assert.equal(yield* until(new FileVault({ folder }).read("n")), "120 ");
   }, { within: 120_000 });
 
-  it("of which one is killed leave all that it said was stored, and the lock", function* () {
+  it("keep everything that was acknowledged, and the lock, if one of them is killed", function* () {
     const folder = yield* useFolder();
     const vault = new FileVault({ folder, patience: 5_000 });
     for (const times of [1, 2, 5, 9]) {

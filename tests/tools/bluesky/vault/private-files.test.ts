@@ -62,7 +62,7 @@ describe("writePrivateFile()", () => {
     assert.equal(failing, process.platform === "win32" ? 5 : 7);
   });
 
-  it("removes what a writer left that was killed", function* () {
+  it("removes the files of a writer that was killed", function* () {
     const folder = yield* useFolder();
     const vault = new FileVault({ folder });
     writeFileSync(join(folder, "accounts.sealed.1.0a0b0c0d.tmp"), "half");

@@ -31,7 +31,7 @@ describe("openVault()", () => {
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: "text" });
   }, within);
 
-  it("takes the passphrase from the environment, unless told another", function* () {
+  it("uses the passphrase from the environment by default", function* () {
     const folder = yield* useFolder();
     const env = { ...at(folder), PARLEY_PASSPHRASE: "one" };
     yield* work({ folder }, ["write", "accounts", "text"], { env });
@@ -46,7 +46,7 @@ describe("openVault()", () => {
     assert.equal(none.problem, "passphrase");
   }, within);
 
-  it("says why where nothing can be kept", function* () {
+  it("says why nothing can be kept", function* () {
     const settings = yield* useFolder();
     const folder = join(settings, "file", "below");
     writeFileSync(join(settings, "file"), "");
