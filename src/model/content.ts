@@ -133,6 +133,11 @@ export function normalizeMessage(message: McpMessageInput): McpMessage {
   return { role, content: [content as MessageContent] };
 }
 
+/** The inverse of `normalizeMessage`, as messages are sent: a list of one block becomes the block. */
+export function compactMessage({ role, content }: McpMessage): object {
+  return { role, content: content.length === 1 ? content[0] : content };
+}
+
 /** The text blocks of a message, joined. */
 export function textOf(message: McpMessage): string {
   let joined = "";

@@ -1,4 +1,7 @@
-/** JSON of what is sent again and again, and never changes: made once for each object. */
+/**
+ * JSON text of elicitation forms, shared by both eras. A form's schema is sent many times and
+ * never changes, so its text is cached per object.
+ */
 import type { ElicitFormParams } from "../model/events.ts";
 
 const texts = new WeakMap<object, string>();
@@ -9,7 +12,10 @@ export function cachedJson(value: object): string {
   return text;
 }
 
-/** A form as its client gets it. The schema is the tool's, and often most of it. */
+/**
+ * Returns the parameters of a form question as JSON. The schema belongs to the tool and is often
+ * the largest part.
+ */
 export function formParamsText(
   { message, requestedSchema }: ElicitFormParams,
   sensitive?: readonly string[],

@@ -1,8 +1,8 @@
-/** JSON-RPC 2.0 as MCP uses it: envelopes in, envelopes out. */
+/** JSON-RPC 2.0 as MCP uses it: reads messages from parsed JSON, and writes messages as text. */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RpcError, TraceContext } from "../model/events.ts";
-import { LONGEST_ID, LONGEST_TRACE } from "./lengths.ts";
+import { MAX_ID_LENGTH, MAX_TRACE_LENGTH } from "./lengths.ts";
 
 export type RpcId = string | number;
 
@@ -19,12 +19,15 @@ export interface RpcNotification {
   readonly params: JsonObject;
 }
 
-/** An answer to a request of ours. */
+/** A client's answer to a request of the server. */
 export type RpcAnswer =
   & { readonly type: "answer"; readonly id: RpcId }
   & ({ readonly result: JsonObject } | { readonly error: RpcError });
 
-/** Something that is no JSON-RPC message. `id` is there if the sender may wait for it. */
+/**
+ * A value that is not a valid JSON-RPC message. `id` is set if the sender may wait for a
+ * response.
+ */
 export interface RpcInvalid {
   readonly type: "invalid";
   readonly id: RpcId | undefined;
@@ -35,20 +38,21 @@ export type RpcMessage = RpcRequest | RpcNotification | RpcAnswer | RpcInvalid;
 
 const NO_PARAMS: JsonObject = Object.freeze({});
 
-/** Reads one message out of parsed JSON. */
+/** Reads one message from parsed JSON. */
 export function readMessage(value: unknown): RpcMessage {
   if (!isObject(value)) return invalid(undefined, "a message is a JSON object");
   const { id, method } = value;
-  // Without a method it is an answer, and its id one of ours: nobody waits for that.
+  // A message without a method is an answer, and its id belongs to the server: its sender waits
+  // for nothing.
   const knownId = isId(id) && method !== undefined ? id : undefined;
-  if (value.jsonrpc !== "2.0") return invalid(knownId, 'it must say "jsonrpc": "2.0"');
+  if (value.jsonrpc !== "2.0") return invalid(knownId, 'it must have "jsonrpc": "2.0"');
   if (method === undefined) return readAnswer(value);
   if (typeof method !== "string") return invalid(knownId, "its method must be a string");
   const { params = NO_PARAMS } = value;
   if (!isObject(params)) return invalid(knownId, "its params must be an object");
   if (!("id" in value)) return { type: "notification", method, params };
   if (knownId === undefined) {
-    const long = typeof id === "string" && `its id is longer than ${LONGEST_ID} characters`;
+    const long = typeof id === "string" && `its id is longer than ${MAX_ID_LENGTH} characters`;
     return invalid(undefined, long || "its id must be a string or an integer");
   }
   return { type: "request", id: knownId, method, params };
@@ -73,26 +77,27 @@ function invalid(id: RpcId | undefined, problem: string): RpcInvalid {
   return { type: "invalid", id, problem };
 }
 
-/** Whatever a result has by that name, it is no failure. */
+/**
+ * Removes a field named `error` from a result, so that the result is not mistaken for a failure.
+ */
 export function withoutError(result: JsonObject): JsonObject {
   if (!("error" in result)) return result;
   const { error: _error, ...rest } = result;
   return rest;
 }
 
-/** A number that is not safe has been rounded, and nobody would know it again. */
+/** Rejects unsafe integers: they were rounded, so the client would not recognise its id. */
 function isId(value: unknown): value is RpcId {
-  return typeof value === "string" ? value.length <= LONGEST_ID : Number.isSafeInteger(value);
+  return typeof value === "string" ? value.length <= MAX_ID_LENGTH : Number.isSafeInteger(value);
 }
 
-// Messages are written as text at once: each is sent exactly once, and nobody
-// needs the object in between.
+// Messages are written directly as text: each is sent once, so no object is needed in between.
 
 export function resultText(id: RpcId, result: unknown): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`;
 }
 
-/** A result whose JSON is at hand already. */
+/** Writes a result that is JSON text already. */
 export function rawResultText(id: RpcId, json: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`;
 }
@@ -114,7 +119,7 @@ export function requestText(id: RpcId, method: string, params?: unknown): string
   return JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) });
 }
 
-/** A request whose parameters are JSON already. */
+/** Writes a request whose parameters are JSON text already. */
 export function rawRequestText(id: RpcId, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"${method}","params":${params}}`;
 }
@@ -133,5 +138,5 @@ export function traceIn({ traceparent, tracestate, baggage }: JsonObject): Trace
 }
 
 function isTrace(value: unknown): value is string {
-  return typeof value === "string" && value.length <= LONGEST_TRACE;
+  return typeof value === "string" && value.length <= MAX_TRACE_LENGTH;
 }

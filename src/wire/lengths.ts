@@ -1,23 +1,29 @@
-/** How long what a caller says of itself may be. It is kept for as long as its calls are. */
+/**
+ * Size limits for what clients say about themselves. The server keeps these values as long as the
+ * client's calls.
+ */
 import { Buffer } from "node:buffer";
 
-/** Characters of what a client calls itself, and of its version. */
-export const LONGEST_NAME = 200;
-/** Characters of the reason for a cancellation. */
-export const LONGEST_REASON = 500;
-/** Bytes of capabilities, roughly. */
-export const LONGEST_CAPABILITIES = 16_384;
-/** Characters of an id or a progress token. */
-export const LONGEST_ID = 1_024;
-/** Characters of one part of a trace; the standard's limit for baggage. */
-export const LONGEST_TRACE = 8_192;
+/** Maximum length of a client's name and of its version, in characters. */
+export const MAX_NAME_LENGTH = 200;
+/** Maximum length of a cancellation reason, in characters. */
+export const MAX_REASON_LENGTH = 500;
+/** Maximum size of declared capabilities, in approximate bytes. */
+export const MAX_CAPABILITIES_SIZE = 16_384;
+/** Maximum length of a request id or a progress token, in characters. */
+export const MAX_ID_LENGTH = 1_024;
+/** Maximum length of a trace header, in characters. W3C Baggage sets this limit. */
+export const MAX_TRACE_LENGTH = 8_192;
 
-/** At most so many characters of a text. A copy: a slice would keep the whole text in memory. */
+/**
+ * Returns at most `length` characters of a text. Copies them: a slice would keep the whole text
+ * in memory.
+ */
 export function cut(text: string, length: number): string {
   return text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 }
 
-/** Whether a value takes more bytes than that, roughly. Looks at no more of it than it must. */
+/** Whether a value takes more than `limit` bytes, approximately. Stops reading at the limit. */
 export function isLargerThan(value: unknown, limit: number): boolean {
   return remaining(value, limit) < 0;
 }

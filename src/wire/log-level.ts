@@ -1,4 +1,4 @@
-/** Syslog severities, the least severe first. */
+/** Syslog severities, from the least severe to the most severe. */
 import type { LogLevel } from "../model/events.ts";
 
 const SEVERITY: Record<LogLevel, number> = {

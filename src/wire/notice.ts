@@ -1,12 +1,12 @@
-/** What the server itself has to say about a call, in words that both eras use. */
+/** Notices of the server about a call, shared by both eras. */
 import type { EventBody } from "../model/events.ts";
 
-/** Events were dropped before a reader took them. */
+/** The notice for events that were dropped before a reader read them. */
 export function lostNotice(count: number): string {
-  return `${count} events are lost: they came faster than they were read`;
+  return `${count} events were lost: they arrived faster than they were read`;
 }
 
-/** A notice as the log message that it is sent as, to those who take log messages. */
+/** Returns a notice as a log event. */
 export function noticeEvent(text: string): Extract<EventBody, { type: "log" }> {
   return { type: "log", level: "warning", logger: "parley", data: text };
 }

@@ -1,16 +1,19 @@
-/** Server-sent events, as text. JSON never contains a bare line break, so one line is enough. */
+/**
+ * Server-sent events as text. JSON text contains no line breaks, so each event needs one `data`
+ * line.
+ */
 
-/** An event; `id` is where a client may resume. */
+/** Writes an event. A client can resume after its `id`. */
 export function frame(data: string, id?: string): string {
   return id === undefined
     ? `event: message\ndata: ${data}\n\n`
     : `event: message\nid: ${id}\ndata: ${data}\n\n`;
 }
 
-/** An event without content, for its id and the time to wait before coming back. */
+/** Writes an event without content, which gives the client an id and a reconnect delay. */
 export function primingFrame(id: string, retry: number): string {
   return `id: ${id}\nretry: ${retry}\ndata: \n\n`;
 }
 
-/** Something to keep the line from falling silent. Clients ignore it. */
+/** A comment that keeps the connection open. Clients ignore it. */
 export const KEEP_ALIVE = ": keep-alive\n\n";

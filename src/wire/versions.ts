@@ -1,4 +1,4 @@
-/** The revisions of MCP that this server speaks. */
+/** The MCP revisions that this server supports. */
 
 export const LEGACY_VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"] as const;
 export type LegacyVersion = typeof LEGACY_VERSIONS[number];
@@ -9,7 +9,7 @@ export function isLegacyVersion(version: unknown): version is LegacyVersion {
   return LEGACY_VERSIONS.includes(version as LegacyVersion);
 }
 
-/** Revisions are dates, so later ones compare as greater. */
+/** Whether a revision is `first` or later. Revisions are dates, so they compare as text. */
 export function since(version: LegacyVersion, first: LegacyVersion): boolean {
   return version >= first;
 }

@@ -299,14 +299,14 @@ describe("a reader that is too slow", () => {
       await client.request("logging/setLevel", { level: "error" });
       const start = () => client.call("chatter", { count: 5_000 }, PROGRESS);
       const messages = await late(start, clock, legacy.state);
-      const notice = messages.findIndex(({ params }) => / events are lost/.test(params?.message));
+      const notice = messages.findIndex(({ params }) => / events were lost/.test(params?.message));
       assert.equal(messages[notice]!.params.message, missed(messages, notice));
     });
     const modern = chatter();
     await servingModern({ serve: [modern.tool] }, async ({ fetch, clock }) => {
       const start = () => modernCall(fetch, "chatter", 5_000);
       const messages = await late(start, clock, modern.state);
-      const notice = messages.findIndex(({ params }) => / events are lost/.test(params?.message));
+      const notice = messages.findIndex(({ params }) => / events were lost/.test(params?.message));
       assert.equal(messages[notice]!.params.message, missed(messages, notice));
       const told = messages.flatMap(({ params }) => params ? [params.progress] : []);
       assert.ok(told.every((value, i) => i === 0 || value > told[i - 1]), "it grows all the same");
@@ -320,7 +320,7 @@ describe("a reader that is too slow", () => {
     const after = Number(messages[notice + 1].params.message);
     assert.equal(Number(messages.at(-2).params.message), 5_000);
     assert.ok(after - before > 1_000);
-    return `${after - before - 1} events are lost: they came faster than they were read`;
+    return `${after - before - 1} events were lost: they arrived faster than they were read`;
   }
 });
 
@@ -361,7 +361,7 @@ describe("a run that waits for its reader", () => {
       await until(() => state.cleaned === 1);
       const resumed = await client.listen("1.0");
       const messages = await resumed.rest();
-      assert.match(messages[0]?.params.data, /^4001 events are lost/);
+      assert.match(messages[0]?.params.data, /^4001 events were lost/);
       assert.equal(messages.length, 1 + 1_000);
       assert.equal(textOf(messages.at(-1)!.result), "said");
     });

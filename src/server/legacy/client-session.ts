@@ -9,7 +9,7 @@ import type { ClientInfo, LogLevel, ServerChange } from "../../model/events.ts";
 import { estimateSize } from "../../session/event-log.ts";
 import { notificationText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
-import { cut, LONGEST_NAME } from "../../wire/lengths.ts";
+import { cut, MAX_NAME_LENGTH } from "../../wire/lengths.ts";
 import type { LegacyVersion } from "../../wire/versions.ts";
 import type { ServerCore } from "../core.ts";
 import { sizeOfUri } from "../run-target.ts";
@@ -78,8 +78,8 @@ export class ClientSession {
     offered: JsonObject,
   ): void {
     const info = {
-      ...(typeof name === "string" && { name: cut(name, LONGEST_NAME) }),
-      ...(typeof clientVersion === "string" && { version: cut(clientVersion, LONGEST_NAME) }),
+      ...(typeof name === "string" && { name: cut(name, MAX_NAME_LENGTH) }),
+      ...(typeof clientVersion === "string" && { version: cut(clientVersion, MAX_NAME_LENGTH) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities, version),
     };

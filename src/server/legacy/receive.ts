@@ -40,9 +40,9 @@ import { newerAnswer } from "../../wire/legacy/forms.ts";
 import {
   cut,
   isLargerThan,
-  LONGEST_CAPABILITIES,
-  LONGEST_ID,
-  LONGEST_REASON,
+  MAX_CAPABILITIES_SIZE,
+  MAX_ID_LENGTH,
+  MAX_REASON_LENGTH,
 } from "../../wire/lengths.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
@@ -175,10 +175,10 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   // It is kept for as long as the session is, and anybody may open one.
-  if (isLargerThan(capabilities, LONGEST_CAPABILITIES)) {
+  if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot initialize: the capabilities take more than ${LONGEST_CAPABILITIES} bytes; declare fewer`,
+      `Cannot initialize: the capabilities take more than ${MAX_CAPABILITIES_SIZE} bytes; declare fewer`,
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
@@ -245,10 +245,10 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const { task } = definition as FinalizedMcpTool;
   if (task?.required) return reply(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
   const meta = isObject(params._meta) ? params._meta : {};
-  if (typeof meta.progressToken === "string" && meta.progressToken.length > LONGEST_ID) {
+  if (typeof meta.progressToken === "string" && meta.progressToken.length > MAX_ID_LENGTH) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot start the call: its progressToken is longer than ${LONGEST_ID} characters; send a shorter one`,
+      `Cannot start the call: its progressToken is longer than ${MAX_ID_LENGTH} characters; send a shorter one`,
     );
   }
   const call = new Call(id, client, meta);
@@ -319,7 +319,7 @@ function notification(client: ClientSession, { method, params }: RpcNotification
   if (method === "notifications/cancelled") {
     const { requestId, reason } = params;
     const why = typeof reason === "string"
-      ? cut(reason, LONGEST_REASON)
+      ? cut(reason, MAX_REASON_LENGTH)
       : "cancelled by the client";
     client.queries.get(requestId as RpcId)?.halt();
     const recorded = client.calls.get(requestId as RpcId)?.cancel(why);

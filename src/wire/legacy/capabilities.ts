@@ -1,16 +1,16 @@
 /**
- * What a client declared in `initialize`.
+ * Reads the capabilities that a client declares in `initialize`.
  *
- * A declared elicitation mode counts whatever the revision: a client that names one
- * knows its messages, and some declare URL mode under a revision that came before it.
- * Without a mode, elicitation counts from the revision that introduced it.
+ * A declared elicitation mode counts in every revision: a client that names a mode supports its
+ * messages, and some clients declare URL mode under a revision that precedes it. Elicitation
+ * without a mode counts from the revision that introduced it.
  */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities } from "../../model/events.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 
-/** Only an object declares anything: some clients write null for what they lack. */
+/** Reads only values that are objects: some clients send null for capabilities that they lack. */
 export function declaredCapabilities(
   { elicitation, sampling, roots, ...others }: JsonObject,
   version: LegacyVersion,

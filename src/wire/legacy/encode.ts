@@ -1,18 +1,18 @@
 /**
- * What a tool session's events become for a client of the legacy era:
+ * How events of a tool session are sent to a client of the legacy era:
  *
  *   progress         notifications/progress, if the caller sent a token
- *   log              notifications/message, from the client's level upwards
+ *   log              notifications/message, at or above the client's level
  *   elicit_request   elicitation/create
  *   sample_request   sampling/createMessage
  *   roots_request    roots/list
  *   withdrawn        notifications/cancelled
  *   elicit_complete  notifications/elicitation/complete
- *   answer           nothing: the client said it
- *   begun, fact      nothing: they are for the tool, should it be run again
- *   task_started     nothing: this era has no such tasks
+ *   answer           not sent: it came from the client
+ *   begun, fact      not sent: they are for replays
+ *   task_started     not sent: this era has no such tasks
  *   result, error    the response to the call
- *   cancelled        nothing if the client did it, otherwise an error
+ *   cancelled        not sent if the client cancelled; otherwise an error
  */
 import {
   type ContentBlock,
@@ -34,22 +34,23 @@ import {
 } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { noticeEvent } from "../notice.ts";
+import { nextProgress } from "../progress.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 import { olderForm } from "./forms.ts";
 import { sampleParams, type SampleReader } from "./sampling.ts";
 
-/** What an event's form depends on besides the event. */
+/** The facts about a call that its messages depend on. */
 export interface LegacyCall extends SampleReader {
   readonly id: RpcId;
   readonly progressToken: RpcId | undefined;
-  /** The least severe level that the client wants to hear. */
+  /** The least severe level that the client wants. */
   readonly logLevel: LogLevel;
   readonly progress: ProgressTrack;
   /** Whether the client declared URL elicitation. */
   readonly usesUrls: boolean;
 }
 
-/** The message for an event, or nothing. */
+/** Returns the message for an event, or undefined if the event is not sent. */
 export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string | undefined {
   switch (event.type) {
     case "progress": {
@@ -100,12 +101,18 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
   }
 }
 
-/** A sign that the call is alive, if its caller asked to hear of progress. */
+/**
+ * Returns a progress notification that shows that the call is alive, if the caller sent a
+ * progress token.
+ */
 export function encodeHeartbeat({ progressToken, progress }: LegacyCall): string | undefined {
   return progressToken === undefined ? undefined : progressText(progressToken, progress.beat());
 }
 
-/** A notice about the call: a log message or, for a client that takes none, progress. */
+/**
+ * Returns a notice about the call: a log message, or progress for a client that takes no log
+ * messages.
+ */
 export function encodeNotice(text: string, call: LegacyCall): string | undefined {
   const log = encodeEvent({ ...noticeEvent(text), lsn: 0 }, call);
   if (log !== undefined || call.progressToken === undefined) return log;
@@ -126,7 +133,10 @@ function progressText(
   });
 }
 
-/** As JSON. Before 2025-11-25 there was only one mode, and no word for it. */
+/**
+ * Returns the parameters as JSON. Revisions before 2025-11-25 have only form mode and no `mode`
+ * field.
+ */
 function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): string {
   if (params.mode === "url") return JSON.stringify(params);
   if (since(version, "2025-11-25")) return formParamsText(params, sensitive);
@@ -138,7 +148,7 @@ function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersi
   });
 }
 
-/** The result, as far as the client can read it. */
+/** Returns the result in a form that the client's revision supports. */
 export function resultFor(version: LegacyVersion, result: CallResult): CallResult {
   if (since(version, "2025-06-18")) return result;
   if ("content" in result) {
@@ -170,37 +180,31 @@ function written({ name, title, uri, description }: ResourceLink): TextContent {
   return text([`${title ?? name}: ${uri}`, description].filter(Boolean).join("\n"));
 }
 
-/** The least step that shows up. */
-const LEAST = 0.001;
-/** Raised numbers that are remembered; more events than that are hardly ever kept. */
-const MOST_RAISED = 10_000;
+/** How many raised values are kept. A log rarely keeps more events. */
+const MAX_RAISED = 10_000;
 
 export class ProgressTrack {
   #last = -Infinity;
   #lastLSN = 0;
-  /** What was told instead of what the tool said, by LSN. */
+  /** The values that were sent instead of the tool's own, by LSN. */
   #raised: Map<number, number> | undefined;
 
-  /** The progress to tell for an event. */
+  /**
+   * Returns the progress value to send for an event. Values must increase, and a repeated event
+   * repeats its value.
+   */
   of(lsn: number, said: number): number {
     if (lsn <= this.#lastLSN) return this.#raised?.get(lsn) ?? said;
     this.#lastLSN = lsn;
     if (Number.isFinite(said) && said > this.#last) return this.#last = said;
     const raised = this.#raised ??= new Map();
-    if (raised.size >= MOST_RAISED) raised.delete(raised.keys().next().value!);
+    if (raised.size >= MAX_RAISED) raised.delete(raised.keys().next().value!);
     raised.set(lsn, this.beat());
     return this.#last;
   }
 
-  /** The progress of a mere sign of life. */
+  /** Returns the progress value of a heartbeat. */
   beat(): number {
-    return this.#last = above(this.#last);
+    return this.#last = nextProgress(this.#last);
   }
-}
-
-function above(progress: number): number {
-  if (progress === -Infinity) return 0;
-  // Beyond some size a thousandth no longer makes a number greater.
-  const step = Math.max(LEAST, Math.abs(progress) * (2 * Number.EPSILON));
-  return Math.min(progress + step, Number.MAX_VALUE);
 }

@@ -1,15 +1,13 @@
 /**
- * Forms for clients older than 2025-11-25.
+ * Forms for clients older than 2025-11-25. Those revisions have neither titled choices nor
+ * multiple choice, and allow defaults only for booleans:
  *
- * Those know neither titled choices nor several choices at once, and their revision
- * has defaults only for yes or no:
+ *   titled choices     become `enum` with `enumNames`
+ *   multiple choice    becomes text; its description lists the choices and the separator
+ *   other defaults     stay, because many clients show them, and are added to the description
  *
- *   titled choices     `enum` with `enumNames`
- *   several choices    text; its description lists them and says how to separate them
- *   other defaults     kept, because many clients show them, and told in the description
- *
- * Parsing is not touched: a field that is left out still gets its default, and
- * what was written as text is a list again before anybody reads it.
+ * Parsing is unchanged: an omitted field still gets its default, and text for a multiple choice
+ * becomes a list again before it is parsed.
  */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -20,7 +18,7 @@ interface Choice {
   readonly title: string | undefined;
 }
 
-/** The form, as far as an older client can show it. */
+/** Converts a form for an older client. */
 export function olderForm({ properties, required }: JsonObject): JsonObject {
   const fields = Object.entries(properties as { [name: string]: JsonObject })
     .map(([name, field]) => [name, olderField(field)]);
@@ -31,7 +29,7 @@ export function olderForm({ properties, required }: JsonObject): JsonObject {
   };
 }
 
-/** The answer to such a form, as if the form had been shown as it was meant. */
+/** Converts an older client's answer into an answer to the original form. */
 export function newerAnswer(
   { properties, required }: JsonObject,
   response: ClientAnswer,
@@ -91,12 +89,12 @@ function howToChoose({ minItems, maxItems }: JsonObject, choices: readonly Choic
   }`;
 }
 
-/** A comma separates, unless one stands in a choice. */
+/** Returns a separator that does not occur in any choice: a comma if possible. */
 function separatorOf(choices: readonly Choice[]): ", " | "; " {
   return choices.some(({ value, title }) => `${value}${title ?? ""}`.includes(",")) ? "; " : ", ";
 }
 
-/** People may write a value or its title, in any case. What is neither is left for parsing to refuse. */
+/** Matches a value or title, ignoring case. Unknown text is kept, so that parsing rejects it. */
 function choose(choices: readonly Choice[], written: string): string[] {
   const words = written.split(separatorOf(choices).trim()).map((word) => word.trim());
   const chosen = words.filter((word) => word !== "").map((word) => {
@@ -108,7 +106,7 @@ function choose(choices: readonly Choice[], written: string): string[] {
   return [...new Set(chosen)];
 }
 
-/** The choices of a field, of one or of several. */
+/** Returns the choices of a single-choice or multiple-choice field. */
 function choicesOf({ oneOf, items, enum: plain }: JsonObject): readonly Choice[] {
   const source = isObject(items) ? items.anyOf ?? items.enum : oneOf ?? plain;
   if (!Array.isArray(source)) return [];

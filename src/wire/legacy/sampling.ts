@@ -1,11 +1,12 @@
 /**
- * What is put to the model, for clients that know less than we do.
+ * Sampling messages for clients that support less:
  *
- *   before 2025-11-25    one block to a message
- *   before 2025-03-26    no sound
- *   without tools        calls of tools, and what came of them, told as text
+ *   before 2025-11-25    one block per message
+ *   before 2025-03-26    no audio
+ *   without tools        tool calls and their results as text
  */
 import {
+  compactMessage,
   type McpMessage,
   type MessageContent,
   text,
@@ -28,14 +29,9 @@ export function sampleParams(params: SampleParams, reader: SampleReader): object
   return {
     ...params,
     messages: since(reader.version, "2025-11-25")
-      ? messages.map(unwrapped)
+      ? messages.map(compactMessage)
       : messages.flatMap(({ role, content }) => content.map((block) => ({ role, content: block }))),
   };
-}
-
-/** One block stands for itself. */
-function unwrapped({ role, content }: McpMessage): object {
-  return { role, content: content.length === 1 ? content[0] : content };
 }
 
 function blocksFor({ version, usesTools }: SampleReader, block: MessageContent): MessageContent[] {

@@ -1,9 +1,9 @@
 /**
- * What a session becomes for a client of the modern era. Events that tell go out
- * as notifications; questions never go out by themselves, but all together, in a
+ * How a tool session is sent to a client of the modern era. Progress and log events are sent as
+ * notifications. Questions are not sent one by one: all open questions go out together in a
  * result that asks for input.
  */
-import type { JsonObject, McpMessage } from "../../model/content.ts";
+import { compactMessage, type JsonObject } from "../../model/content.ts";
 import type {
   CallResult,
   LogLevel,
@@ -14,19 +14,18 @@ import { cachedJson, formParamsText, sensitiveMeta } from "../elicitation.ts";
 import { notificationText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { noticeEvent } from "../notice.ts";
+import { nextProgress } from "../progress.ts";
 import { SERVER_INFO } from "./meta.ts";
 
-/** What a notification's form depends on besides the event. */
+/** The facts about a call that its notifications depend on. */
 export interface ModernCall {
   readonly progressToken: RpcId | undefined;
   readonly logLevel: LogLevel | undefined;
-  /** The last progress that was sent, so that the next one is greater. */
+  /** The last progress value that was sent. The next one must be greater. */
   progress: number;
 }
 
-const LEAST_PROGRESS = 0.001;
-
-/** The notification for an event, or nothing. */
+/** Returns the notification for an event, or undefined if the event is not sent. */
 export function encodeNotification(event: ToolSessionEvent, call: ModernCall): string | undefined {
   switch (event.type) {
     case "progress": {
@@ -47,13 +46,16 @@ export function encodeNotification(event: ToolSessionEvent, call: ModernCall): s
   }
 }
 
-/** A notice about the call: a log message or, for a client that takes none, progress. */
+/**
+ * Returns a notice about the call: a log message, or progress for a client that takes no log
+ * messages.
+ */
 export function encodeNotice(text: string, call: ModernCall): string | undefined {
   return encodeNotification({ ...noticeEvent(text), lsn: 0 }, call) ??
     encodeProgress(call, -Infinity, undefined, text);
 }
 
-/** Progress must grow with every notification, whatever the tool says. */
+/** Writes a progress notification. Its value must increase each time, whatever the tool reports. */
 export function encodeProgress(
   call: ModernCall,
   progress: number,
@@ -63,7 +65,7 @@ export function encodeProgress(
   if (call.progressToken === undefined) return undefined;
   call.progress = Number.isFinite(progress) && progress > call.progress
     ? progress
-    : above(call.progress);
+    : nextProgress(call.progress);
   return notificationText("notifications/progress", {
     progressToken: call.progressToken,
     progress: call.progress,
@@ -72,21 +74,14 @@ export function encodeProgress(
   });
 }
 
-function above(progress: number): number {
-  if (progress === -Infinity) return 0;
-  // Beyond some size a thousandth no longer makes a number greater, and at the end nothing does.
-  const step = Math.max(LEAST_PROGRESS, Math.abs(progress) * (2 * Number.EPSILON));
-  return Math.min(progress + step, Number.MAX_VALUE);
-}
-
-/** The questions, by the names that their answers will carry. */
+/** Returns the questions by name. Their answers carry the same names. */
 export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObject {
   const inputs: JsonObject = {};
   for (const request of requests) inputs[request.name] = inputRequest(request);
   return inputs;
 }
 
-/** The same, as JSON. */
+/** Like `inputRequests`, as JSON text. */
 export function inputRequestsText(requests: readonly ToolSessionRequest[]): string {
   const inputs = requests.map((request) =>
     `${JSON.stringify(request.name)}:${inputRequestText(request)}`
@@ -109,7 +104,7 @@ function inputRequest(request: ToolSessionRequest): object {
       if (params.mode === "form") {
         return { method: "elicitation/create", params: { ...params, ...sensitiveMeta(sensitive) } };
       }
-      // Some clients refuse a request without `elicitationId`; the others ignore it.
+      // Some clients reject a request without `elicitationId`; others ignore the field.
       const { mode, message, url, elicitationId } = params;
       return { method: "elicitation/create", params: { mode, message, url, elicitationId } };
     }
@@ -117,7 +112,7 @@ function inputRequest(request: ToolSessionRequest): object {
       const { params } = request;
       return {
         method: "sampling/createMessage",
-        params: { ...params, messages: params.messages.map(unwrapped) },
+        params: { ...params, messages: params.messages.map(compactMessage) },
       };
     }
     case "roots_request":
@@ -125,18 +120,13 @@ function inputRequest(request: ToolSessionRequest): object {
   }
 }
 
-/** One block stands for itself, as in every revision before. */
-function unwrapped({ role, content }: McpMessage): object {
-  return { role, content: content.length === 1 ? content[0] : content };
-}
-
-/** How long, and by whom, a result may be kept. */
+/** For how long, and by whom, a result may be cached. */
 export interface Caching {
   readonly ttlMs: number;
   readonly cacheScope: "public" | "private";
 }
 
-/** A result in its modern dress. */
+/** Adds the fields of the modern era to a result. */
 export function completeResult(
   result: CallResult | JsonObject,
   serverInfo: object,
@@ -151,13 +141,13 @@ export function completeResult(
   };
 }
 
-/** The same, as JSON. */
+/** Like `completeResult`, as JSON text. */
 export function completeResultText(
   result: CallResult | JsonObject,
   serverInfo: object,
   caching?: Caching,
 ): string {
-  // Few results have any of these, and all others need not be copied.
+  // Few results have any of these. Do not copy the others.
   if (caching || "_meta" in result || "resultType" in result) {
     return JSON.stringify(completeResult(result, serverInfo, caching));
   }

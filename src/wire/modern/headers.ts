@@ -1,14 +1,14 @@
 /**
- * The headers that repeat parts of the body, so that whoever routes requests need
- * not read it. What they say must be what the body says.
+ * Validates the headers that repeat parts of the body for routers and proxies. The headers must
+ * match the body.
  */
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../../model/content.ts";
 import type { HeaderParameter } from "../../model/header-parameter.ts";
 
-/** Which field of the params a request's `Mcp-Name` repeats. */
+/** The field of `params` that the `Mcp-Name` header repeats, by method. */
 const NAME_FIELD: { readonly [method: string]: string | undefined } = {
-  // Methods come from outside, and must not find what every object has.
+  // Methods come from clients and must not match inherited properties.
   __proto__: null as never,
   "tools/call": "name",
   "prompts/get": "name",
@@ -18,7 +18,7 @@ const NAME_FIELD: { readonly [method: string]: string | undefined } = {
   "tasks/cancel": "taskId",
 };
 
-/** What does not agree, if anything. */
+/** Returns how the headers differ from the body, or undefined if they match. */
 export function mismatch(
   headers: Headers,
   method: string,
@@ -32,13 +32,13 @@ export function mismatch(
   const name = headers.get("mcp-name");
   if (name === null) return "the Mcp-Name header is missing";
   const decoded = decodeHeader(name);
-  if (decoded === undefined) return "the Mcp-Name header is not encoded properly";
+  if (decoded === undefined) return "the Mcp-Name header is not encoded correctly";
   return decoded === params[field]
     ? undefined
-    : `the Mcp-Name header says "${decoded}", the body something else`;
+    : `the Mcp-Name header says "${decoded}", but the body differs`;
 }
 
-/** What does not agree between the arguments and the `Mcp-Param-…` headers, if anything. */
+/** Returns how the `Mcp-Param-…` headers differ from the arguments, or undefined if they match. */
 export function parameterMismatch(
   headers: Headers,
   parameters: readonly HeaderParameter[],
@@ -48,14 +48,14 @@ export function parameterMismatch(
     const header = headers.get(`mcp-param-${name}`);
     const value = path.reduce(valueAt, args);
     if (value === undefined || value === null) {
-      if (header !== null) return `the Mcp-Param-${name} header has a value, the body has none`;
+      if (header !== null) return `the Mcp-Param-${name} header has a value, but the body has none`;
       continue;
     }
     if (header === null) return `the Mcp-Param-${name} header is missing`;
     const decoded = decodeHeader(header);
-    if (decoded === undefined) return `the Mcp-Param-${name} header is not encoded properly`;
+    if (decoded === undefined) return `the Mcp-Param-${name} header is not encoded correctly`;
     if (!saysSame(decoded, value)) {
-      return `the Mcp-Param-${name} header says "${decoded}", the body something else`;
+      return `the Mcp-Param-${name} header says "${decoded}", but the body differs`;
     }
   }
   return undefined;
@@ -67,7 +67,10 @@ function valueAt(at: unknown, key: string): unknown {
     : undefined;
 }
 
-/** A number may be written in more than one way, but beyond the safe range no longer for certain. */
+/**
+ * Whether a header equals a value. A number may be written in several ways. Outside the safe
+ * range, numbers cannot be compared exactly, so none matches.
+ */
 function saysSame(decoded: string, value: unknown): boolean {
   switch (typeof value) {
     case "string":
@@ -88,15 +91,15 @@ const SENTINEL_START = "=?base64?";
 const SENTINEL = /^=\?base64\?(.*)\?=$/;
 const PLAIN = /^[\x20-\x7e\t]*$/;
 
-/** The value behind a header, or nothing if it is not spelt as it must be. */
+/** Decodes a header value. Returns undefined if it is not encoded correctly. */
 export function decodeHeader(value: string): string | undefined {
   if (!PLAIN.test(value)) return undefined;
   const encoded = value.startsWith(SENTINEL_START) ? SENTINEL.exec(value) : null;
   if (!encoded) return value;
   const bytes = Buffer.from(encoded[1]!, "base64");
-  // Decoding is lenient about alphabet and padding; only the one right spelling counts.
+  // Decoding accepts other alphabets and missing padding. Accept only the canonical encoding.
   if (bytes.toString("base64") !== encoded[1]) return undefined;
   const decoded = bytes.toString("utf8");
-  // So it is with bytes that are no UTF-8.
+  // Reject bytes that are not UTF-8.
   return Buffer.from(decoded).equals(bytes) ? decoded : undefined;
 }

@@ -1,9 +1,15 @@
-/** What every request of the modern era says about itself, in `params._meta`. */
+/** Reads `params._meta`, in which every request of the modern era describes its client. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../model/events.ts";
 import { type RpcId, traceIn } from "../json-rpc.ts";
-import { cut, isLargerThan, LONGEST_CAPABILITIES, LONGEST_ID, LONGEST_NAME } from "../lengths.ts";
+import {
+  cut,
+  isLargerThan,
+  MAX_CAPABILITIES_SIZE,
+  MAX_ID_LENGTH,
+  MAX_NAME_LENGTH,
+} from "../lengths.ts";
 import { isLogLevel } from "../log-level.ts";
 
 const PREFIX = "io.modelcontextprotocol/";
@@ -19,30 +25,30 @@ export const TASKS_EXTENSION = `${PREFIX}tasks`;
 export interface RequestMeta {
   readonly version: string;
   readonly client: ClientInfo;
-  /** Nothing is logged to a client that does not ask for it. */
+  /** The least severe level that the client wants. No log messages are sent if it is absent. */
   readonly logLevel: LogLevel | undefined;
   readonly progressToken: RpcId | undefined;
   readonly trace: TraceContext;
 }
 
-/** Whether a request claims to be of this era. */
+/** Whether a request claims to belong to the modern era. */
 export function claimsModern(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && PROTOCOL_VERSION in params._meta;
 }
 
-/** The revision that a request says it speaks, if it says so at all. */
+/** Returns the revision that a request names, if it names one. */
 export function claimedVersion({ _meta: meta }: JsonObject): string | undefined {
   const version = isObject(meta) ? meta[PROTOCOL_VERSION] : undefined;
   return typeof version === "string" ? version : undefined;
 }
 
-/** What is wrong, and what to do instead of sending it along, where that is something else. */
+/** What is wrong with `_meta`. `wayOut` is set if the remedy is not to send the missing field. */
 export interface WrongMeta {
   readonly problem: string;
   readonly wayOut?: string;
 }
 
-/** Reads it, or says what is wrong with it. */
+/** Reads the metadata, or returns what is wrong with it. */
 export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   const { _meta: meta } = params;
   if (!isObject(meta)) return { problem: "params._meta is missing" };
@@ -50,30 +56,30 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   if (version === undefined) return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
   const capabilities = meta[CLIENT_CAPABILITIES];
   if (!isObject(capabilities)) return { problem: `_meta["${CLIENT_CAPABILITIES}"] is missing` };
-  if (isLargerThan(capabilities, LONGEST_CAPABILITIES)) {
-    const most = `${LONGEST_CAPABILITIES} bytes`;
+  if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
+    const most = `${MAX_CAPABILITIES_SIZE} bytes`;
     return {
       problem: `_meta["${CLIENT_CAPABILITIES}"] take more than ${most}`,
       wayOut: "declare fewer",
     };
   }
   const info = meta[CLIENT_INFO] ?? {};
-  if (!isObject(info)) return { problem: `_meta["${CLIENT_INFO}"] is no object` };
+  if (!isObject(info)) return { problem: `_meta["${CLIENT_INFO}"] is not an object` };
   const level = meta[LOG_LEVEL];
   if (level !== undefined && !isLogLevel(level)) {
-    return { problem: `_meta["${LOG_LEVEL}"] is no log level` };
+    return { problem: `_meta["${LOG_LEVEL}"] is not a log level` };
   }
   const { name, version: clientVersion } = info;
   const { progressToken } = meta;
-  if (typeof progressToken === "string" && progressToken.length > LONGEST_ID) {
-    const problem = `_meta.progressToken is longer than ${LONGEST_ID} characters`;
+  if (typeof progressToken === "string" && progressToken.length > MAX_ID_LENGTH) {
+    const problem = `_meta.progressToken is longer than ${MAX_ID_LENGTH} characters`;
     return { problem, wayOut: "send a shorter one" };
   }
   return {
     version,
     client: {
-      ...(typeof name === "string" && { name: cut(name, LONGEST_NAME) }),
-      ...(typeof clientVersion === "string" && { version: cut(clientVersion, LONGEST_NAME) }),
+      ...(typeof name === "string" && { name: cut(name, MAX_NAME_LENGTH) }),
+      ...(typeof clientVersion === "string" && { version: cut(clientVersion, MAX_NAME_LENGTH) }),
       protocolVersion: version,
       capabilities: declaredCapabilities(capabilities),
     },
@@ -85,9 +91,9 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   };
 }
 
-/** Only an object declares anything. */
+/** Reads only values that are objects. */
 function declaredCapabilities(declared: JsonObject): ClientCapabilities {
-  // Said with every request, and nearly always as it should be.
+  // Fast path: every request declares capabilities, and nearly always correctly.
   if (
     holdsObjects(declared.elicitation) && holdsObjects(declared.sampling) &&
     holdsObjects(declared.extensions) && (declared.roots === undefined || isObject(declared.roots))
@@ -102,7 +108,7 @@ function declaredCapabilities(declared: JsonObject): ClientCapabilities {
   };
 }
 
-/** Whether something is left out, or an object of nothing but objects. */
+/** Whether a value is undefined or an object whose values are all objects. */
 function holdsObjects(value: unknown): boolean {
   if (value === undefined) return true;
   if (!isObject(value)) return false;

@@ -256,7 +256,7 @@ describe("a reader that stalls", () => {
         clock.advance(KEEP_UP_TIME);
         await until(() => parley.counts.live === 0);
         const [notice, ...messages] = await exchange.rest();
-        assert.match(notice?.params.message, /^49\d\d events are lost/);
+        assert.match(notice?.params.message, /^49\d\d events were lost/);
         assert.ok(messages.length <= 50, `${messages.length}`);
         assert.equal(messages.at(-2)?.params.progress, 5_000);
         assert.equal(textOf(messages.at(-1)!.result), "said");

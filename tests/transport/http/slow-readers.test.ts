@@ -30,7 +30,7 @@ describe("a reader that stalls", () => {
         const resumed = await client.listen("1.0");
         runs[0]!.finish();
         const [notice, ...data] = (await resumed.rest()).map(({ params }) => params?.data);
-        assert.equal(notice, "452 events are lost: they came faster than they were read");
+        assert.equal(notice, "452 events were lost: they arrived faster than they were read");
         assert.deepEqual(data, [...Array.from({ length: 49 }, (_, i) => 452 + i), undefined]);
       },
     );
@@ -61,7 +61,7 @@ describe("a slow reader", () => {
         const call = await calling;
         clock.advance(KEEP_UP_TIME);
         await idle();
-        assert.match((await call.message())?.params.data, /^\d+ events are lost/);
+        assert.match((await call.message())?.params.data, /^\d+ events were lost/);
         const messages = [await call.message(), await call.message()];
         assert.equal(messages[0]?.method, "elicitation/create");
         assert.equal(messages[1]?.params.data, 90);
