@@ -17,7 +17,7 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   'Cannot finish "…": …': "why it ended is a message of its own, with its next step",
   "Cannot serve at …:…: …": "whyNot() has a next step for each reason",
   "Cannot serve the request: …": "the guard says what to allow",
-  'Cannot open the store "…": it could not be brought from format … to …, and is as it was: …':
+  'Cannot open the store "…": it could not be migrated from format … to …, and is unchanged: …':
     "the reason is that of another message, with its next step",
   "Cannot ask the model: …": "src/sampling/failure.ts has a next step for each failure",
   "Cannot …; …": "src/cli/usage.ts puts the state into the first part, for each mistake",

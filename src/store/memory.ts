@@ -1,4 +1,4 @@
-/** A store that forgets everything with the process. It never waits. */
+/** The in-memory store. Its records end with the process, and its operations never wait. */
 import { StoreConflictError } from "../model/errors.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 import type {
@@ -9,10 +9,10 @@ import type {
   Wake,
 } from "./types.ts";
 
-/** How many expired sessions one sweep removes at most. */
+/** The most expired sessions that one sweep removes. */
 const SWEEP = 1_000;
 
-interface Shelf {
+interface Stored {
   entry: ToolSessionEntry;
   readonly events: ToolSessionEvent[];
 }
@@ -22,39 +22,39 @@ interface Shelf {
  * for a client that comes back, but not the process.
  */
 export class InMemoryToolSessionStore implements ToolSessionStore {
-  readonly #shelves = new Map<string, Shelf>();
-  /** Apart from the shelves: few sessions have a time to wake. */
+  readonly #sessions = new Map<string, Stored>();
+  /** Kept apart from the sessions: few sessions have a wake-up time. */
   readonly #wakes = new Map<string, number>();
   readonly #expiries = new Expiries();
 
   get size(): number {
-    return this.#shelves.size;
+    return this.#sessions.size;
   }
 
   *get(id: string) {
-    return this.#shelves.get(id)?.entry ?? null;
+    return this.#sessions.get(id)?.entry ?? null;
   }
 
   *set(id: string, entry: ToolSessionEntry) {
-    const shelf = this.#shelves.get(id);
-    if (!shelf) this.#shelves.set(id, { entry, events: [] });
-    else if (entry.epoch < shelf.entry.epoch) {
+    const stored = this.#sessions.get(id);
+    if (!stored) this.#sessions.set(id, { entry, events: [] });
+    else if (entry.epoch < stored.entry.epoch) {
       throw new StoreConflictError(
         id,
-        `epoch ${entry.epoch} is over, ${shelf.entry.epoch} has begun`,
+        `epoch ${entry.epoch} has been superseded by ${stored.entry.epoch}`,
       );
-    } else shelf.entry = entry;
+    } else stored.entry = entry;
     this.#expiries.set(id, entry.expiresAt);
   }
 
   *take(id: string) {
-    const shelf = this.#shelves.get(id);
-    if (!shelf) return null;
-    return shelf.entry = { ...shelf.entry, epoch: shelf.entry.epoch + 1 };
+    const stored = this.#sessions.get(id);
+    if (!stored) return null;
+    return stored.entry = { ...stored.entry, epoch: stored.entry.epoch + 1 };
   }
 
   *delete(id: string) {
-    this.#shelves.delete(id);
+    this.#sessions.delete(id);
     this.#wakes.delete(id);
     this.#expiries.delete(id);
   }
@@ -64,12 +64,15 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     events: readonly ToolSessionEvent[],
     { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ) {
-    const shelf: Shelf | undefined = this.#shelves.get(id) ?? (entry && { entry, events: [] });
-    if (!shelf) throw new StoreConflictError(id, "it is not in the store", true);
-    if (shelf.entry.epoch !== epoch) {
-      throw new StoreConflictError(id, `epoch ${epoch} is over, ${shelf.entry.epoch} has begun`);
+    const stored: Stored | undefined = this.#sessions.get(id) ?? (entry && { entry, events: [] });
+    if (!stored) throw new StoreConflictError(id, "it is not in the store", true);
+    if (stored.entry.epoch !== epoch) {
+      throw new StoreConflictError(
+        id,
+        `epoch ${epoch} has been superseded by ${stored.entry.epoch}`,
+      );
     }
-    const last = shelf.events.at(-1)?.lsn ?? 0;
+    const last = stored.events.at(-1)?.lsn ?? 0;
     if (last !== afterLSN) {
       throw new StoreConflictError(id, `its last event is ${last}, not ${afterLSN}`);
     }
@@ -78,15 +81,15 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
         throw new StoreConflictError(id, `event ${event.lsn} does not follow ${afterLSN + index}`);
       }
     });
-    // Not push(...events): that puts every event on the stack.
-    for (const event of events) shelf.events.push(event);
+    // Do not use push(...events): it puts every event on the stack.
+    for (const event of events) stored.events.push(event);
     if (entry) {
-      shelf.entry = entry;
-      this.#shelves.set(id, shelf);
+      stored.entry = entry;
+      this.#sessions.set(id, stored);
       this.#expiries.set(id, entry.expiresAt);
     }
     if (expiresAt !== undefined) {
-      shelf.entry = { ...shelf.entry, expiresAt };
+      stored.entry = { ...stored.entry, expiresAt };
       this.#expiries.set(id, expiresAt);
     }
     if (wakeAt === null) this.#wakes.delete(id);
@@ -94,8 +97,8 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
   }
 
   *read(id: string, afterLSN = 0) {
-    const events = this.#shelves.get(id)?.events ?? [];
-    // LSNs count from 1 without gaps, so an LSN is also an index.
+    const events = this.#sessions.get(id)?.events ?? [];
+    // LSNs start at 1 and have no gaps, so an LSN is also an index.
     return events.slice(afterLSN);
   }
 
@@ -127,7 +130,7 @@ export class Expiries {
   readonly #minuteOf = new Map<string, number>();
 
   set(id: string, expiresAt: number | undefined): void {
-    // The minute after: a whole minute is over, or it is not.
+    // Round up to the next whole minute, so that no session expires early.
     const minute = expiresAt === undefined ? undefined : Math.floor(expiresAt / MINUTE) + 1;
     const before = this.#minuteOf.get(id);
     if (before === minute) return;
@@ -148,7 +151,7 @@ export class Expiries {
     if (ids.size === 0) this.#minutes.delete(minute);
   }
 
-  /** Those whose minute is over. */
+  /** Yields the sessions whose minute has passed. */
   *expired(now: number): Iterable<string> {
     for (const [minute, ids] of this.#minutes) if (minute * MINUTE <= now) yield* ids;
   }

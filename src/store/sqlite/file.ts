@@ -1,13 +1,12 @@
 /**
- * One SQLite file, and the one way it is written: many small jobs, one commit.
+ * One SQLite file. All writes go through batches: many small jobs, one commit.
  *
- * Everything that is asked for in one turn of the event loop is done in one
- * transaction, so that a disk that can be waited for a few thousand times a
- * second still carries many times as many appends. Nobody is told that a job is
- * done before its transaction is on disk.
+ * All jobs that are requested in one turn of the event loop share one transaction. A disk that
+ * can sync a few thousand times per second therefore carries many times as many appends. A job is
+ * reported as done only after its transaction is on disk.
  *
- * F1  A job either happens whole or not at all, whatever the others do.
- * F2  What fails is told in words, and what comes after it is tried anew.
+ * FILE1  A job is applied completely or not at all, whatever happens to other jobs.
+ * FILE2  A failed commit is reported as a `StoreError`. Later jobs are tried again.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearImmediate, setImmediate } from "node:timers";
@@ -19,13 +18,13 @@ import { pragma, rollBack } from "./schema.ts";
 
 export type { Durability } from "./open.ts";
 
-/** How many pages are given back to the disk in one commit. */
-const PAGES_AT_ONCE = 256;
+/** How many free pages one commit returns to the file system. */
+const PAGES_PER_COMMIT = 256;
 
-/** How many free pages are not worth the work, if they are not a tenth of the file either. */
+/** Fewer free pages than this, or less than a tenth of the file, are not worth returning. */
 const SPARE_PAGES = 64;
 
-/** The part of a database that is used here. */
+/** The database methods that this class uses. */
 export type Connection = Pick<DatabaseSync, "exec" | "prepare" | "close">;
 
 interface Job {
@@ -41,7 +40,7 @@ export class SqliteFile {
   #scheduled: ReturnType<typeof setImmediate> | undefined;
   #closed = false;
 
-  /** `through` puts something between this and the file, such as a disk that fails. */
+  /** `through` wraps the connection, for example to simulate a failing disk. */
   constructor(
     path: string,
     durability: Durability = "full",
@@ -52,14 +51,14 @@ export class SqliteFile {
     this.#db = through(openDatabase(path, durability, busyTimeout));
   }
 
-  /** A statement, prepared once. */
+  /** Returns a statement that is prepared once and then reused. */
   prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql);
     if (!statement) this.#statements.set(sql, statement = this.#db.prepare(sql));
     return statement;
   }
 
-  /** Looks something up, as it is on disk. */
+  /** Runs a query. It sees committed data only. */
   read<T>(run: () => T): T {
     try {
       return run();
@@ -69,8 +68,8 @@ export class SqliteFile {
   }
 
   /**
-   * Does a job in the next transaction, and returns once that is on disk. A job may be
-   * begun twice, if another one fails beside it: it changes nothing but the file.
+   * Runs a job in the next transaction and returns when that is on disk. If another job of the
+   * transaction fails, the job runs again: it must change nothing but the file.
    */
   write<T>(run: () => T): Operation<T> {
     return action<T>((resolve, reject) => {
@@ -84,24 +83,26 @@ export class SqliteFile {
         run,
         done: (error, value) => error === undefined ? resolve(value as T) : reject(error as Error),
       });
-      // Leaving early takes nothing back: what was asked for may have happened already.
+      // Halting the operation does not withdraw the job: it may be done already.
       this.#scheduled ??= setImmediate(() => this.#commit());
       return () => {};
     });
   }
 
-  /** Gives back to the disk what has become free, a piece at a time so that nobody waits long. */
+  /**
+   * Returns free pages to the file system, in small steps so that other jobs need not wait long.
+   */
   *compact(): Operation<void> {
     let free = this.#free();
     const before = free;
     while (free > 0) {
-      yield* this.write(() => this.#db.exec(`PRAGMA incremental_vacuum(${PAGES_AT_ONCE})`));
+      yield* this.write(() => this.#db.exec(`PRAGMA incremental_vacuum(${PAGES_PER_COMMIT})`));
       const left = this.#free();
-      // A file that came from an older version keeps what it has, for what comes next.
+      // A file that an older version created keeps its free pages for later use.
       if (left >= free) break;
       free = left;
     }
-    // The file itself is cut only when the log is carried over to it.
+    // The file only shrinks when the write-ahead log is checkpointed.
     if (free < before) this.read(() => this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
@@ -114,7 +115,7 @@ export class SqliteFile {
     this.#db.close();
   }
 
-  /** Pages that could be given back: all that are free, or none where that is few. */
+  /** The number of pages to return, or 0 if there are only a few. */
   #free(): number {
     return this.read(() => {
       const free = Number(pragma(this.#db, "freelist_count"));
@@ -138,11 +139,12 @@ export class SqliteFile {
       this.#db.exec("COMMIT");
     } catch (cause) {
       rollBack(this.#db);
-      // One of them failed: the others are not to blame, and get each a transaction of its own.
+      // FILE1: one job failed, so run each job in a transaction of its own.
       if (jobs.length > 1 && outcomes.length < jobs.length) {
         for (const job of jobs) this.#transact([job]);
         return;
       }
+      // FILE2: report the failure; the next commit starts afresh.
       const error = storeError("write to", this.path, cause);
       for (const { done } of jobs) done(error, undefined);
       return;
@@ -156,7 +158,7 @@ interface Outcome {
   readonly value?: unknown;
 }
 
-/** A job that finds its condition unmet has changed nothing, and disturbs no other. */
+/** A job whose condition is not met has changed nothing, so the transaction continues. */
 function perform({ run }: Job): Outcome {
   try {
     return { value: run() };

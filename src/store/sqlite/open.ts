@@ -1,12 +1,12 @@
 /**
- * Opens a file for one owner.
+ * Opens a store file for one owner.
  *
- * O1  A file that is not ours, is damaged, or comes from a newer version is
- *     refused, and not touched.
- * O2  One owner at a time. The lock is the operating system's and goes with the
- *     process, however that ends. It also goes when this process opens and closes
- *     the file by any other way than SQLite: nothing here may do that.
- * O3  A file is there as a whole or not at all, and only its owner may read it.
+ * OPEN1  A file is refused and left untouched if it is not a Parley store, is damaged, or comes
+ *        from a newer version.
+ * OPEN2  A file has one owner at a time. The operating system holds the lock and releases it when
+ *        the process ends, however it ends. The lock is also lost if this process opens and
+ *        closes the file other than through SQLite: no code here may do that.
+ * OPEN3  A file exists completely or not at all, and only its owner can read it.
  */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
@@ -21,14 +21,14 @@ import { createSchema, migrate, pragma, versionOf } from "./schema.ts";
 /** How sure a commit is: `full` outlasts a power failure, `normal` the death of the process. */
 export type Durability = "full" | "normal";
 
-/** Checking a file takes as long as reading it; beyond this, damage shows when it is met. */
-const LARGEST_CHECKED = 256 * 1024 * 1024;
+/** Checking a file takes as long as reading it. In larger files, damage is found on access. */
+const MAX_CHECKED_SIZE = 256 * 1024 * 1024;
 
 /** Default: how many milliseconds to wait for a lock that the former owner still holds. */
 const BUSY_TIMEOUT = 5_000;
 
-/** What a log that has grown large is cut back to, in bytes. */
-const LARGEST_LOG = 8 * 1024 * 1024;
+/** The size in bytes to which a large write-ahead log is truncated. */
+const MAX_LOG_SIZE = 8 * 1024 * 1024;
 
 export function openDatabase(
   path: string,
@@ -43,17 +43,18 @@ export function openDatabase(
   }
   const db = connect(path);
   try {
-    // Before the first read, which takes the lock. What others share is then not needed either.
+    // OPEN2: set this before the first read, which takes the lock. Exclusive mode needs no
+    // shared-memory file.
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}; PRAGMA locking_mode = EXCLUSIVE`);
     if (!inspected) examine(db, path);
     const isOlder = !inMemory && migrate(db, path);
     if (inMemory) createSchema(db);
     db.exec(`
       PRAGMA journal_mode = WAL;
-      PRAGMA journal_size_limit = ${LARGEST_LOG};
+      PRAGMA journal_size_limit = ${MAX_LOG_SIZE};
       PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"};
     `);
-    // Left by those that read it before it had this owner; nobody else can be there now.
+    // Readers left this file before this process became the owner. Nobody else can use it now.
     if (!inMemory) fs.rmSync(`${path}-shm`, { force: true });
     if (isOlder) makeShrinkable(db);
     return db;
@@ -64,19 +65,19 @@ export function openDatabase(
 }
 
 /**
- * Looks at a file before anything is written, by a connection that cannot write. Tells
- * whether it could: beside a log, that takes a little room on the disk.
+ * OPEN1: inspects a file through a read-only connection before anything is written. Returns false
+ * if that was not possible: reading a file that has a log needs some disk space.
  */
 function inspect(path: string, busyTimeout: number): boolean {
   const closed = isClosed(path);
-  // Reading would put files beside it; one that nobody has open can be read without.
+  // Reading would create files beside it. A file that nobody has open can be read as immutable.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}`);
     examine(db, path);
     return true;
   } catch (error) {
-    // Somebody opened it under our eyes: what we saw may be half of what they wrote.
+    // Another process opened the file meanwhile, so this read may be inconsistent. Try again.
     if (closed && !isClosed(path)) return inspect(path, busyTimeout);
     if (!closed && /disk I\/O error|disk is full/.test(String(error))) return false;
     throw storeError("open", path, error);
@@ -87,7 +88,7 @@ function inspect(path: string, busyTimeout: number): boolean {
 
 function examine(db: DatabaseSync, path: string): void {
   versionOf(db, path);
-  if (fs.statSync(path).size > LARGEST_CHECKED) return;
+  if (fs.statSync(path).size > MAX_CHECKED_SIZE) return;
   const verdict = pragma(db, "quick_check(1)");
   if (verdict !== "ok") throw damaged("open", path, String(verdict));
 }
@@ -96,25 +97,29 @@ function isClosed(path: string): boolean {
   return !["-wal", "-journal"].some((end) => fs.existsSync(path + end));
 }
 
-/** Before version 3, files could only grow. */
+/** Files from before version 3 could only grow. Enables them to shrink. */
 function makeShrinkable(db: DatabaseSync): void {
   try {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch {
-    // There is no room for a second copy: it stays as large as it is, and is whole.
+    // There is no space for a second copy. The file keeps its size and stays intact.
   }
 }
 
-/** Elsewhere first: whoever is killed here leaves no half of a store behind. */
+/**
+ * OPEN3: creates the store under a temporary name, so that a killed process leaves no partial
+ * file.
+ */
 function create(path: string): void {
-  // Carried over to a new file, a log of another would spoil it; and it may be all that is left.
+  // A foreign log would corrupt a new file, and it may be the only copy of its data.
   const log = `${path}-wal`;
   if (!isEmpty(log)) {
-    throw damaged("open", path, `the file is empty or gone, but "${log}" is there`);
+    throw damaged("open", path, `the file is empty or missing, but "${log}" exists`);
   }
   const draft = `${path}.${randomUUID()}.new`;
   try {
-    // Not by SQLite, which would let others read it; what it puts beside a file is as the file is.
+    // OPEN3: SQLite would make the file readable for others. Its log files get the mode of the
+    // file.
     fs.closeSync(fs.openSync(draft, "wx", 0o600));
     fs.chmodSync(draft, 0o600);
     const db = new DatabaseSync(draft);
@@ -129,7 +134,7 @@ function create(path: string): void {
   } catch (cause) {
     if (/disk is full|ENOSPC/.test(String(cause))) throw storeError("open", path, cause);
     throw new StoreError(
-      `Cannot open the store "${path}": it cannot be made there (${
+      `Cannot open the store "${path}": it cannot be created (${
         cause instanceof Error ? cause.message : cause
       }); check the path and its permissions`,
       { cause },
@@ -139,15 +144,18 @@ function create(path: string): void {
   }
 }
 
-/** Somebody else may have made one at the same time: the first one counts. */
+/**
+ * Moves the new file into place. If another process created one at the same time, the first one
+ * stays.
+ */
 function moveTo(path: string, draft: string): void {
   try {
     fs.linkSync(draft, path);
   } catch {
-    // Either it is there, or the file system knows no links.
+    // The file exists already, or the file system has no hard links.
     if (isEmpty(path)) fs.renameSync(draft, path);
   }
-  // A name outlasts a power failure only with its folder; Windows sees to that itself.
+  // A new name survives a power failure only if its folder is synced. Windows does that itself.
   if (process.platform === "win32") return;
   const folder = fs.openSync(dirname(path), "r");
   try {

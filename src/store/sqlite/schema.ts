@@ -1,29 +1,29 @@
-/** What is in the file, in which version, and how an older version becomes this one. */
+/** The tables of a store file, their versions, and the migrations between versions. */
 import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../model/errors.ts";
 import { storeError } from "./errors.ts";
 
-/** "Prly", so that a file can be told from any other SQLite file. */
+/** "Prly": distinguishes a store from other SQLite files. */
 const APPLICATION_ID = 0x50726c79;
 
 /**
- * 2: sessions have a time to wake. 3: events lie in the order in which they came.
- * 4: sessions tell whose they are, and how many bytes they take.
+ * Version 2 added wake-up times. Version 3 stores events in order of arrival. Version 4 added
+ * each session's principal and size.
  */
 const SCHEMA_VERSION = 4;
 
-/** Added by themselves, so that version 3 becomes version 4 in the same words. */
+/** A separate statement, because the migration from version 3 to 4 uses it too. */
 const USAGE = `
   ALTER TABLE sessions ADD COLUMN principal TEXT NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN entry_bytes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE sessions ADD COLUMN event_bytes INTEGER NOT NULL DEFAULT 0;
 `;
 
-/*
- * Events lie in the order in which they came, and sessions in the order in which they
- * began: so one commit of many sessions writes few pages, however long their logs are.
- * What changes with every append is apart from the entry, which may be long.
- * The events of a forgotten session whose number is in `remains` are still to be removed.
+/**
+ * Events are stored in order of arrival, and sessions in order of their start. A commit of many
+ * sessions then writes few pages, however long their logs are. Columns that change with every
+ * append are kept apart from the entry, which may be long. `remains` lists deleted sessions whose
+ * events are still to be removed.
  */
 const SESSIONS = `
   CREATE TABLE sessions (
@@ -57,14 +57,14 @@ const CLIENT_SESSIONS = `
 `;
 
 /**
- * What is known of the whole store, by name. Older programs ignore this table, and files that
- * they made have none, so it takes no version of its own.
+ * Properties of the whole store, by name. Older versions ignore this table, and their files lack
+ * it, so it needs no schema version.
  */
 export const PROPERTIES = `
   CREATE TABLE IF NOT EXISTS properties (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 `;
 
-/** What leads from one version of the schema to the next, by the version that it starts from. */
+/** The migrations, by the version that each starts from. */
 const MIGRATIONS: { readonly [version: number]: string } = {
   1: `
     ALTER TABLE sessions ADD COLUMN wake_at INTEGER;
@@ -96,9 +96,9 @@ const MIGRATIONS: { readonly [version: number]: string } = {
   `,
 };
 
-/** Makes the tables in an empty database. */
+/** Creates the tables in an empty database. */
 export function createSchema(db: DatabaseSync): void {
-  // Before the first table: without it, a file never gives back what it has freed.
+  // Set this before the first table: otherwise the file never shrinks.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   db.exec(`
     BEGIN IMMEDIATE;
@@ -112,23 +112,26 @@ export function createSchema(db: DatabaseSync): void {
   `);
 }
 
-/** Which version a database is of. Throws where it is not ours, or newer than this one. */
+/**
+ * Returns the version of a database. Throws if it is not a Parley store, or is newer than this
+ * program.
+ */
 export function versionOf(db: DatabaseSync, path: string): number {
   if (pragma(db, "application_id") !== APPLICATION_ID) {
     throw new StoreError(
-      `Cannot open the store "${path}": it is a database, but not one of Parley's; give another path`,
+      `Cannot open the store "${path}": it is a SQLite database, but not a Parley store; use another path`,
     );
   }
   const version = Number(pragma(db, "user_version"));
   if (version <= SCHEMA_VERSION) return version;
   throw new StoreError(
-    `Cannot open the store "${path}": a newer Parley wrote it (format ${version}, this one knows ${SCHEMA_VERSION}); use that one, or give another path`,
+    `Cannot open the store "${path}": a newer Parley wrote it (format ${version}, this one supports ${SCHEMA_VERSION}); use that version, or another path`,
   );
 }
 
 /**
- * Brings an older file to this version, and tells whether it was one. All the way or not
- * at all: a file is never between two versions.
+ * Migrates an older file to this version, and returns whether it was older. The migration is one
+ * transaction: a file is never between two versions.
  */
 export function migrate(db: DatabaseSync, path: string): boolean {
   const from = versionOf(db, path);
@@ -145,10 +148,10 @@ export function migrate(db: DatabaseSync, path: string): boolean {
 }
 
 function notMigrated(path: string, from: number, cause: unknown): StoreError {
-  // The reason, without the sentence around it: it is part of another one.
+  // Take only the reason: the sentence around it is part of another message.
   const reason = /: (.*)$/s.exec(storeError("open", path, cause).message)![1];
   return new StoreError(
-    `Cannot open the store "${path}": it could not be brought from format ${from} to ${SCHEMA_VERSION}, and is as it was: ${reason}`,
+    `Cannot open the store "${path}": it could not be migrated from format ${from} to ${SCHEMA_VERSION}, and is unchanged: ${reason}`,
     { cause },
   );
 }
@@ -157,11 +160,11 @@ export function rollBack(db: Pick<DatabaseSync, "exec">): void {
   try {
     db.exec("ROLLBACK");
   } catch {
-    // SQLite has rolled back by itself, as it does when the disk is full.
+    // SQLite has rolled back already, as it does when the disk is full.
   }
 }
 
-/** The value that a pragma tells. */
+/** Returns the value of a pragma. */
 export function pragma(db: Pick<DatabaseSync, "prepare">, text: string): unknown {
   return Object.values(db.prepare(`PRAGMA ${text}`).get() ?? {})[0];
 }

@@ -1,4 +1,4 @@
-/** Stores that outlast the process, in one SQLite file. */
+/** Stores that survive the process, in one SQLite file. */
 import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
 import { StoreConflictError, StoreError } from "../../model/errors.ts";
@@ -16,14 +16,14 @@ import type {
   Wake,
 } from "../types.ts";
 
-/** How many expired sessions one sweep removes at most, so that no sweep takes long. */
-const SWEEP = 1_000;
+/** The most expired sessions that one sweep removes, so that no sweep takes long. */
+const MAX_SWEPT = 1_000;
 
-/** How many events one commit removes at most; a long one counts for as many as it has pages. */
-const PIECE = 2_000;
-const PAGE = 4_096;
+/** The most events that one commit removes. A long event counts once per page. */
+const MAX_REMOVED = 2_000;
+const PAGE_SIZE = 4_096;
 
-/** Not used again while events of the session that had it remain. */
+/** A new session number. A number is not reused while events of its former session remain. */
 const NEXT_NUMBER = `1 + max(
   ifnull((SELECT max(number) FROM sessions), 0), ifnull((SELECT max(number) FROM remains), 0)
 )`;
@@ -40,7 +40,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   *set(id: string, entry: ToolSessionEntry): Operation<void> {
-    // Now, not when it is written: the caller may go on to change what it holds.
+    // Serialise now: the caller may modify the entry before it is written.
     const text = JSON.stringify(entry);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
@@ -51,7 +51,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         WHERE excluded.epoch >= sessions.epoch
       `).run(id, entry.epoch, entry.expiresAt ?? null, entry.principal ?? "", text.length);
       if (Number(changes) === 0) {
-        throw new StoreConflictError(id, `epoch ${entry.epoch} is over, a later one has begun`);
+        throw new StoreConflictError(id, `epoch ${entry.epoch} has been superseded by a later one`);
       }
       this.#setEntry(id, text);
     });
@@ -127,7 +127,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         );
       }
       if (entryText !== undefined) this.#setEntry(id, entryText);
-      // Cheaper than to have the update return the number.
+      // Cheaper than an update that returns the number.
       const insert = this.#file.prepare(`
         INSERT INTO events (session, lsn, event)
         VALUES ((SELECT number FROM sessions WHERE id = ?), ?, ?)
@@ -143,7 +143,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       const events = this.#file.prepare(
         "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
       ).all(row.number!, afterLSN).map(({ event }) => this.#parse(event) as ToolSessionEvent);
-      // Replay would take a shorter log for the whole of it, and do things twice.
+      // A replay would take a shorter log for the whole log, and repeat effects.
       const whole = events.length === Math.max(0, Number(row.last_lsn) - afterLSN) &&
         events.every(({ lsn }, i) => lsn === afterLSN + 1 + i);
       if (!whole) throw damaged("read", this.#file.path, `events of session "${id}" are missing`);
@@ -160,7 +160,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     );
   }
 
-  /** True while there are no calls in it. */
+  /** True if the store has no calls. */
   get isEmpty(): boolean {
     return this.#file.read(() =>
       this.#file.prepare("SELECT 1 FROM sessions LIMIT 1").get() === undefined
@@ -176,7 +176,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     if (known === sealing) return;
     if (known !== undefined && !keyIds.includes(String(known)) && !this.isEmpty) {
       throw new StoreError(
-        `Cannot use the store "${this.#file.path}": it was written with another key (id ${known}), and calls that wait cannot go on without it; give that key too, in PARLEY_KEY after a comma or as "${this.#file.path}.key", or start with another store`,
+        `Cannot use the store "${this.#file.path}": it was written with another key (id ${known}), and waiting calls cannot continue without it; add that key to PARLEY_KEY after a comma or restore "${this.#file.path}.key", or use another store`,
       );
     }
     this.#file.read(() =>
@@ -195,11 +195,14 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     );
   }
 
-  /** Piece by piece, with others in between; what a halt leaves is for the next sweep. */
+  /**
+   * Removes expired sessions in small steps, with other jobs in between. If a sweep is halted,
+   * the next one continues.
+   */
   *sweep(now: number): Operation<number> {
     let [forgotten, more] = yield* this.#file.write(() => {
       const expired = this.#file.prepare(
-        `SELECT number FROM sessions WHERE expires_at < ? LIMIT ${SWEEP}`,
+        `SELECT number FROM sessions WHERE expires_at < ? LIMIT ${MAX_SWEPT}`,
       ).all(now);
       for (const { number } of expired) this.#forget(number);
       return [expired.length, this.#clear()] as const;
@@ -209,7 +212,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return forgotten;
   }
 
-  /** What changes with every append or owner stands beside the entry, and counts. */
+  /** Columns that change with every append or owner override the stored entry. */
   #entry(id: string): ToolSessionEntry | null {
     const row = this.#file.prepare(
       "SELECT epoch, expires_at, entry FROM sessions JOIN entries USING (number) WHERE id = ?",
@@ -237,7 +240,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     }
   }
 
-  /** Removes a session, and puts its events among those that are to be removed. */
+  /** Removes a session and schedules its events for removal. */
   #forget(number: SQLOutputValue | undefined): void {
     for (
       const sql of [
@@ -248,11 +251,11 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     ) this.#file.prepare(sql).run(number!);
   }
 
-  /** Removes a piece of what is to be removed, and tells whether there is more. */
+  /** Removes a batch of scheduled events, and returns whether more are left. */
   #clear(): boolean {
     const file = this.#file;
-    const remains = file.prepare(`SELECT number FROM remains LIMIT ${SWEEP}`).all();
-    let left = PIECE;
+    const remains = file.prepare(`SELECT number FROM remains LIMIT ${MAX_SWEPT}`).all();
+    let left = MAX_REMOVED;
     for (const { number } of remains) {
       const events = file.prepare(`
         SELECT lsn, octet_length(event) AS size FROM events WHERE session = ? ORDER BY lsn LIMIT ?
@@ -260,21 +263,21 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       let last: SQLOutputValue = 0;
       for (const { lsn, size } of events) {
         if (left <= 0) break;
-        left -= 1 + Math.floor(Number(size) / PAGE);
+        left -= 1 + Math.floor(Number(size) / PAGE_SIZE);
         last = lsn!;
       }
       file.prepare("DELETE FROM events WHERE session = ? AND lsn <= ?").run(number!, last);
       if (left <= 0) return true;
       file.prepare("DELETE FROM remains WHERE number = ?").run(number!);
     }
-    return remains.length === SWEEP;
+    return remains.length === MAX_SWEPT;
   }
 
   #conflict(id: string, afterLSN: number, epoch: number): StoreConflictError {
     const row = this.#file.prepare("SELECT epoch, last_lsn FROM sessions WHERE id = ?").get(id);
     if (!row) return new StoreConflictError(id, "it is not in the store", true);
     return Number(row.epoch) !== epoch
-      ? new StoreConflictError(id, `epoch ${epoch} is over, ${row.epoch} has begun`)
+      ? new StoreConflictError(id, `epoch ${epoch} has been superseded by ${row.epoch}`)
       : new StoreConflictError(id, `its last event is ${row.last_lsn}, not ${afterLSN}`);
   }
 }
@@ -313,7 +316,7 @@ export class SqliteClientSessionStore implements ClientSessionStore {
       Number(
         this.#file.prepare(`
           DELETE FROM client_sessions WHERE id IN
-            (SELECT id FROM client_sessions WHERE expires_at < ? LIMIT ${SWEEP})
+            (SELECT id FROM client_sessions WHERE expires_at < ? LIMIT ${MAX_SWEPT})
         `).run(now).changes,
       )
     );

@@ -94,9 +94,9 @@ describe("parley serve --store", () => {
         [
           ["--store", "calls.db"],
           {},
-          /^Cannot open the store "calls.db": its kind is unknown; give it as sqlite:PATH$/m,
+          /^Cannot open the store "calls.db": its kind is unknown; write it as sqlite:PATH$/m,
         ],
-        [["--store", `sqlite:${folder}/no/calls.db`], {}, /it cannot be made there/],
+        [["--store", `sqlite:${folder}/no/calls.db`], {}, /it cannot be created/],
         [
           ["--store", `sqlite:${path}`],
           {},

@@ -15,10 +15,10 @@ const FIRST = { afterLSN: 0, epoch: 1 };
 
 describe("a disk that fails", () => {
   const faults = [
-    ["COMMIT", "database or disk is full", /the disk is full; make room, and try again$/],
-    ["COMMIT", "disk I/O error", /the disk fails \(disk I\/O error\); check the disk/],
-    ["BEGIN", "disk I/O error", /the disk fails/],
-    ["BEGIN", "database is locked", /another Parley is using it; stop that one/],
+    ["COMMIT", "database or disk is full", /the disk is full; free some space, and try again$/],
+    ["COMMIT", "disk I/O error", /the disk failed \(disk I\/O error\); check the disk/],
+    ["BEGIN", "disk I/O error", /the disk failed/],
+    ["BEGIN", "database is locked", /another Parley is using it; stop that server/],
     ["INSERT INTO events", "database or disk is full", /the disk is full/],
     ["UPDATE sessions", "database disk image is malformed", /it is damaged \(.+\); restore/],
   ] as const;
@@ -101,7 +101,10 @@ describe("a disk that fails", () => {
     ) {
       const error = yield* failure(use);
       assert.ok(error instanceof StoreError, String(error));
-      assert.match(error.message, /^Cannot read the store ".+": the disk fails .+; check the disk/);
+      assert.match(
+        error.message,
+        /^Cannot read the store ".+": the disk failed .+; check the disk/,
+      );
     }
   });
 

@@ -35,13 +35,13 @@ describe("a disk that is full", () => {
       const report: FullDiskReport = JSON.parse(line!);
       assert.ok(report.before > 20, `${report.before} fitted`);
       assert.deepEqual(report.errors, [
-        `Cannot write to the store "${folder}/store.db": the disk is full; make room, and try again`,
+        `Cannot write to the store "${folder}/store.db": the disk is full; free some space, and try again`,
       ]);
       assert.equal(report.failed, 40);
       assert.deepEqual(report.whole, [true, true, true, true]);
       assert.equal(
         report.another,
-        `Cannot open the store "${folder}/another.db": the disk is full; make room, and try again`,
+        `Cannot open the store "${folder}/another.db": the disk is full; free some space, and try again`,
       );
       assert.deepEqual(report.after, [4, 4]);
       assert.equal(yield* until(child.ended()), 0);

@@ -127,7 +127,7 @@ describe("openSqlite() with a file of an older version", () => {
     assert.ok(refused instanceof StoreError, "it was opened");
     assert.match(
       refused.message,
-      /^Cannot open the store ".+": it could not be brought from format 1 to 4, and is as it was: table remains already exists; .+$/,
+      /^Cannot open the store ".+": it could not be migrated from format 1 to 4, and is unchanged: table remains already exists; .+$/,
     );
     assert.deepEqual(readFileSync(path), before);
     const again = new DatabaseSync(path);

@@ -43,7 +43,7 @@ describe("openSqlite() and its owner", () => {
     assert.ok(refused instanceof StoreError, "two have it open");
     assert.equal(
       refused.message,
-      `Cannot open the store "${path}": another Parley is using it; stop that one, or give another path`,
+      `Cannot open the store "${path}": another Parley is using it; stop that server, or use another path`,
     );
     yield* until(child.kill());
     const { sessions } = yield* useStores(path);
@@ -153,7 +153,7 @@ describe("openSqlite() with a file that it must not touch", () => {
     const db = new DatabaseSync(other);
     db.exec("CREATE TABLE people (name TEXT)");
     db.close();
-    refuses(other, folder, /not one of Parley's/);
+    refuses(other, folder, /not a Parley store/);
     const refused = tryOpen(folder);
     assert.ok(refused instanceof StoreError);
     assert.match(refused.message, WORDS);
@@ -166,7 +166,7 @@ describe("openSqlite() with a file that it must not touch", () => {
     const db = new DatabaseSync(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    refuses(path, folder, /a newer Parley wrote it \(format 99, this one knows 4\)/);
+    refuses(path, folder, /a newer Parley wrote it \(format 99, this one supports 4\)/);
   });
 
   it("refuses a file whose log alone is of a newer version, and keeps the log", function* () {

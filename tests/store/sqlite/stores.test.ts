@@ -29,7 +29,7 @@ describe("openSqlite()", () => {
 
   it("reports that the folder does not exist", function* () {
     const path = join(yield* useFolder(), "no", "such", "folder", "store.db");
-    assert.throws(() => openSqlite(path), /it cannot be made there/);
+    assert.throws(() => openSqlite(path), /it cannot be created/);
   });
 });
 
@@ -88,6 +88,6 @@ describe("openStore()", () => {
     yield* opened.sessions.set("a", entry("a"));
     assert.deepEqual(yield* opened.sessions.get("a"), entry("a"));
     opened.close();
-    yield* until(assert.rejects(openStore("postgres://x"), /give it as sqlite:PATH/));
+    yield* until(assert.rejects(openStore("postgres://x"), /write it as sqlite:PATH/));
   });
 });

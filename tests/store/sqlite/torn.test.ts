@@ -203,7 +203,10 @@ describe("a store whose file is torn", () => {
       lose(torn.path);
       const refused = tryOpen(torn.path);
       assert.ok(refused instanceof StoreError, "it was opened");
-      assert.match(refused.message, /it is damaged \(the file is empty or gone, but ".+-wal" is/);
+      assert.match(
+        refused.message,
+        /it is damaged \(the file is empty or missing, but ".+-wal" exists/,
+      );
       assert.deepEqual(readFileSync(`${torn.path}-wal`), log);
     }
   });
