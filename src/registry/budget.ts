@@ -10,6 +10,7 @@
  */
 import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import { estimateSize } from "../session/event-log.ts";
 
@@ -61,13 +62,13 @@ export class Budget {
   }
 
   /** Notes what a call was given that is in the store already, and about to be taken up again. */
-  restored(session: LiveToolSession, params: unknown): void {
+  restored(session: RegisteredSession, params: unknown): void {
     session.baggage = baggageOf(session, params);
     if (this.countsStore) session.stored = session.baggage + session.log.bytes;
   }
 
   /** Takes a call in, and weighs it. */
-  enter(session: LiveToolSession, params: unknown): string | undefined {
+  enter(session: RegisteredSession, params: unknown): string | undefined {
     session.baggage ||= baggageOf(session, params);
     return this.measure(session);
   }
@@ -82,20 +83,20 @@ export class Budget {
   }
 
   /** It has left memory, or ended. */
-  leave(session: LiveToolSession): void {
+  leave(session: RegisteredSession): void {
     if (session.outcome) this.#chargeStore(session);
     this.memory.give(session.principal, session.charged);
     session.charged = 0;
   }
 
   /** It is no longer in the store. */
-  forget(session: LiveToolSession): void {
+  forget(session: RegisteredSession): void {
     this.store.give(session.principal, session.stored);
     session.stored = 0;
   }
 
   /** Whether it holds more than when it was last weighed. */
-  #charge(session: LiveToolSession): boolean {
+  #charge(session: RegisteredSession): boolean {
     const bytes = session.baggage + session.log.bytes;
     const more = bytes - session.charged;
     this.memory.take(session.principal, more);
@@ -103,7 +104,7 @@ export class Budget {
     return this.#chargeStore(session) || more > 0;
   }
 
-  #chargeStore(session: LiveToolSession): boolean {
+  #chargeStore(session: RegisteredSession): boolean {
     if (!this.countsStore || !session.durable || session.portable) return false;
     const bytes = session.baggage + session.log.totalBytes;
     const more = bytes - session.stored;

@@ -9,6 +9,7 @@ import type { Operation } from "effection";
 import { promised } from "../lib/strand.ts";
 import { type ClientInfo, isFinal, type ToolSessionEvent } from "../model/events.ts";
 import { Journal } from "../session/journal.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
@@ -118,7 +119,7 @@ export class Durability {
   }
 
   /** The attempt to go on with a session has not ended the server. */
-  #survived(session: LiveToolSession): void {
+  #survived(session: RegisteredSession): void {
     const journal = this.#journals.get(session.id);
     if (journal) session.settled = journal.epoch;
     const turnOver = this.recovery.over(session);
@@ -303,9 +304,7 @@ export class Durability {
     const { definition, params, client, principal } = call;
     const entry = { id: sessionId, toolName: definition.name, params, createdAt, epoch: 1 };
     const session = this.#home.make(entry, definition, client, principal);
-    session.needsCaller = session.portable = true;
-    session.seed = record.seed;
-    session.restore(events);
+    session.takeOver({ events, needsCaller: true, portable: true, seed: record.seed });
     this.#home.enter(session, params, mismatch(definition, version));
     return session;
   }
@@ -352,11 +351,13 @@ export class Durability {
     // It may have been closed meanwhile: nothing is begun then that would be stopped at once.
     this.#home.admit();
     const session = this.#home.make(entry, definition, client, principal);
-    session.keepUntil = keepUntil;
-    session.taskSince = taskSince;
-    session.needsCaller = attended;
-    session.settled = settled ?? entry.epoch;
-    session.restore(events);
+    session.takeOver({
+      events,
+      keepUntil,
+      taskSince,
+      needsCaller: attended,
+      settled: settled ?? entry.epoch,
+    });
     this.#home.budget.restored(session, entry.params);
     if (!session.outcome) {
       if (this.#home.outlasts) this.recovery.begin(session, entry);
@@ -366,7 +367,7 @@ export class Durability {
     return session;
   }
 
-  #attach(session: LiveToolSession, entry: ToolSessionEntry, written = false): void {
+  #attach(session: RegisteredSession, entry: ToolSessionEntry, written = false): void {
     const { scope, store, deadlines, timeToLive } = this.#home;
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => {
@@ -375,13 +376,14 @@ export class Durability {
         turnOver?.();
       },
       failed: (error) => session.storeFailed(error),
-      standing: () => ({
-        expiresAt: this.#expiresAt(session),
-        wakeAt: session.wakeAt,
-        // What records an event has survived; that it has is written along.
-        ...(session.trial &&
-          { meta: entryMetaOf(session, session.settled = entry.epoch) as never }),
-      }),
+      standing: () => {
+        const { wakeAt, trial } = session;
+        const expiresAt = this.#expiresAt(session);
+        if (!trial) return { expiresAt, wakeAt };
+        // A session that records an event has survived; its record says so from here on.
+        session.settled = entry.epoch;
+        return { expiresAt, wakeAt, meta: entryMetaOf(session) as never };
+      },
     }, written);
     this.#journals.set(session.id, journal);
     const now = deadlines.now();
@@ -448,8 +450,8 @@ export function entryOf(
   };
 }
 
-export function entryMetaOf(session: LiveToolSession, settled = session.settled): EntryMeta {
-  const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller } = session;
+export function entryMetaOf(session: LiveToolSession): EntryMeta {
+  const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller, settled } = session;
   return {
     kind,
     principal,

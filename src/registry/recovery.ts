@@ -23,6 +23,7 @@ import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import { RegistryClosedError, SessionSetAsideError } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
 import type { Fault } from "../run/run-port.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { SetAsideCall, SetAsideCalls } from "../session/types.ts";
 import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
@@ -182,7 +183,7 @@ export class Recovery implements SetAsideCalls {
   }
 
   /** A session that was taken up is about to be run. */
-  begin(session: LiveToolSession, mine: ToolSessionEntry): void {
+  begin(session: RegisteredSession, mine: ToolSessionEntry): void {
     // Not this attempt, which has been counted already.
     const failed = failedAttempts(mine) - 1;
     const deadline = this.#home.deadlines.add(GRACE, () => this.#home.survived(session));
@@ -205,7 +206,7 @@ export class Recovery implements SetAsideCalls {
   }
 
   /** The attempt is over. Returns what to call once that is on record, if anything. */
-  over(session: LiveToolSession): (() => void) | undefined {
+  over(session: RegisteredSession): (() => void) | undefined {
     const { trial } = session;
     session.trial = undefined;
     trial?.deadline.cancel();

@@ -13,8 +13,7 @@ import { RegistryClosedError, SessionGoneError, SessionLimitError } from "../mod
 import type { ServerChange, ToolResult } from "../model/events.ts";
 import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
-import type { SessionHome, SessionOwner } from "../session/session-home.ts";
-import { newSessionId } from "../session/session-id.ts";
+import type { RegisteredSession, SessionHome, SessionOwner } from "../session/session-home.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
 import type {
   ServedSessionOptions,
@@ -190,18 +189,19 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   ): LiveToolSession {
     if (this.#closed || this.#draining) throw new RegistryClosedError();
     this.#listStarting();
-    const { client = IN_PROCESS, principal = "", answers, trace } = options;
-    const { needsCaller = false, portable = false, awaited = false, taskSince } = options;
+    const { client = IN_PROCESS, principal = "", portable = false } = options;
     this.#live.checkRoom(principal, tool.durable !== undefined && !portable);
-    const session = new LiveToolSession(this, undefined, tool, client, principal);
-    if (answers) session.questions.presets = new Map(answers);
-    if (trace) session.trace = trace;
-    session.needsCaller = needsCaller;
-    session.portable = portable;
-    if (portable) session.seed = newSessionId();
-    session.taskSince = taskSince;
-    session.owner = owner;
-    if (awaited) session.log.awaitReader(0);
+    const now = this.deadlines.now();
+    const session = new LiveToolSession(
+      this,
+      undefined,
+      tool,
+      client,
+      principal,
+      now,
+      options,
+      owner,
+    );
     this.#starting = session;
     this.#given = params;
     if (session.durable) {
@@ -216,14 +216,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /** Keeps a call that has ended at once for those who come back to it. */
-  keep(session: LiveToolSession): void {
+  keep(session: RegisteredSession): void {
     if (!session.outcome || session.registered) return;
     session.registered = true;
     this.#expiry.finish(session);
     this.#expiry.reschedule(session);
   }
 
-  #list(session: LiveToolSession, params: unknown): void {
+  #list(session: RegisteredSession, params: unknown): void {
     if (session.registered) return;
     session.registered = true;
     this.#live.add(session, params);
@@ -276,8 +276,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Whoever has been told to come back until then finds it, whatever becomes of it. */
   promise(session: LiveToolSession, until: number): void {
-    if (until <= session.keepUntil) return;
-    session.keepUntil = until;
+    if (!session.promiseUntil(until)) return;
     if (session.durable) this.#durability.promised(session);
     if (session.outcome) this.#expiry.reschedule(session);
   }
@@ -312,7 +311,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   find(id: string): LiveToolSession | undefined {
     this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
-    return session?.suspending && !session.outcome ? undefined : session;
+    return session?.suspending ? undefined : session;
   }
 
   *get(id: string): Operation<ToolSession | null> {
@@ -337,12 +336,12 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session) this.letGo(session);
   }
 
-  hold(session: LiveToolSession): void {
+  hold(session: RegisteredSession): void {
     session.holders++;
     this.#expiry.reschedule(session);
   }
 
-  letGo(session: LiveToolSession): void {
+  letGo(session: RegisteredSession): void {
     if (session.holders === 0) return;
     session.holders--;
     this.#expiry.reschedule(session);
@@ -350,7 +349,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Forgets a session that has ended and that nobody will come back to. */
   forget(session: LiveToolSession): void {
-    session.outcomeDelivered = true;
+    session.markDelivered();
     if (session.outcome && session.holders === 0) this.#expiry.remove(session);
   }
 
@@ -381,7 +380,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /** For sessions: one has left memory, and can be run again from its log. */
-  suspended(session: LiveToolSession): void {
+  suspended(session: RegisteredSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
     this.#durability.left(session, () => this.#live.delete(session));

@@ -6,6 +6,7 @@
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import { LinkedList } from "../lib/linked-list.ts";
 import { Owned, Shares } from "../lib/shares.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { RegistryLimits } from "./options.ts";
 
@@ -80,7 +81,7 @@ export class FinishedSessions {
   }
 
   /** Nobody was told to come back for it, and it was left just now. */
-  putLast(session: LiveToolSession, now: number): void {
+  putLast(session: RegisteredSession, now: number): void {
     session.leftAt = now;
     session.line?.remove(session);
     this.#free.add(session);
@@ -193,7 +194,7 @@ export class Expiry {
   }
 
   /** Something has changed about a session that decides how long it is kept. */
-  reschedule(session: LiveToolSession): void {
+  reschedule(session: RegisteredSession): void {
     const { finished, deadlines, limits, isClosed } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -217,7 +218,7 @@ export class Expiry {
   }
 
   /** Lets a session go that has ended. */
-  remove(session: LiveToolSession): void {
+  remove(session: RegisteredSession): void {
     const { finished, deadlines, outlasts, forget } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -265,12 +266,12 @@ export class Expiry {
     }
   };
 
-  #expire(session: LiveToolSession, ms: number): void {
+  #expire(session: RegisteredSession, ms: number): void {
     session.expiry = this.#home.deadlines.add(ms, this.#expired, session);
   }
 
   /** One for all sessions: each that is parked would keep its own. */
-  readonly #expired = (session: LiveToolSession): void => {
+  readonly #expired = (session: RegisteredSession): void => {
     session.expiry = undefined;
     if (session.outcome) this.remove(session);
     else if (session.replayable) this.#passivate(session);

@@ -17,8 +17,8 @@ type Result = { readonly ok: true; readonly value?: unknown } | Failure;
 export interface ParallelHome {
   /** The scope for a part that needs a task. */
   readonly scope: Scope;
-  /** How many parts run besides the first. */
-  parallel: number;
+  /** Adds to the number of parts that run besides the first. */
+  addParallel(parts: number): void;
 }
 
 /** Whether the caller runs without a task. */
@@ -67,7 +67,7 @@ class Group {
 
   start(): void {
     if (this.#left === 0) return this.#settle();
-    this.#home.parallel += this.#left - 1;
+    this.#home.addParallel(this.#left - 1);
     for (const strand of this.#strands) strand.start();
   }
 
@@ -81,7 +81,7 @@ class Group {
 
   ended(index: number, outcome: StrandOutcome<unknown>): void {
     this.#left--;
-    if (this.#left > 0) this.#home.parallel--;
+    if (this.#left > 0) this.#home.addParallel(-1);
     const decided = this.#failure !== undefined;
     if (outcome.type === "returned") this.#values[index] = outcome.value;
     else if (outcome.type === "threw") {
@@ -127,12 +127,12 @@ class PartStrand extends StrandBase<unknown> {
   }
 
   protected override promoted(): void {
-    this.#home.parallel++;
+    this.#home.addParallel(1);
   }
 
   protected ended(outcome: StrandOutcome<unknown>): void {
     if (this.light) return this.#group.ended(this.#index, outcome);
-    this.#home.parallel--;
+    this.#home.addParallel(-1);
     // PAR3: a part that became a task ends inside the reducer.
     queueMicrotask(() => this.#group.ended(this.#index, outcome));
   }

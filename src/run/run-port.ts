@@ -62,7 +62,7 @@ export interface RunPort {
    * continues a generator that was returning, so code that must not run after a halt checks this
    * flag.
    */
-  halting: boolean;
+  readonly halting: boolean;
   /** Records an event. Records nothing while the run is being halted. */
   emit(body: EventBody): void;
   /**
@@ -82,13 +82,15 @@ export interface RunPort {
   wasAsked(branch: string, kind: Place["kind"], key: string): boolean;
   /** The scope for work that needs a task. */
   readonly scope: Scope;
-  /** How many parts of the tool run besides the first, while none of them is a task. */
-  parallel: number;
+  /** Adds to the number of parts that run besides the first, while none of them is a task. */
+  addParallel(parts: number): void;
   /** Runs operations once and records their outcomes. */
   readonly facts: Facts;
   /** When the call started, in milliseconds since the epoch. */
   readonly createdAt: number;
   report(fault: Fault): void;
+  /** The run stops itself, because its time is over. */
+  runHalting(): void;
   /** Reports the outcome of the run. Called exactly once. */
   runEnded(outcome: RunOutcome): void;
 }

@@ -87,7 +87,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
   }
 
   override halt(): void {
-    this.#host.halting = true;
+    this.#host.runHalting();
     super.halt();
   }
 

@@ -355,8 +355,8 @@ const NOBODY: readonly LogReader[] = [];
 interface Readable {
   readonly log: EventLog;
   readonly outcome: ToolSessionOutcome | undefined;
-  /** A reader has received how it ended. */
-  outcomeDelivered: boolean;
+  /** A reader has received the outcome. */
+  markDelivered(): void;
 }
 
 /** The events after an LSN: those that were, then those that come, then how it ended. */
@@ -390,7 +390,7 @@ class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
       }
       const { outcome } = this.session;
       if (outcome) {
-        this.session.outcomeDelivered = true;
+        this.session.markDelivered();
         return { done: true, value: outcome };
       }
       yield* action<void>((resolve) => log.watch(resolve));

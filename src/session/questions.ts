@@ -9,20 +9,20 @@
 import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import { MASK, mask } from "../ask/mask.ts";
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
-import type { Sealer } from "../lib/sealer.ts";
+import type { Deadline } from "../lib/deadlines.ts";
 import type { JsonObject } from "../model/content.ts";
-import { SessionHaltedError } from "../model/errors.ts";
+import { SessionHaltedError, SessionSealedError } from "../model/errors.ts";
 import type {
   AnswerBody,
   AnswerOutcome,
   ClientAnswer,
   ElicitResponse,
+  ToolSessionEvent,
   ToolSessionRequest,
   WithdrawalReason,
 } from "../model/events.ts";
-import type { EventLog } from "./event-log.ts";
-import type { Divergence, Recorded, Replay, Step } from "./replay.ts";
+import type { Recorded, Step } from "./replay.ts";
+import type { LiveToolSession } from "./tool-session.ts";
 
 /** An answer, and the question that it is for. */
 export interface QuestionAnswer {
@@ -30,39 +30,20 @@ export interface QuestionAnswer {
   readonly response: ClientAnswer;
 }
 
-/** What the questions need from their session. */
-export interface QuestionsHome {
-  readonly id: string;
-  readonly log: EventLog;
-  readonly deadlines: Deadlines;
-  readonly sealer: Sealer | undefined;
-  readonly replay: Replay | undefined;
-  /** The run is on its way out: nothing more is asked. */
-  readonly halting: boolean;
-  /** The run is on its way out for now: nothing is recorded, and questions stay open on record. */
-  readonly suspending: boolean;
-  /** The journal is lost, and why: what it did not record was never put. */
-  readonly lost: string | undefined;
-  /** Something is asked that was not asked before, where something else was. */
-  diverged(divergence: Divergence): void;
-  /** A question was put, answered or withdrawn. */
-  changed(): void;
-}
-
 export class Questions {
-  readonly #home: QuestionsHome;
+  readonly #session: LiveToolSession;
   #pending: Pending | undefined;
   /** Answers that came with the call; each serves the first question with its name. */
   presets: Map<string, ClientAnswer> | undefined;
 
-  constructor(home: QuestionsHome) {
-    this.#home = home;
+  constructor(session: LiveToolSession) {
+    this.#session = session;
   }
 
   /** True while at least one is not settled. */
   get unsettled(): boolean {
     if (this.#pending !== undefined && this.#pending.open.size > 0) return true;
-    return (this.#home.replay?.unasked().length ?? 0) > 0;
+    return (this.#session.replay?.unasked().length ?? 0) > 0;
   }
 
   /** When the first one times out; Infinity if none does, undefined if none waits. */
@@ -74,13 +55,13 @@ export class Questions {
     for (const { request, answered } of this.#pending?.open.values() ?? []) {
       if (!answered) wait(request);
     }
-    this.#home.replay?.unasked().forEach(wait);
+    this.#session.replay?.unasked().forEach(wait);
     return next;
   }
 
   /** Those that wait for an answer, oldest first, also if the tool has yet to come to them again. */
   open(): ToolSessionRequest[] {
-    const requests = this.#home.replay?.unasked() ?? [];
+    const requests = this.#session.replay?.unasked() ?? [];
     for (const open of this.#pending?.open.values() ?? []) {
       if (open.put && !open.answered) requests.push(open.request);
     }
@@ -92,7 +73,7 @@ export class Questions {
     for (const { request } of this.#pending?.open.values() ?? []) {
       if (request.name === name) return request;
     }
-    return this.#home.log.findLast((event) => "name" in event && event.name === name) as
+    return this.#session.log.findLast((event) => "name" in event && event.name === name) as
       | ToolSessionRequest
       | undefined;
   }
@@ -103,20 +84,20 @@ export class Questions {
 
   /** For `Asking`: puts the question, or finds what became of it. */
   enter(asking: AskEffect): () => void {
-    const home = this.#home;
+    const session = this.#session;
     const { question } = asking;
-    if (home.halting) {
-      asking.reject(new SessionHaltedError(home.id, `ask "${question.key}"`));
+    if (session.halting) {
+      asking.reject(new SessionHaltedError(session.id, `ask "${question.key}"`));
       return nothing;
     }
-    const before = home.replay?.take(question.place);
+    const before = session.replay?.take(question.place);
     if (before && "asked" in before) {
-      home.diverged(before);
+      session.diverged(before);
       return nothing;
     }
     if (before?.outcome) {
       const { lsn, recorded } = before.outcome;
-      return home.replay!.await({ lsn }, () => {
+      return session.replay!.await({ lsn }, () => {
         try {
           asking.resolve(this.#replyOf(before, recorded));
         } catch (error) {
@@ -139,7 +120,7 @@ export class Questions {
     // Before anything changes: an answer that cannot even be written down leaves all open.
     const bodies = taken.map(({ requestId, response }) => {
       const request = this.#pending?.open.get(requestId)?.request ??
-        this.#home.replay!.unaskedRequest(requestId)!;
+        this.#session.replay!.unaskedRequest(requestId)!;
       return this.#answerBody(request, response);
     });
     for (const { requestId } of taken) {
@@ -147,10 +128,10 @@ export class Questions {
       if (open) {
         open.answered = true;
         open.deadline?.cancel();
-      } else this.#home.replay!.expectAnswer(requestId);
+      } else this.#session.replay!.expectAnswer(requestId);
     }
     bodies.forEach((body, i) =>
-      this.#home.log.append(
+      this.#session.log.append(
         body,
         i === bodies.length - 1 ? () => this.#deliver(taken) : undefined,
       )
@@ -165,7 +146,7 @@ export class Questions {
 
   /** Puts a question, or takes up one that was put before. */
   #put(asking: AskEffect, before: Step | undefined): () => void {
-    const { id, log, deadlines, replay } = this.#home;
+    const { id, log, deadlines, replay } = this.#session;
     const { question, timeout } = asking;
     const pending = this.#pending ??= new Pending(replay?.lastSeq, replay?.names);
     const expiresAt = before?.request
@@ -188,7 +169,7 @@ export class Questions {
       // Whoever waits to hear how it stands hears of no event.
       log.stir();
     } else log.append(request, () => asking.put = true);
-    this.#home.changed();
+    this.#session.changed();
     if (preset !== undefined) {
       this.presets!.delete(request.name);
       asking.answered = false;
@@ -202,11 +183,11 @@ export class Questions {
       // What the tool did with the one before may have made this one pointless.
       const open = this.#pending?.open.get(requestId);
       if (!open) {
-        this.#home.replay?.answered(requestId, response);
+        this.#session.replay?.answered(requestId, response);
         continue;
       }
       this.#pending!.open.delete(requestId);
-      this.#home.changed();
+      this.#session.changed();
       open.resolve({ type: "answered", requestId, response });
     }
   }
@@ -214,7 +195,7 @@ export class Questions {
   #outcomeOf({ requestId, response }: QuestionAnswer, ended: boolean): AnswerOutcome {
     const open = this.#pending?.open.get(requestId);
     if (open && !open.answered) return "accepted";
-    const { id, log, replay } = this.#home;
+    const { id, log, replay } = this.#session;
     if (!open && !ended && replay?.unaskedRequest(requestId)) return "accepted";
     const closing = log.findLast((event) =>
       (event.type === "answer" || event.type === "withdrawn") && event.requestId === requestId
@@ -232,7 +213,7 @@ export class Questions {
     const base = { type: "answer", requestId: request.id } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
     if (!sensitive || !isAccepted(response)) return { ...base, response };
-    const { sealer } = this.#home;
+    const { sealer } = this.#session;
     return {
       ...base,
       response: { ...response, content: mask(response.content, sensitive) },
@@ -246,7 +227,7 @@ export class Questions {
     const { response, sealed } = recorded;
     const requestId = request!.id;
     if (sealed === undefined) return { type: "answered", requestId, response };
-    const content = this.#home.sealer?.open(sealed, requestId);
+    const content = this.#session.sealer?.open(sealed, requestId);
     if (content === undefined) {
       throw new Error(
         `Cannot read the answer to "${
@@ -266,14 +247,14 @@ export class Questions {
     if (!open) return;
     this.#pending!.open.delete(requestId);
     open.deadline?.cancel();
-    const { suspending, lost, log } = this.#home;
+    const { suspending, lost, log } = this.#session;
     if (suspending) return;
     // One whose answer is on its way into the log is answered, only too late for the tool;
     // one that a lost journal has taken back was never put.
     if (!open.answered && lost === undefined) {
       log.append({ type: "withdrawn", requestId, reason }, then);
     }
-    this.#home.changed();
+    this.#session.changed();
   }
 }
 
@@ -446,5 +427,18 @@ export class Pending {
     for (let n = 2; names.has(name); n++) name = `${key}_${n}`;
     names.add(name);
     return name;
+  }
+}
+
+/**
+ * Throws if this server cannot open an answer on record. The check comes before the run: the
+ * run would fail for good, and with the former key it would not.
+ */
+export function checkSeals(session: LiveToolSession, events: readonly ToolSessionEvent[]): void {
+  for (const event of events) {
+    if (event.type !== "answer" || event.sealed === undefined) continue;
+    if (session.sealer?.openBytes(event.sealed, event.requestId) === undefined) {
+      throw new SessionSealedError(session.id, session.toolName);
+    }
   }
 }

@@ -5,31 +5,16 @@
  */
 import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
-import { deadline, type Deadlines } from "../lib/deadlines.ts";
+import { deadline } from "../lib/deadlines.ts";
 import { nodeCrypto } from "../lib/sealer.ts";
 import { ProtocolError, SessionHaltedError, ToolError } from "../model/errors.ts";
 import type { BegunEvent, FactEvent, Place } from "../model/events.ts";
 import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
-import type { EventLog } from "./event-log.ts";
-import type { Divergence, Replay, Step } from "./replay.ts";
-
-/** What the recorder needs from its session. */
-export interface RecorderHome {
-  readonly id: string;
-  readonly log: EventLog;
-  readonly deadlines: Deadlines;
-  readonly durable: boolean;
-  /** What random values follow from, where a run may be done again elsewhere. */
-  readonly seed: string | undefined;
-  readonly replay: Replay | undefined;
-  readonly halting: boolean;
-  diverged(divergence: Divergence): void;
-  /** It began or ceased to sleep, or has done a step. */
-  changed(): void;
-}
+import type { Step } from "./replay.ts";
+import type { LiveToolSession } from "./tool-session.ts";
 
 export class Recorder {
-  readonly #home: RecorderHome;
+  readonly #session: LiveToolSession;
   /** Values that the tool has, and the record has not. */
   #unrecorded = 0;
   /** The step whose body is on the stack. */
@@ -39,8 +24,8 @@ export class Recorder {
   /** When each sleep that it is in is over. */
   #sleeps: readonly number[] = NONE;
 
-  constructor(home: RecorderHome) {
-    this.#home = home;
+  constructor(session: LiveToolSession) {
+    this.#session = session;
   }
 
   /** True while a step is being done: it would have to be done again if it were stopped. */
@@ -54,7 +39,7 @@ export class Recorder {
   }
 
   askedNext(branch: string, key: string, start: string): boolean {
-    const request = this.#home.replay?.nextRequest(branch);
+    const request = this.#session.replay?.nextRequest(branch);
     return request?.type === "elicit_request" && request.place.key === key &&
       request.params.message.startsWith(start);
   }
@@ -69,9 +54,9 @@ export class Recorder {
    * done and before that was recorded, and then with the same key.
    */
   *step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T> {
-    const home = this.#home;
-    const key = `${home.id}:${place.branch}:${place.key}:${place.count}`;
-    if (!home.durable) return yield* run(key);
+    const session = this.#session;
+    const key = `${session.id}:${place.branch}:${place.key}:${place.count}`;
+    if (!session.durable) return yield* run(key);
     this.refuseInside(`do "${place.key}"`);
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
@@ -96,26 +81,26 @@ export class Recorder {
     this.#refuseWhileHalting(place);
     yield* this.#commit({ type: "fact", place, outcome });
     // What waits beside it may leave memory from now on.
-    if (working) home.changed();
+    if (working) session.changed();
     if (outcome.ok) return outcome.value as T;
     throw thrown;
   }
 
   /** A value that would be another one the next time. */
   *value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T> {
-    const home = this.#home;
-    if (!home.durable) return make();
+    const session = this.#session;
+    if (!session.durable) return make();
     this.refuseInside(`record "${place.key}"`);
     const before = yield* this.#before(place);
     if (before?.outcome) {
       // It did not wait the first time either.
-      if (home.replay!.now(before.outcome)) return valueOf(before) as T;
+      if (session.replay!.now(before.outcome)) return valueOf(before) as T;
       return (yield* this.#outcome(before)) as T;
     }
-    const value = make(home.seed === undefined ? undefined : drawnAt(home.seed, place));
-    if (home.halting) return value;
+    const value = make(session.seed === undefined ? undefined : drawnAt(session.seed, place));
+    if (session.halting) return value;
     this.#unrecorded++;
-    home.log.append({ type: "fact", place, outcome: { ok: true, value } }, () => {
+    session.log.append({ type: "fact", place, outcome: { ok: true, value } }, () => {
       this.#unrecorded--;
     });
     return value;
@@ -123,26 +108,26 @@ export class Recorder {
 
   /** Waits, also across restarts: what counts is when it is over. */
   *sleep(place: Place, ms: number): Operation<void> {
-    const home = this.#home;
-    if (!home.durable) return void (yield* deadline(home.deadlines, ms));
+    const session = this.#session;
+    if (!session.durable) return void (yield* deadline(session.deadlines, ms));
     this.refuseInside("sleep");
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return void (yield* this.#outcome(before));
-    const until = before?.until ?? home.deadlines.now() + ms;
+    const until = before?.until ?? session.deadlines.now() + ms;
     // Before it is recorded: with the record goes when to wake.
     this.#sleeps = [...this.#sleeps, until];
     try {
-      if (!before) home.log.append({ type: "begun", place, until });
-      home.changed();
+      if (!before) session.log.append({ type: "begun", place, until });
+      session.changed();
       // Also one that is over: in a race, what is on record comes first.
-      yield* deadline(home.deadlines, Math.max(0, until - home.deadlines.now()));
+      yield* deadline(session.deadlines, Math.max(0, until - session.deadlines.now()));
     } finally {
       const over = this.#sleeps.indexOf(until);
       this.#sleeps = this.#sleeps.filter((_, i) => i !== over);
     }
     this.#refuseWhileHalting(place);
-    home.changed();
+    session.changed();
     yield* this.#commit({ type: "fact", place, outcome: { ok: true } });
   }
 
@@ -151,7 +136,7 @@ export class Recorder {
    * done with another one, unless that value is on record before.
    */
   *#begin(place: Place): Operation<void> {
-    if (this.#unrecorded === 0) return void this.#home.log.append({ type: "begun", place });
+    if (this.#unrecorded === 0) return void this.#session.log.append({ type: "begun", place });
     yield* this.#commit({ type: "begun", place });
     this.#refuseWhileHalting(place);
   }
@@ -196,9 +181,9 @@ export class Recorder {
   }
 
   *#before(place: Place): Operation<Step | undefined> {
-    const before = this.#home.replay?.take(place);
+    const before = this.#session.replay?.take(place);
     if (!before || !("asked" in before)) return before;
-    this.#home.diverged(before);
+    this.#session.diverged(before);
     // The run is being halted; nothing may happen past this point.
     yield* suspend();
     return undefined;
@@ -206,19 +191,19 @@ export class Recorder {
 
   /** What came out of it before, when it is its turn. */
   *#outcome(step: Step): Operation<unknown> {
-    yield* action<void>((resolve) => this.#home.replay!.await(step.outcome!, resolve));
+    yield* action<void>((resolve) => this.#session.replay!.await(step.outcome!, resolve));
     return valueOf(step);
   }
 
   #commit(fact: FactEvent | BegunEvent): Operation<void> {
     return action<void>((resolve) => {
-      this.#home.log.append(fact, resolve);
+      this.#session.log.append(fact, resolve);
       return () => {};
     });
   }
 
   #refuseWhileHalting({ key }: Place): void {
-    if (this.#home.halting) throw new SessionHaltedError(this.#home.id, `do "${key}"`);
+    if (this.#session.halting) throw new SessionHaltedError(this.#session.id, `do "${key}"`);
   }
 }
 

@@ -1,18 +1,22 @@
 /**
- * One run of one tool.
+ * One run of one tool, and the only owner of its state.
  *
- * It owns the log, the open questions and the run itself, and it is what the
- * runtime talks to. It knows nothing of HTTP, of eras or of who is listening.
+ * The session holds the log, the open questions and the run itself, and it is what the
+ * runtime talks to. It knows nothing of HTTP, of eras or of who is listening. Everybody
+ * else reads its state through getters, and changes it through methods. The exception is
+ * the last group of fields, which the list of finished sessions writes.
  *
  * T1  The log ends with exactly one final event, and only after every `finally` has run.
  * T2  When the session has ended, no question is open and no deadline is set.
- * T3  A run that is suspended leaves nothing in the log: it has not ended.
+ * T3  A suspended run leaves nothing in the log: it has not ended.
+ * T4  The phase only moves forward. Whether the session has ended, is closing or has left
+ *     memory follows from the phase, and from nothing else.
  */
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
-import type { Deadlines } from "../lib/deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { LinkedList } from "../lib/linked-list.ts";
 import type { Sealer } from "../lib/sealer.ts";
-import { SessionSealedError } from "../model/errors.ts";
 import type {
   AnswerOutcome,
   ClientAnswer,
@@ -27,6 +31,7 @@ import type {
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
+  TraceContext,
 } from "../model/events.ts";
 import type { Fault, RunOutcome, RunPort, SamplingSetup, Site } from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
@@ -41,31 +46,118 @@ import {
   outcomeIn,
   whyLost,
 } from "./ending.ts";
-import { type QuestionAnswer, Questions, type QuestionsHome } from "./questions.ts";
-import { readEvents } from "./event-log.ts";
-import { Recorder, type RecorderHome } from "./recorder.ts";
+import { EventLog, readEvents } from "./event-log.ts";
+import { checkSeals, type QuestionAnswer, Questions } from "./questions.ts";
+import { Recorder } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
-import type { SessionHome } from "./session-home.ts";
-import { SessionState } from "./session-state.ts";
-import type { ToolSession } from "./types.ts";
+import {
+  locate,
+  locateAsking,
+  type RegistryNotes,
+  type SessionHome,
+  type SessionOwner,
+  type SessionRecord,
+  type Trial,
+} from "./session-home.ts";
+import { newSessionId } from "./session-id.ts";
+import type { ToolSession, ToolSessionOptions } from "./types.ts";
 
-export class LiveToolSession extends SessionState
-  implements ToolSession, RunPort, QuestionsHome, RecorderHome {
+/** The life of a session. It is parked while it runs and waits for nothing but answers or time. */
+enum Phase {
+  created,
+  running,
+  /** The run was told to stop for good, and cleans up. */
+  halting,
+  /** The run was told to stop for now, and cleans up. Nothing is recorded. */
+  suspending,
+  /** The run has left memory, and can be run again from its log. */
+  suspended,
+  /** The run is over; its final event is being recorded. */
+  ending,
+  /** The final event is recorded. */
+  ended,
+}
+
+/**
+ * The session as its own methods see it. For everybody else its fields are read-only, which
+ * costs no getters: a session has many fields, and every call passes through some of them.
+ */
+type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
+
+const NO_TRACE: TraceContext = {};
+const NO_OPTIONS: ToolSessionOptions = {};
+
+export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
+  readonly tool: Definition;
+  readonly log: EventLog;
+  /** On whose behalf it runs. */
+  readonly principal: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  /** True if the tool can be run again from its log. */
+  readonly durable: boolean;
+  readonly #home: SessionHome;
+  #phase = Phase.created;
+  #id: string | undefined;
+  /** The client as it last described itself. A client without sessions does so in every request. */
+  readonly client: ClientInfo;
+  /** The caller's position in its own trace. */
+  readonly trace: TraceContext;
+  readonly owner: SessionOwner | undefined;
+  /** When a question, an answer or the end last changed the session. Milliseconds since the epoch. */
+  readonly updatedAt: number;
+
+  // The run.
+  #run: Run | undefined;
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
-  readonly #home: SessionHome;
-  #run: Run | undefined;
+  /** What an earlier run has left on record; undefined in a first run. */
+  readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
-  #started = false;
   #progress = 0;
-  /** True once the run is over, although its end may not be recorded yet. */
-  #ended = false;
-  #diverged: string | undefined;
-  /** Why there is no room for it to wait, once that is so. */
-  #noRoom: string | undefined;
-  #outcome: ToolSessionOutcome | undefined;
+  /** How many parts of the tool are at work besides the first, without being tasks. */
+  readonly parallel: number = 0;
+
+  // The end.
+  /** How the session ended; undefined until that is recorded. */
+  readonly outcome: ToolSessionOutcome | undefined;
+  /** True once a caller has received how the session ended. */
+  readonly outcomeDelivered: boolean = false;
   /** Why the run is being halted, if it is. */
   #why: HaltReason | undefined;
+  /** How the tool departed from its record, if it did. */
+  #diverged: string | undefined;
+  /** Why the store refused an event, if it did: then the record counts, and this session does not. */
+  readonly lost: string | undefined;
+  /** Why the session may not wait, if it may not. */
+  #noRoom: string | undefined;
+
+  // Where the session may go on, and for how long it is kept.
+  /** True if it runs only while a request waits for it, as calls of the modern era do. */
+  readonly needsCaller: boolean;
+  /** True if the client keeps the record, and no store does. */
+  readonly portable: boolean;
+  /** True if the session may leave memory, because its record can be run again. */
+  readonly replayable: boolean;
+  /** The seed of random values in a portable session. */
+  readonly seed: string | undefined;
+  /** Until when the session is kept at least after its end. Milliseconds since the epoch. */
+  readonly keepUntil: number = 0;
+  /** Since when the session is a task, if it is one. Milliseconds since the epoch. */
+  readonly taskSince: number | undefined;
+  // What the registry notes; see `RegistryNotes`.
+  readonly registered: boolean = false;
+  readonly holders: number = 0;
+  readonly expiry: Deadline | undefined;
+  readonly baggage: number = 0;
+  readonly charged: number = 0;
+  readonly stored: number = 0;
+  readonly settled: number = 1;
+  readonly trial: Trial | undefined;
+  readonly leftAt: number = 0;
+  line: LinkedList<LiveToolSession> | undefined;
+  prev: LiveToolSession | undefined;
+  next: LiveToolSession | undefined;
 
   constructor(
     home: SessionHome,
@@ -73,13 +165,95 @@ export class LiveToolSession extends SessionState
     tool: Definition,
     client: ClientInfo,
     principal: string,
-    createdAt = home.deadlines.now(),
+    createdAt: number = home.deadlines.now(),
+    options: ToolSessionOptions = NO_OPTIONS,
+    owner?: SessionOwner,
   ) {
-    super(home.logLimits, id, tool, client, principal, createdAt);
+    const { answers, trace = NO_TRACE, needsCaller = false, portable = false } = options;
     this.#home = home;
+    this.#id = id;
+    this.tool = tool;
+    this.client = client;
+    this.principal = principal;
+    this.createdAt = this.updatedAt = createdAt;
+    this.durable = this.replayable = tool.durable !== undefined;
+    this.log = new EventLog(this, home.logLimits);
+    this.trace = trace;
+    this.owner = owner;
+    this.needsCaller = needsCaller;
+    this.portable = portable;
+    if (portable) this.seed = newSessionId();
+    this.taskSince = options.taskSince;
+    if (answers) this.questions.presets = new Map(answers);
+    if (options.awaited) this.log.awaitReader(0);
   }
 
-  // Most calls do without these, so they are made when they are first needed.
+  /** Generated on first access: most calls never need an id. */
+  get id(): string {
+    return this.#id ??= newSessionId();
+  }
+
+  get toolName(): string {
+    return this.tool.name;
+  }
+
+  /** Another request has come for this session: it says anew who the client is. */
+  hearFrom(this: Own, client: ClientInfo, trace: TraceContext): void {
+    this.client = client;
+    this.trace = trace;
+  }
+
+  /** Names who hears of the end of this session from now on. */
+  belongTo(this: Own, owner: SessionOwner): void {
+    this.owner = owner;
+  }
+
+  // --------------------------------------------------- the phase, and what follows (T4)
+
+  /** True from the moment the run is told to stop, or is over: nothing more may happen in it. */
+  get halting(): boolean {
+    return this.#phase >= Phase.halting;
+  }
+
+  /** True while the session leaves memory, or has left it, without having ended. */
+  get suspending(): boolean {
+    return this.#phase === Phase.suspending || this.#phase === Phase.suspended;
+  }
+
+  markDelivered(this: Own): void {
+    this.outcomeDelivered = true;
+  }
+
+  // -------------------------------------------- where it may go on, and how long it is kept
+
+  /**
+   * Only this server can go on with the session: its record has become too large to travel,
+   * or no request can name it.
+   */
+  stayHere(this: Own): void {
+    this.replayable = false;
+  }
+
+  /** A client was told to come back until then. Returns false if it was told so before. */
+  promiseUntil(this: Own, time: number): boolean {
+    if (time <= this.keepUntil) return false;
+    this.keepUntil = time;
+    return true;
+  }
+
+  /** Makes the session a task, if it is none yet, and returns since when it is one. */
+  becomeTask(this: Own): number {
+    return this.taskSince ??= this.deadlines.now();
+  }
+
+  /** The session goes on by itself from now on, as a task does. */
+  goOnAlone(this: Own): void {
+    this.needsCaller = false;
+  }
+
+  // ------------------------------------------------------------------------------- parts
+
+  // Created on first access: most calls need neither.
 
   get facts(): Recorder {
     return this.#facts ??= new Recorder(this);
@@ -106,10 +280,6 @@ export class LiveToolSession extends SessionState
     return this.#home.site;
   }
 
-  get outcome(): ToolSessionOutcome | undefined {
-    return this.#outcome;
-  }
-
   /** Seals what is sensitive in a record; where there is none, nothing needs it. */
   get sealer(): Sealer | undefined {
     return this.durable ? this.#home.sealer : undefined;
@@ -117,7 +287,7 @@ export class LiveToolSession extends SessionState
 
   /** True while it waits for an answer or, where it can leave memory, for time to pass, and does no step beside. */
   get waiting(): boolean {
-    return this.#outcome === undefined && !this.#facts?.working &&
+    return this.outcome === undefined && !this.#facts?.working &&
       (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
@@ -133,6 +303,10 @@ export class LiveToolSession extends SessionState
     if (working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
     return next === Infinity ? null : next;
+  }
+
+  addParallel(this: Own, parts: number): void {
+    this.parallel += parts;
   }
 
   /** True while more than one part of the tool is at work, so that more questions may follow. */
@@ -155,40 +329,51 @@ export class LiveToolSession extends SessionState
   }
 
   /**
-   * Takes up a log that an earlier run has left. One that has ended is only there
-   * to be read; any other is to be started, and will find its place again.
+   * Takes over the record of an earlier run. A session that has ended is only there to be
+   * read. Any other is to be started, and finds its place in the record again.
    */
-  restore(events: readonly ToolSessionEvent[]): void {
+  takeOver(record: SessionRecord): void {
+    const { events, keepUntil = 0, settled = 1, portable = false } = record;
+    const own: Own = this;
+    own.needsCaller = record.needsCaller;
+    own.portable = portable;
+    own.seed = record.seed;
+    own.keepUntil = keepUntil;
+    own.taskSince = record.taskSince;
+    own.settled = settled;
     this.log.restore(events);
     const last = events.at(-1);
-    this.#outcome = last && outcomeIn(last);
-    if (this.#outcome) return void (this.#ended = true);
+    own.outcome = last && outcomeIn(last);
+    if (this.outcome) {
+      this.#phase = Phase.ended;
+      return;
+    }
     checkSeals(this, events);
-    this.replay = new Replay(events);
-    // What waited on record waits again at once, whenever the tool comes to it.
+    own.replay = new Replay(events);
+    // Questions that are open on record can be answered before the tool asks them again.
     this.#questions = new Questions(this);
   }
 
   /** Runs the tool up to its first wait. */
   start(args: unknown): void {
-    if (this.#ended) return;
+    if (this.#phase >= Phase.ending) return;
     this.#why = this.replay?.cancelling;
     if (this.#why) return this.runEnded({ type: "halted" });
-    this.#started = true;
+    if (this.#phase === Phase.created) this.#phase = Phase.running;
     const run = runTool(this.tool, args, this, this.#home.scope);
-    if (this.#ended) return;
-    // Before it starts: somebody who sees its first event may cancel it.
+    if (this.#phase >= Phase.suspended) return;
+    // Set before the run starts: whoever sees its first event may cancel it.
     this.#run = run;
     run.start();
-    if (this.replay && !this.#ended) {
+    if (this.replay && this.#phase < Phase.suspended) {
       this.#unwatch = watchReplay(this.replay, this.deadlines, (stuck) => this.diverged(stuck));
     }
   }
 
   currentStatus(): ToolSessionStatus {
-    if (this.#outcome) return this.#outcome.status;
-    if (!this.#started) return "initializing";
-    // One that has left memory left because it waited.
+    if (this.outcome) return this.outcome.status;
+    if (this.#phase === Phase.created) return "initializing";
+    // A session leaves memory only while it waits.
     const open = this.suspending ? this.log.unanswered() : this.questions.open();
     if (open.length === 0) return "running";
     const onlySamples = open.every(({ type }) => type === "sample_request");
@@ -226,7 +411,7 @@ export class LiveToolSession extends SessionState
 
   /** All of the answers, or none if one contradicts an answer on record. */
   respondAll(answers: readonly QuestionAnswer[]): AnswerOutcome[] {
-    return this.questions.respond(answers, this.#outcome !== undefined);
+    return this.questions.respond(answers, this.outcome !== undefined);
   }
 
   // -------------------------------------------------------- for the runtime
@@ -296,13 +481,13 @@ export class LiveToolSession extends SessionState
 
   /** Ends it, because there is no room for what it would wait with. */
   endForRoom(problem: string): void {
-    if (this.#ended || this.halting) return;
+    if (this.halting) return;
     this.#noRoom = problem;
     this.halt(problem);
   }
 
   changed(): void {
-    this.updatedAt = this.deadlines.now();
+    (this as Own).updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
     // Somebody may wait for it to find its place again.
     if (this.replay) this.log.stir();
@@ -313,32 +498,36 @@ export class LiveToolSession extends SessionState
   *cancel(reason = "cancelled by the caller"): Operation<void> {
     if (this.suspending) return yield* this.#home.cancelSuspended(this.id, reason);
     this.halt(reason, "caller");
-    while (!this.#outcome) yield* action<void>((resolve) => this.log.watch(resolve));
+    while (!this.outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }
 
   /** Begins to halt the tool; the log closes when it has cleaned up. */
   halt(reason: string, by: "caller" | "server" = "server"): void {
-    if (this.#ended || this.halting) return;
+    if (this.halting) return;
     this.#why = { reason, by };
     // Before anything is taken back: after a crash it must not go on.
     if (this.durable && this.lost === undefined && this.#diverged === undefined) {
       this.log.append({ type: "cancelling", reason, by });
     }
-    this.halting = true;
+    this.#phase = Phase.halting;
     this.#run?.halt();
+  }
+
+  /** For the runtime: the run stops itself, because its time is over. */
+  runHalting(): void {
+    if (this.#phase < Phase.halting) this.#phase = Phase.halting;
   }
 
   /** Puts it out of memory. It will be run again from its log. */
   suspend(): void {
-    if (this.#ended || this.halting) return;
-    this.halting = true;
-    this.suspending = true;
+    if (this.halting) return;
+    this.#phase = Phase.suspending;
     this.#run?.halt();
   }
 
   /** The store refused an event. The call cannot be promised any longer, so it ends here. */
   storeFailed(error: unknown): void {
-    this.lost = whyLost(error);
+    (this as Own).lost = whyLost(error);
     this.report({
       what: "its events could not be stored",
       toolName: this.toolName,
@@ -346,29 +535,33 @@ export class LiveToolSession extends SessionState
       error,
     });
     this.log.abandonJournal();
-    if (this.#ended) this.runEnded({ type: "halted" });
+    if (this.#phase >= Phase.suspended) this.runEnded({ type: "halted" });
     else this.halt("its events could not be stored");
   }
 
   /** For the runtime: the run is over. */
   runEnded(outcome: RunOutcome): void {
-    this.#ended = true;
     this.#unwatch?.();
     this.#run = undefined;
-    this.#questions?.withdrawAll();
     if (this.suspending && this.lost === undefined) {
+      this.#phase = Phase.suspended;
+      this.#questions?.withdrawAll();
       this.owner?.left?.(this);
       this.#home.suspended(this);
       return this.log.stir();
     }
+    this.#phase = Phase.ending;
+    this.#questions?.withdrawAll();
+    const own: Own = this;
     const ending = this.#ending(outcome);
     this.log.append(ending.event, () => {
-      this.#outcome = ending.outcome;
+      this.#phase = Phase.ended;
+      own.outcome = ending.outcome;
       this.changed();
       this.owner?.ended?.(this);
       // Many that have ended are kept, and none of them needs what one at work does.
       this.#questions = this.#facts = undefined;
-      this.client = NOBODY;
+      own.client = NOBODY;
     });
   }
 
@@ -384,38 +577,3 @@ export class LiveToolSession extends SessionState
 
 /** Who stands behind a session that has ended: nobody whom anything could be asked. */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
-
-/** The session as it is in memory, taken up again if it has left. */
-export function* locate(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
-  if (!session.suspending || session.outcome) return session;
-  return (yield* home.takenUp(session.id)) ?? session;
-}
-
-/** The same, once a question of it that waits on record waits here too. */
-export function* locateAsking(
-  requestId: string,
-  session: LiveToolSession,
-  home: SessionHome,
-): Operation<LiveToolSession> {
-  const found = yield* locate(session, home);
-  if (found === session) return session;
-  const named = ({ id }: { readonly id: string }) => id === requestId;
-  while (
-    !found.outcome && !found.suspending && found.log.unanswered().some(named) &&
-    !found.openRequests().some(named)
-  ) yield* action<void>((resolve) => found.log.watch(resolve));
-  return found;
-}
-
-/**
- * Throws before a session is run whose answers this server cannot open: run, it would fail for
- * good, and with the key that it had it would not.
- */
-export function checkSeals(session: LiveToolSession, events: readonly ToolSessionEvent[]): void {
-  for (const event of events) {
-    if (event.type !== "answer" || event.sealed === undefined) continue;
-    if (session.sealer?.openBytes(event.sealed, event.requestId) === undefined) {
-      throw new SessionSealedError(session.id, session.toolName);
-    }
-  }
-}

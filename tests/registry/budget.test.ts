@@ -90,7 +90,9 @@ describe("the memory of waiting calls", () => {
         registry.open(askTool, {}, { client, trace: { baggage: long } }),
       ];
       assert.equal(registry.counts.live, more.length);
-      for (const session of more) assert.ok(session.charged > 30 * KB, `${session.charged}`);
+      for (const session of more) {
+        assert.ok(session.charged > 30 * KB, `${session.charged}`);
+      }
     }),
   );
 

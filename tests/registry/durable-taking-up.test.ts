@@ -139,7 +139,7 @@ describe("a session with a portable record", () => {
     const older = recordOf(session);
     answer(session, "a", 1);
     await until(() => session.openRequests()[0]?.place.key === "b");
-    session.notPortable = true;
+    session.stayHere();
     assert.ok(session.log.firstLSN > 1);
     assert.equal(await registry.adopt(older, callOf(session, tool)), session);
     answer(session, "b", 2);

@@ -433,7 +433,7 @@ describe("the capacity of a registry", () => {
       clock: createManualClock(),
     });
     const [promised, other] = [registry.open(askTool, {}), registry.open(askTool, {})];
-    promised.keepUntil = Infinity;
+    promised.promiseUntil(Infinity);
     for (const session of [promised, other]) session.halt("over");
     registry.open(done, {});
     assert.equal(registry.find(promised.id), promised);

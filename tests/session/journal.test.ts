@@ -327,7 +327,7 @@ describe("a registry with a store", () => {
       accept(session, { n: 1 });
       store.commitAll();
       await ended(session);
-      session.outcomeDelivered = true;
+      session.markDelivered();
       clock.advance(60_000);
       assert.equal(registry.find(session.id), undefined);
       let closed = false;
@@ -369,7 +369,7 @@ describe("a registry with a store", () => {
         return "done";
       }));
       assert.equal(await textOf(session), "done");
-      session.outcomeDelivered = true;
+      session.markDelivered();
       clock.advance(60_000);
       await idle();
       assert.deepEqual(faults.map(({ error }) => String(error)), ["Error: locked"]);

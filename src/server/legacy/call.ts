@@ -179,7 +179,7 @@ export class Call implements LegacyCall, SessionOwner, Feed {
 
   /** Its caller has heard everything up to its end. */
   #told(): void {
-    if (this.#session) this.#session.outcomeDelivered = true;
+    this.#session?.markDelivered();
   }
 
   #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {
@@ -251,7 +251,7 @@ export class Call implements LegacyCall, SessionOwner, Feed {
       if (!session) return this.lose();
       this.session = session;
       this.seenAt = undefined;
-      session.owner = this;
+      session.belongTo(this);
       if (session.outcome) this.#isOver();
     });
   }

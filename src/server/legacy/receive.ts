@@ -257,7 +257,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   const needsCaller = client.sessionless;
   const options = { client: info, principal, trace: traceIn(meta), needsCaller, awaited: true };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
-  if (client.sessionless) session.notPortable = true;
+  if (client.sessionless) session.stayHere();
   // Whoever answers it keeps one that has ended at once, should it be needed again.
   if (!session.outcome) {
     client.calls.set(id, call);

@@ -211,18 +211,14 @@ export class ModernReceiver {
     });
     const { client, trace } = session;
     // What it can do and where it stands is said anew with every request, to those who may ask.
-    if (!session.outcome) {
-      session.client = meta.client;
-      session.trace = meta.trace;
-    }
+    if (!session.outcome) session.hearFrom(meta.client, meta.trace);
     // Whoever shows a state has been told to come back, whatever the record says.
     this.#core.registry.promise(session, state.expires);
     // An answer lets the run go on at once, before this request reads.
     session.log.awaitReader(state.lsn);
     if (session.respondAll(known).includes("conflicting")) {
       session.log.expectNobody();
-      session.client = client;
-      session.trace = trace;
+      session.hearFrom(client, trace);
       throw new ProtocolError(
         INVALID_PARAMS,
         "Cannot take the answer: the question has been answered before, and differently; go on without it",

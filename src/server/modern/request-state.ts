@@ -52,7 +52,7 @@ function carriedState(
   state: RequestState,
   context: string,
 ): string | undefined {
-  if (!session.portable || session.notPortable) return undefined;
+  if (!session.portable || !session.replayable) return undefined;
   const { createdAt, log, tool, seed } = session;
   // A log that has forgotten its beginning is too large as well.
   if (log.firstLSN === 1) {
@@ -67,7 +67,7 @@ function carriedState(
 
 /** Its record cannot travel any more: it stays here, and goes with this server. */
 function pin(session: LiveToolSession): void {
-  session.notPortable = true;
+  session.stayHere();
   const { toolName, id: sessionId } = session;
   const why = `its record takes more than ${LONGEST / 1024} KiB`;
   const error = new Error(`Cannot let the client carry it: ${why}; only this server can go on`);

@@ -26,11 +26,10 @@ export function isTask({ taskSince, log }: LiveToolSession): boolean {
 
 /** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
 export function beginTask(core: ServerCore, session: LiveToolSession): void {
-  session.taskSince ??= core.deadlines.now();
-  const expires = session.taskSince + termsOf(session).ttl;
+  const expires = session.becomeTask() + termsOf(session).ttl;
   if (session.needsCaller || session.keepUntil < expires) {
     // It goes on whether anybody looks at it or not.
-    session.needsCaller = false;
+    session.goOnAlone();
     core.registry.promise(session, expires);
     core.registry.noteChange(session);
   }
@@ -44,7 +43,7 @@ export function tend({ deadlines, registry }: ServerCore, session: LiveToolSessi
   registry.hold(session);
   const left = session.taskSince + termsOf(session).ttl - deadlines.now();
   const expiry = deadlines.add(Math.max(0, left), () => session.halt("its time to live is over"));
-  session.owner = {
+  session.belongTo({
     ended() {
       expiry.cancel();
       registry.letGo(session);
@@ -52,7 +51,7 @@ export function tend({ deadlines, registry }: ServerCore, session: LiveToolSessi
     left() {
       expiry.cancel();
     },
-  };
+  });
 }
 
 /** The task as it stands, with what belongs to its status. */
