@@ -1,10 +1,9 @@
 /**
  * One run of one tool, and the only owner of its state.
  *
- * The session holds the log, the open questions and the run itself, and it is what the
- * runtime talks to. It knows nothing of HTTP, of eras or of who is listening. Everybody
- * else reads its state through getters, and changes it through methods. The exception is
- * the last group of fields, which the list of finished sessions writes.
+ * The session holds the log, the open questions and the run, and the runtime talks to it. It
+ * knows nothing of HTTP, of eras or of who is listening. Other code can read its fields, and
+ * changes them through methods. The exceptions are the `RegistryNotes`.
  *
  * T1  The log ends with exactly one final event, and only after every `finally` has run.
  * T2  When the session has ended, no question is open and no deadline is set.
@@ -12,6 +11,7 @@
  * T4  The phase only moves forward. Whether the session has ended, is closing or has left
  *     memory follows from the phase, and from nothing else.
  */
+import { Buffer } from "node:buffer";
 import { action, type Operation, type Scope, type Stream } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
@@ -59,8 +59,7 @@ import {
   type SessionRecord,
   type Trial,
 } from "./session-home.ts";
-import { newSessionId } from "./session-id.ts";
-import type { ToolSession, ToolSessionOptions } from "./types.ts";
+import type { ToolSession, ServedSessionOptions } from "./types.ts";
 
 /** The life of a session. It is parked while it runs and waits for nothing but answers or time. */
 enum Phase {
@@ -85,12 +84,12 @@ enum Phase {
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
 const NO_TRACE: TraceContext = {};
-const NO_OPTIONS: ToolSessionOptions = {};
+const NO_OPTIONS: ServedSessionOptions = {};
 
 export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly tool: Definition;
   readonly log: EventLog;
-  /** On whose behalf it runs. */
+  /** On whose behalf the session runs. */
   readonly principal: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -115,13 +114,12 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
   #progress = 0;
-  /** How many parts of the tool are at work besides the first, without being tasks. */
+  /** How many parts of the tool run besides the first, without being tasks. */
   readonly parallel: number = 0;
 
   // The end.
   /** How the session ended; undefined until that is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
-  /** True once a caller has received how the session ended. */
   readonly outcomeDelivered: boolean = false;
   /** Why the run is being halted, if it is. */
   #why: HaltReason | undefined;
@@ -133,7 +131,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   #noRoom: string | undefined;
 
   // Where the session may go on, and for how long it is kept.
-  /** True if it runs only while a request waits for it, as calls of the modern era do. */
+  /** True if the session runs only while a request waits for it, as in the modern era. */
   readonly needsCaller: boolean;
   /** True if the client keeps the record, and no store does. */
   readonly portable: boolean;
@@ -145,6 +143,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly keepUntil: number = 0;
   /** Since when the session is a task, if it is one. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
+
   // What the registry notes; see `RegistryNotes`.
   readonly registered: boolean = false;
   readonly holders: number = 0;
@@ -166,7 +165,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     client: ClientInfo,
     principal: string,
     createdAt: number = home.deadlines.now(),
-    options: ToolSessionOptions = NO_OPTIONS,
+    options: ServedSessionOptions = NO_OPTIONS,
     owner?: SessionOwner,
   ) {
     const { answers, trace = NO_TRACE, needsCaller = false, portable = false } = options;
@@ -197,34 +196,31 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.tool.name;
   }
 
-  /** Another request has come for this session: it says anew who the client is. */
+  /** A new request for this session describes its client again. */
   hearFrom(this: Own, client: ClientInfo, trace: TraceContext): void {
     this.client = client;
     this.trace = trace;
   }
 
-  /** Names who hears of the end of this session from now on. */
+  /** Sets who hears of the end of this session. */
   belongTo(this: Own, owner: SessionOwner): void {
     this.owner = owner;
   }
 
-  // --------------------------------------------------- the phase, and what follows (T4)
-
-  /** True from the moment the run is told to stop, or is over: nothing more may happen in it. */
+  /** True once the run is told to stop, or is over (T4): nothing more may happen in it. */
   get halting(): boolean {
     return this.#phase >= Phase.halting;
   }
 
-  /** True while the session leaves memory, or has left it, without having ended. */
+  /** True while the session leaves memory, or has left it, without having ended (T4). */
   get suspending(): boolean {
     return this.#phase === Phase.suspending || this.#phase === Phase.suspended;
   }
 
+  /** A caller has received how the session ended. */
   markDelivered(this: Own): void {
     this.outcomeDelivered = true;
   }
-
-  // -------------------------------------------- where it may go on, and how long it is kept
 
   /**
    * Only this server can go on with the session: its record has become too large to travel,
@@ -251,9 +247,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.needsCaller = false;
   }
 
-  // ------------------------------------------------------------------------------- parts
-
-  // Created on first access: most calls need neither.
+  // The next two are created on first access: most calls need neither.
 
   get facts(): Recorder {
     return this.#facts ??= new Recorder(this);
@@ -280,23 +274,23 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#home.site;
   }
 
-  /** Seals what is sensitive in a record; where there is none, nothing needs it. */
+  /** Seals sensitive answers in a record; undefined if the session has no record. */
   get sealer(): Sealer | undefined {
     return this.durable ? this.#home.sealer : undefined;
   }
 
-  /** True while it waits for an answer or, where it can leave memory, for time to pass, and does no step beside. */
+  /** True while the session is parked: it waits for answers or for time, and runs no step. */
   get waiting(): boolean {
     return this.outcome === undefined && !this.#facts?.working &&
       (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
-  /** True while it does nothing but sleep, in a way that outlasts a restart. */
+  /** True while the tool only sleeps, in a way that survives a restart. */
   get #sleeps(): boolean {
     return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
   }
 
-  /** When it is to be run although nobody asks for it, from how it stands now; null for never. */
+  /** When to run the session without a request, as things are now; null for never. */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
     const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
@@ -309,7 +303,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.parallel += parts;
   }
 
-  /** True while more than one part of the tool is at work, so that more questions may follow. */
+  /** True while more than one part of the tool runs, so that more questions may follow. */
   get concurrent(): boolean {
     return this.parallel > 0 || this.#run !== undefined && !this.#run.light;
   }
@@ -318,7 +312,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#home.scope;
   }
 
-  /** The question that went out under a name, open or not. */
+  /** The question that was sent under a name, open or not. */
   requestNamed(name: string): ToolSessionRequest | undefined {
     return this.questions.named(name);
   }
@@ -409,7 +403,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.respondAll([{ requestId, response }])[0]!;
   }
 
-  /** All of the answers, or none if one contradicts an answer on record. */
+  /** Takes all of the answers, or none if one contradicts an answer on record. */
   respondAll(answers: readonly QuestionAnswer[]): AnswerOutcome[] {
     return this.questions.respond(answers, this.outcome !== undefined);
   }
@@ -440,7 +434,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   room(): Operation<void> | undefined {
-    // What is run again is not told again.
+    // A replay emits nothing a second time.
     if (!this.log.isFull || this.halting || this.replay && !this.replay.done) return undefined;
     return action<void>((resolve) => this.log.whenRoom(this.deadlines, resolve));
   }
@@ -459,7 +453,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   announce(change: ServerChange): void {
-    // What is run again was announced the first time.
+    // A replay announces nothing a second time.
     if (!this.halting && (this.replay?.done ?? true)) this.#home.announce(change);
   }
 
@@ -467,19 +461,19 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.#home.report(fault);
   }
 
-  /** Ends a run that cannot be taken up, before it has started. */
+  /** Ends a session that cannot be run again, before it has started. */
   refuse(problem: string): void {
     this.#diverged = problem;
     this.runEnded({ type: "halted" });
   }
 
-  /** The tool does something else than it did before. It ends here, before it does more. */
+  /** The tool departs from its record. The session ends here, before the tool does more. */
   diverged(divergence: Divergence): void {
     this.#diverged = describeDivergence(divergence);
     this.halt("it does something else than it did before");
   }
 
-  /** Ends it, because there is no room for what it would wait with. */
+  /** Ends the session, because there is no room for it to wait. */
   endForRoom(problem: string): void {
     if (this.halting) return;
     this.#noRoom = problem;
@@ -489,7 +483,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   changed(): void {
     (this as Own).updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
-    // Somebody may wait for it to find its place again.
+    // A reader may wait for the replay to come to a question.
     if (this.replay) this.log.stir();
   }
 
@@ -501,11 +495,11 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     while (!this.outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }
 
-  /** Begins to halt the tool; the log closes when it has cleaned up. */
+  /** Starts to halt the tool. The log closes when the tool has cleaned up (T1). */
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.halting) return;
     this.#why = { reason, by };
-    // Before anything is taken back: after a crash it must not go on.
+    // Recorded before the tool cleans up: after a crash in between, the tool must not go on.
     if (this.durable && this.lost === undefined && this.#diverged === undefined) {
       this.log.append({ type: "cancelling", reason, by });
     }
@@ -518,14 +512,14 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (this.#phase < Phase.halting) this.#phase = Phase.halting;
   }
 
-  /** Puts it out of memory. It will be run again from its log. */
+  /** Takes the session out of memory (T3). It can be run again from its log. */
   suspend(): void {
     if (this.halting) return;
     this.#phase = Phase.suspending;
     this.#run?.halt();
   }
 
-  /** The store refused an event. The call cannot be promised any longer, so it ends here. */
+  /** The store refused an event. The session cannot be kept any longer, so it ends here. */
   storeFailed(error: unknown): void {
     (this as Own).lost = whyLost(error);
     this.report({
@@ -534,12 +528,14 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       sessionId: this.id,
       error,
     });
+    // T1: an end that is recorded stays, although a later change of the record failed.
+    if (this.outcome) return;
     this.log.abandonJournal();
     if (this.#phase >= Phase.suspended) this.runEnded({ type: "halted" });
     else this.halt("its events could not be stored");
   }
 
-  /** For the runtime: the run is over. */
+  /** For the runtime: the run is over, and every `finally` has run (T1). */
   runEnded(outcome: RunOutcome): void {
     this.#unwatch?.();
     this.#run = undefined;
@@ -551,6 +547,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       return this.log.stir();
     }
     this.#phase = Phase.ending;
+    // T2
     this.#questions?.withdrawAll();
     const own: Own = this;
     const ending = this.#ending(outcome);
@@ -559,7 +556,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       own.outcome = ending.outcome;
       this.changed();
       this.owner?.ended?.(this);
-      // Many that have ended are kept, and none of them needs what one at work does.
+      // The registry keeps many finished sessions, and none of them needs these.
       this.#questions = this.#facts = undefined;
       own.client = NOBODY;
     });
@@ -575,5 +572,27 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 }
 
-/** Who stands behind a session that has ended: nobody whom anything could be asked. */
+/** The client of a session that has ended: nothing can be asked of it. */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
+
+const ID_BYTES = 16;
+
+/** Random bytes for many ids at once: drawing them takes longer than everything else here. */
+const random = new Uint8Array(ID_BYTES * 256);
+const randomBytes = Buffer.from(random.buffer);
+let used = random.length;
+
+/**
+ * 22 random characters of `[A-Za-z0-9_-]`. A question's id contains its session's id
+ * (`elicit_ID_1`) and reaches models as the id of a tool call, for which providers take at most
+ * 40 characters. Do not rely on more than alphabet and length: stored sessions may have longer ids.
+ */
+export function newSessionId(): string {
+  if (used === random.length) {
+    crypto.getRandomValues(random);
+    used = 0;
+  }
+  const id = randomBytes.toString("base64url", used, used += ID_BYTES);
+  // A command line would take an id with a leading dash for a flag.
+  return id.startsWith("-") ? `A${id.slice(1)}` : id;
+}
