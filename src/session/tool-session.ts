@@ -59,7 +59,7 @@ import {
   type SessionRecord,
   type Trial,
 } from "./session-home.ts";
-import type { ToolSession, ServedSessionOptions } from "./types.ts";
+import type { ServedSessionOptions, ToolSession } from "./types.ts";
 
 /** The life of a session. It is parked while it runs and waits for nothing but answers or time. */
 enum Phase {
