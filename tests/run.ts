@@ -37,7 +37,7 @@ if (files.length === 0) {
   console.log(`No test file has ${parts.map((part) => `"${part}"`).join(" or ")} in its path.`);
 } else {
   installDependencies();
-  // Before the first test, so that no download falls into the time of one.
+  // Before the first test, so that no download counts against a test's time limit.
   runtimes.forEach(useRuntime);
   installPeers();
   const network = needsNetwork() ? await startBlueskyNetwork() : undefined;
@@ -45,7 +45,7 @@ if (files.length === 0) {
     const runs = (chosen.length > 0 ? chosen : runtimes).map(startSuite);
     for (const run of runs) tallies.push(await showSuite(run));
   } finally {
-    // One that cannot be started must not have to wait for the other.
+    // A runtime that cannot be started must not wait for the other.
     endChildren();
     await network?.stop();
   }
@@ -53,7 +53,7 @@ if (files.length === 0) {
 
 const good = tallies.length > 0 && tallies.every((one) => one.failed === 0 && ran(one));
 console.log(`\n${closingLine(tallies)}`);
-// Not exit(): what was printed must reach a slow reader first.
+// Not exit(): the output must reach a slow reader first.
 process.exitCode = good ? 0 : 1;
 
 interface Run {
@@ -73,7 +73,7 @@ function startSuite(name: RuntimeName): Run {
     onLine: (line) => sight(name, line, sightings),
     output,
   });
-  // It is awaited when it is its turn: until then, that nobody does is no error.
+  // Awaited later, when it is its turn: until then a rejection without a handler is no error.
   ended.catch(() => {});
   return { name, reportPath, output, sightings, ended };
 }
@@ -92,25 +92,27 @@ async function showSuite({ name, reportPath, output, sightings, ended }: Run): P
   return result;
 }
 
-/** It takes a while to start, so only those who use it pay for it. */
+/** Starting it takes time, so only tests that use it pay for it. */
 function needsNetwork(): boolean {
   return absence("bluesky") === undefined && reaches(files, "tests/bluesky-net/network.ts");
 }
 
-/** A suite that runs nothing must not look green; one file, asked for by name, may skip a runtime. */
+/**
+ * A suite that runs nothing must not look green; a single file, given by name, may skip a runtime.
+ */
 function ran(result: Tally): boolean {
   return result.passed > 0 || (parts.length > 0 && result.skipped.length > 0);
 }
 
 function testCommand(name: RuntimeName, reportPath: string): string[] {
   const paths = files.map((file) => `./${file}`);
-  // Types are the business of `check`, and of tests/types.
+  // `check` and tests/types check the types.
   if (name === "deno") return ["test", "-A", "--no-check", `--junit-path=${reportPath}`, ...paths];
   return [
     "test",
     "--reporter=junit",
     `--reporter-outfile=${reportPath}`,
-    // Bun gives up after 5 s by default; Deno never does. The deadline is suite.ts's, on both.
+    // Bun gives up after 5 s by default; Deno never does. suite.ts sets the time limit on both.
     "--timeout=600000",
     ...paths,
   ];

@@ -20,7 +20,7 @@ export { describe } from "node:test";
 export type TestBody = () => Operation<unknown> | Promise<unknown> | void;
 
 export interface TestOptions {
-  /** Milliseconds until a test that hangs is failed. A guard, not a wait: 30 s unless told. */
+  /** Milliseconds until a test that hangs fails. A guard, not a wait. Default: 30 s. */
   within?: number;
 }
 
@@ -28,17 +28,20 @@ export function it(name: string, body: TestBody, options: TestOptions = {}): voi
   nodeIt(name, () => runTest(body, options));
 }
 
-/** Counted and printed as skipped; say in the name why. */
+/** Counted and printed as skipped; the name must say why. */
 it.skip = (name: string, _body?: TestBody, _options?: TestOptions): void => {
   nodeIt.skip(name, () => {});
 };
 
-/** A test for one runtime only: skipped, and counted so, unless `condition` holds. */
+/**
+ * A test for one runtime or system only: skipped, and counted as skipped, unless `condition`
+ * holds.
+ */
 it.when = (condition: boolean): typeof it.skip | typeof it => condition ? it : it.skip;
 
 /**
- * A test that needs what this machine may lack: skipped aloud for that reason, or failed
- * where PARLEY_REQUIRE_ALL=1 says that nothing may be missing. See harness/system.ts.
+ * A test that needs a program which this machine may lack: skipped with that reason, or failed if
+ * PARLEY_REQUIRE_ALL=1 says that nothing may be missing. See harness/system.ts.
  */
 it.unless = (reason: string | undefined): typeof it.skip | typeof it => {
   if (reason === undefined) return it;
@@ -51,7 +54,7 @@ it.unless = (reason: string | undefined): typeof it.skip | typeof it => {
     });
 };
 
-/** What `it` does, for the tests of this file. */
+/** The body of `it`, for the tests of this file. */
 export async function runTest(
   body: TestBody,
   { within = 30_000 }: TestOptions = {},
@@ -83,7 +86,7 @@ function* enter(body: TestBody): Operation<void> {
 
 function createDeadline(within: number): { passed: Promise<never>; clear(): void } {
   const { promise, reject } = Promise.withResolvers<never>();
-  // Unobserved until raced against: that alone must not fail the run.
+  // A rejection before anything races against it must not fail the run.
   promise.catch(() => {});
   const timer = setTimeout(
     () => reject(new Error(`Did not end within ${within} ms`)),
@@ -92,7 +95,10 @@ function createDeadline(within: number): { passed: Promise<never>; clear(): void
   return { passed: promise, clear: () => clearTimeout(timer) };
 }
 
-/** Effection keeps them under this name; the version is pinned, and a test notices a change. */
+/**
+ * Effection keeps child scopes under this name. The version is pinned, and a test notices a
+ * change.
+ */
 const Children = createContext<Set<Scope>>("@effection/scope.children");
 
 function liveScopes(): Scope[] {

@@ -20,7 +20,7 @@ const asking = createMcpTool("asking").description("Asks for a cell.")
     },
   });
 
-/** Asks with a narrower form, and gives what came of it. */
+/** Asks with a narrower form, and returns the outcome. */
 const narrowed = (response: unknown, timeout?: number) =>
   asking.execute(function* (_params, ctx) {
     const options = { response, ...(timeout !== undefined && { timeout }) };

@@ -9,7 +9,7 @@ import {
 } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 
-/** Sends the person to a page and says what they did. */
+/** Sends the person to a page and returns what they did. */
 const visiting = (config: unknown) =>
   createMcpTool("visiting").description("Sends the person away.").execute(function* (_params, ctx) {
     const answer = yield* ctx.elicitUrl(config as ElicitUrlConfig);

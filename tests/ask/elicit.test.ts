@@ -15,13 +15,13 @@ import { describe, it } from "../suite.ts";
 const asking = createMcpTool("asking").description("Asks for a number.")
   .elicits({ number: { response: z.object({ n: z.int().min(1).max(9) }) } });
 
-/** Asks once, without a deadline, and says what the person did. */
+/** Asks once, without a timeout, and returns what the person did. */
 const plain = asking.execute(function* (_params, ctx) {
   const answer = yield* ctx.elicit("number", { message: "A number?" });
   return answer.action === "accept" ? `accept ${answer.content.n}` : answer.action;
 });
 
-/** The same, with a minute to answer. */
+/** The same, with a timeout of one minute. */
 const timed = asking.execute(function* (_params, ctx) {
   const answer = yield* ctx.elicit("number", { message: "A number?" }, { timeout: 60_000 });
   return answer.action === "accept" ? `accept ${answer.content.n}` : answer.action;
@@ -35,7 +35,7 @@ function client(capabilities: ClientCapabilities, name?: string) {
   return { capabilities, ...(name !== undefined && { name }) };
 }
 
-/** What the caller is told, whether or not the tool broke. */
+/** The text that the caller gets, whether or not the tool broke. */
 function resultOf({ outcome }: { outcome: unknown }): ToolResult {
   return (outcome as { result: ToolResult }).result;
 }
@@ -319,7 +319,7 @@ describe("ctx.elicit() in code without types", () => {
     rich: { response: z.object({ ok: z.boolean() }), context },
   });
 
-  /** What `ctx.elicit` throws when it is called like this. */
+  /** The error that `ctx.elicit` throws for these arguments. */
   async function thrownBy(key: string, ask: unknown, options?: object): Promise<unknown> {
     const tool = half.execute(function* (_params, ctx) {
       yield* ctx.elicit(key as "bare", ask as { message: string }, options as { timeout: 1 });

@@ -79,7 +79,7 @@ describe("ids of tool calls that are sent to a model", () => {
           const registry = new LiveToolSessionRegistry({
             sampling: { provider, answerer: "provider" },
           });
-          /** Goes down to a branch with that path, and leaves the others unused. */
+          /** Descends to the branch with that path, and leaves the others unused. */
           function* down(ctx: Context, [first, ...rest]: number[]): Operation<void> {
             if (first === undefined) return yield* talk(ctx);
             for (let n = 0; n < first; n++) yield* ctx.branch(function* () {});
@@ -162,7 +162,10 @@ describe("ids of tool calls that are sent to a model", () => {
     }));
 });
 
-/** The ids are taken by every provider, each result has its call, and no two were made one. */
+/**
+ * Asserts that every provider accepts the ids, each result has its call, and no two ids were
+ * merged.
+ */
 function assertClosed(messages: readonly McpMessage[], calls: number): void {
   assertModelIds(messages);
   assert.equal(modelIdProblem(messages), undefined);

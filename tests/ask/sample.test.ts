@@ -18,7 +18,7 @@ import { describe, it } from "../suite.ts";
 
 type Body = (ctx: McpToolContext) => Operation<unknown>;
 
-/** Runs a tool with this body; gives its run and what it put to the model. */
+/** Runs a tool with this body; returns its run and the requests to the model. */
 async function sampling(body: Body, script: ToolScript, limits: McpToolLimits = {}) {
   const tool = createMcpTool("sampling").description("Asks the model.").limits(limits)
     .execute(function* (_params, ctx) {

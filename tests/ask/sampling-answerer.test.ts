@@ -1,4 +1,4 @@
-/** Who answers a sample, and what becomes of it when they cannot. */
+/** Who answers a sample, and what happens if they cannot. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { z } from "zod";
@@ -30,7 +30,7 @@ import {
 const Move = z.object({ cell: z.int() });
 type Who = "client" | "client in words" | "provider" | "nobody";
 
-/** Who answered a sample for data. */
+/** Returns who answered a sample for data. */
 async function whoAnswers(
   client: ClientInfo,
   setup: { provider?: boolean; answerer?: SampleAnswerer; by?: SampleAnswerer },

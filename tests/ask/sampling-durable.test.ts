@@ -42,7 +42,7 @@ describe("a durable tool that is resumed", () => {
         report: () => {},
         sampling: { provider },
       });
-    // The second sample fails; the model of the second server would have said otherwise.
+    // The second sample fails; the second server's model would have answered differently.
     const before = scriptedProvider("no", data({ n: 1 }), new Error("out of order"));
     const after = scriptedProvider(data({ n: 2 }));
     const [first, second] = [serve(before), serve(after)];
@@ -58,7 +58,7 @@ describe("a durable tool that is resumed", () => {
       again.respond(request!.id, { action: "accept", content: { on: true } });
       assert.equal(await textOf(again), "1 PARLEY_SAMPLE 2");
       assert.equal(after.asked.length, 1);
-      // The conversation is the one that it was, too.
+      // The conversation is unchanged too.
       assert.deepEqual(after.asked[0]!.messages.slice(0, 3).map(({ role }) => role), [
         "user",
         "assistant",

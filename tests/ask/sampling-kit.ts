@@ -1,4 +1,4 @@
-/** Runs a body that samples, and tells what it put to the model and what became of it. */
+/** Runs a body that samples, and returns its requests to the model and its result. */
 import type { Operation } from "effection";
 import {
   type ClientInfo,
@@ -21,7 +21,7 @@ export interface Sampled<T> {
   /** What the body returned. Reading it fails the test if it threw. */
   readonly value: T;
   readonly error: unknown;
-  /** What the client was asked, in order. */
+  /** The requests to the client, in order. */
   readonly asked: readonly SampleParams[];
   readonly run: ToolTestRun;
 }
@@ -79,7 +79,7 @@ export function calls(...content: MessageContent[]): SampleResponse {
   return { role: "assistant", content, model: "m-1", stopReason: "toolUse" };
 }
 
-/** The answer of a model that gives data. */
+/** The answer of a model that returns data. */
 export const data = (input: unknown, id?: string): SampleResponse =>
   calls(use("__schema__", input, id));
 
@@ -115,7 +115,7 @@ export const modern = (client: ClientInfo): ClientInfo => ({
   protocolVersion: "2026-07-28",
 });
 
-/** A provider that answers from a script, and remembers what it was asked. */
+/** A provider with scripted answers that records its requests. */
 export function scriptedProvider(...answers: (ScriptedSample | Error)[]): SamplingProvider & {
   readonly asked: SampleParams[];
 } {

@@ -4,7 +4,7 @@ import { model, results, sampling, use, user } from "./sampling-kit.ts";
 
 const calling = { role: "assistant", content: [use("a", {}, "1"), use("b", {}, "2")] };
 
-/** What is said of messages that may not be sent. */
+/** The error for messages that may not be sent. */
 async function complaint(messages: unknown): Promise<string> {
   const { error, asked } = await sampling((ctx) => ctx.sample({ messages: messages as [] }), {
     sample: "x",

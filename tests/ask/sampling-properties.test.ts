@@ -1,4 +1,4 @@
-/** `sampleSchema` keeps its word: a value that the schema accepts, or `SampleValidationError`. */
+/** `sampleSchema` returns a value that the schema accepts, or throws `SampleValidationError`. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { z } from "zod";
@@ -92,7 +92,7 @@ const { kind } = fc.letrec<{ kind: Kind; leaf: Kind }>((tie) => ({
   ),
 })) as unknown as { kind: fc.Arbitrary<Kind> };
 
-/** What a model may say, some of it even what was asked for. */
+/** Answers of a model, some of them valid. */
 function answers({ value }: Kind): fc.Arbitrary<ScriptedSample> {
   const any = fc.oneof(value, fc.jsonValue(), fc.record({ value }));
   const text = fc.oneof(
@@ -158,7 +158,7 @@ describe("sampleSchema()", () => {
       }),
       { numRuns: 600 },
     );
-    // A property that never sees one of its two sides shows nothing.
+    // A property test that never sees one of its two outcomes proves nothing.
     assert.ok(fits > 50 && misfits > 50, `${fits} fitted, ${misfits} did not`);
   }, { within: 120_000 });
 });

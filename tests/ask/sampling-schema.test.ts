@@ -83,7 +83,7 @@ describe("ctx.sample() with a schema", () => {
       }, { sample: (_request, nth) => nth === 0 ? answer : "fine" });
       assert.equal(asked.length, 3);
       assert.ok(value >= 6);
-      // Nothing empty is sent, whatever was said.
+      // No empty content is sent, whatever the model said.
       for (const { messages } of asked) assert.ok(messages.every((it) => it.content.length > 0));
     }
   });
@@ -146,7 +146,7 @@ describe("ctx.sampleSchema()", () => {
     });
     assert.deepEqual(value.parsed, { day: 10, n: 3 });
     assert.deepEqual(value.exchange.parsed, { day: 10, n: 3 });
-    // History holds what the model said, not what the schema made of it.
+    // The history holds what the model said, not what the schema parsed.
     assert.deepEqual(value.exchange.response.content, [use("__schema__", { day: "2026-11-16" })]);
   });
 
@@ -162,12 +162,12 @@ describe("ctx.sampleSchema()", () => {
       user("Move!"),
       { role: "assistant", content: [use("__schema__", { cell: 9 }, "a")] },
     ]);
-    // The call is answered as a call, with the reason.
+    // A call gets a tool result with the reason.
     const reproach = second![2]!.content[0]!;
     assert.equal(reproach.type, "tool_result");
     assert.ok(reproach.type === "tool_result" && reproach.isError && reproach.toolUseId === "a");
     assert.match(wordsOf(second![2]!), /"cell"/);
-    // Text is answered as text.
+    // Text gets a text message.
     assert.deepEqual(third?.slice(0, 4), [...second!, model("I pick the middle.")]);
     assert.equal(third![4]!.content[0]!.type, "text");
     assert.match(wordsOf(third![4]!), /no JSON/);
@@ -216,7 +216,7 @@ describe("ctx.sampleSchema()", () => {
     const { error } = await sampling((ctx) => ctx.sampleSchema({ prompt: "?", schema: Move }), {
       sample: { error: { code: -1, message: "denied" } },
     });
-    // Whoever refuses to ask is not asked again.
+    // A client that refuses to ask is not asked again.
     assert.ok(error instanceof SampleError);
   });
 
@@ -303,7 +303,7 @@ describe("ctx.sampleSchema()", () => {
     const { asked } = await sampling((ctx) => ctx.sampleSchema({ prompt: "?", schema: Tree }), {
       sample: data({ value: [] }),
     });
-    // What referred to the root refers to where it stands now.
+    // References to the root point to its new place.
     const text = JSON.stringify(asked[0]!.tools![0]!.inputSchema);
     assert.doesNotMatch(text, /"\$ref":"#"/);
   });

@@ -1,4 +1,4 @@
-/** Samples for clients that have sampling, but no tools in it. */
+/** Samples for clients that support sampling without tools. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { closeToolCalls, SampleValidationError } from "../../src/mod.ts";

@@ -128,7 +128,7 @@ describe("ctx.sampleTools()", () => {
       });
       const [call] = value.toolCalls;
       assert.deepEqual([call.name, call.arguments], ["attack", { cell: 4, hard: true }]);
-      // History holds it as the call that it was meant to be.
+      // The history holds it as the call that it was meant to be.
       assert.deepEqual(value.exchange.response.content, [use("attack", { cell: 4 }, call.id)]);
     }
   });

@@ -162,7 +162,7 @@ describe("Deadlines under random additions, cancellations and waits", () => {
             const ripe = model.filter(({ at }) => at <= clock.now());
             model = model.filter(({ at }) => at > clock.now());
             due.push(...ripe.map(({ n }) => n));
-            // Those of one moment may fire in any order.
+            // Deadlines with the same time may fire in any order.
             assert.deepEqual(
               [...fired as number[]].sort((a, b) => a - b),
               due.sort((a, b) => a - b),
@@ -181,7 +181,7 @@ describe("Deadlines under random additions, cancellations and waits", () => {
 });
 
 describe("Deadlines on a clock whose timers can be unref'd", () => {
-  /** Counts the timers that were set, and those that hold the program. */
+  /** Counts the timers that were set, and those that keep the process alive. */
   function setUpHolding() {
     const clock = createManualClock(0);
     const counts = { set: 0, holding: 0 };

@@ -9,7 +9,7 @@ function depthOf(value: unknown): number {
   return 1 + Math.max(0, ...Object.values(value).map(depthOf));
 }
 
-/** Strings, keys, objects, arrays, and what separates them. */
+/** Counts strings, keys, objects, arrays and commas. */
 function partsOf(value: unknown): number {
   if (typeof value === "string") return 1;
   if (typeof value !== "object" || value === null) return 0;
@@ -22,7 +22,7 @@ function partsOf(value: unknown): number {
 describe("nestsDeeperThan()", () => {
   it("counts what JSON.parse would build", () => {
     fc.assert(fc.property(fc.jsonValue({ maxDepth: 6 }), fc.nat(7), (value, levels) => {
-      // Padded, because short texts are not looked at.
+      // Padded, because short texts are not examined.
       const text = `${JSON.stringify(value)}${" ".repeat(20)}`;
       assert.equal(nestsDeeperThan(text, levels), depthOf(value) > levels);
     }));

@@ -8,7 +8,7 @@ import { describe, it } from "../suite.ts";
 const key = randomBytes(32);
 const sealer = new Sealer(key);
 
-/** The same bytes, put through a change. */
+/** The same bytes with one change. */
 function altered(sealed: string, change: (bytes: Buffer) => Uint8Array): string {
   return Buffer.from(change(Buffer.from(sealed, "base64url"))).toString("base64url");
 }
@@ -20,7 +20,7 @@ describe("Sealer", () => {
         fc.string({ unit: "binary" }),
         fc.string({ unit: "binary" }),
         (plain, context) => {
-          // A lone surrogate has no bytes of its own; JSON escapes them before they get here.
+          // A lone surrogate has no UTF-8 bytes; JSON escapes it before it gets here.
           fc.pre(plain.isWellFormed() && context.isWellFormed());
           assert.equal(sealer.open(sealer.seal(plain, context), context), plain);
         },
@@ -138,7 +138,7 @@ describe("new Sealer()", () => {
     const stretched = scryptSync("passphrase", "parley key 2", 32, cost);
     assert.equal(new Sealer(stretched).open(sealed), "x");
     assert.equal(new Sealer(formerKey("passphrase")).open(sealed), undefined);
-    // Not even its id may be found by something faster.
+    // Not even its id may be derived faster.
     const [id, former] = new Sealer("passphrase").keyIds;
     assert.equal(Buffer.from(sealed, "base64url").toString("hex", 1, 5), id);
     assert.deepEqual(new Sealer(formerKey("passphrase")).keyIds, [former]);

@@ -19,8 +19,8 @@ import {
 } from "effection";
 import { Strand, type StrandOutcome } from "../../src/lib/strand.ts";
 
-// Everything a strand relies on in Effection is exercised here: when the pinned
-// version moves, this file says whether the driver still holds.
+// This file exercises everything that a strand relies on in Effection: after an update of the
+// pinned version it shows whether the driver still works.
 
 const [home] = createScope();
 
@@ -48,7 +48,7 @@ async function threw(body: () => Operation<unknown>): Promise<string> {
   return (outcome as { error: Error }).error.message;
 }
 
-/** An operation that waits until somebody calls `answer`. */
+/** An operation that waits until `answer` is called. */
 function question<T>() {
   const q = {
     answer: undefined as unknown as (value: T) => void,
@@ -433,8 +433,8 @@ describe("Strand.halt()", () => {
   });
 
   it("returns a half-run generator whose task never took a step", async () => {
-    // Inside Effection's reducer a new task starts only after the current step,
-    // which is time enough to halt it.
+    // Inside Effection's reducer a new task starts only after the current step: late enough to halt
+    // it first.
     const log: string[] = [];
     const q = question<void>();
     const { strand, ended } = run(function* () {

@@ -20,7 +20,7 @@ function textOf(outcome: ToolSessionOutcome | undefined): string {
   return `${isError ? "isError: " : ""}${content[0]!.text}`;
 }
 
-/** Takes anything, and asks one question. */
+/** Accepts any arguments, and asks one question. */
 const askTool = createMcpTool("ask").description("Asks.").parameters(z.looseObject({}))
   .elicits({ n: { response: z.object({ n: z.number() }) } })
   .execute(function* (_params, ctx) {
@@ -28,7 +28,7 @@ const askTool = createMcpTool("ask").description("Asks.").parameters(z.looseObje
     return "done";
   });
 
-/** Asks as often as it is told to, each time with a message of its own length. */
+/** Asks as often as it is told to, each time with a message of a given length. */
 const asksLong = (kilobytes: readonly number[]) =>
   tool(function* (ctx) {
     for (const length of kilobytes) yield* ctx.elicit("n", { message: "x".repeat(length * KB) });
@@ -171,7 +171,7 @@ describe("the memory of waiting calls", () => {
       again.halt("over");
       await ended(again);
       assert.equal(registry.budget.memory.total, 0);
-      // One that expires in the store is counted no longer.
+      // A session that expires in the store is no longer counted.
       registry.open(durable, blob(90));
       clock.advance(60_000);
       await idle();
@@ -185,7 +185,7 @@ describe("the memory of waiting calls", () => {
   );
 });
 
-/** In memory, but it counts as one that outlasts the process, and tells its usage. */
+/** A store in memory that counts as durable, and reports its usage. */
 class CountingStore extends InMemoryToolSessionStore {
   usages: ReadonlyMap<string, number> = new Map();
   asked = 0;
@@ -279,7 +279,7 @@ describe("a call that has left memory", () => {
       .execute(function* () {
         yield* suspend();
       });
-    // One that works is not ended for want of room; it does count.
+    // A running session is not ended for lack of room, but it counts.
     const second = registry.open(asDurable(working), blob(60), { principal: "mallory" });
     await assert.rejects(
       async () => await registry.lookup(first.id),

@@ -5,7 +5,7 @@ import { describe, it } from "../suite.ts";
 import { answer, askA, DAY, durableTool, MINUTE, type Server, serverOf } from "./durable-kit.ts";
 import { ended, idle, textOf, until } from "../support/registry.ts";
 
-/** Lets time pass, and whatever is done every now and then happen. */
+/** Advances the clock, and lets periodic work happen. */
 async function pass({ clock }: Server, ms: number): Promise<void> {
   for (let minutes = 0; minutes < ms / MINUTE; minutes += 10) {
     clock.advance(10 * MINUTE);

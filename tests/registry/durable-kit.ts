@@ -1,4 +1,4 @@
-/** What the tests of durable sessions share: tools with three questions, and servers for them. */
+/** Shared by the tests of durable sessions: tools with three questions, and servers for them. */
 import assert from "node:assert/strict";
 import { type Operation, run } from "effection";
 import { z } from "zod";
@@ -17,7 +17,7 @@ export const DAY = 24 * 60 * MINUTE;
 
 const form = { response: z.object({ n: z.number() }) };
 
-/** A durable tool that does what `body` says, with the questions `a`, `b` and `c`. */
+/** A durable tool that runs `body`, with the questions `a`, `b` and `c`. */
 // deno-lint-ignore no-explicit-any
 export function durableTool(body: (ctx: any) => Operation<unknown>): Definition {
   return createMcpTool("t").description("d").elicits({ a: form, b: form, c: form })
@@ -58,7 +58,7 @@ export function answer(session: LiveToolSession, key: string, n: number): string
   return session.respond(request.id, { action: "accept", content: { n } });
 }
 
-/** What a store has of a session. */
+/** What a store holds of a session. */
 export async function stored(
   store: ToolSessionStore,
   id: string,

@@ -112,7 +112,7 @@ describe("a durable session that waits longer than its record would be kept", ()
       }
       const last = (await stored(store, id)).at(-1);
       assert.match(JSON.stringify(last), new RegExp(`"type":"result".*"${result}"`));
-      // And it is forgotten like any other.
+      // It is forgotten like any other session.
       for (let hours = 0; hours < 8 * 24; hours++) {
         clock.advance(60 * MINUTE);
         await idle();

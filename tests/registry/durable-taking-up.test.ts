@@ -63,7 +63,7 @@ describe("a session with a portable record", () => {
     events: log.after(0),
   });
 
-  /** Comes to its end at once with 1, and asks once more with anything else. */
+  /** Ends at once with the answer 1, and asks once more with any other. */
   const forked = durableTool(function* (ctx) {
     const a = (yield* ctx.elicit("a", { message: "?" })).content.n;
     if (a === 1) return "done";

@@ -13,7 +13,7 @@ import { ended, idle, textOf, until } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 
-/** A tool with the questions `a`, `b` and `c`, whose runs can be taken up again. */
+/** A durable tool with the questions `a`, `b` and `c`. */
 function durable(
   // deno-lint-ignore no-explicit-any
   body: (ctx: any) => Operation<unknown>,
@@ -29,7 +29,7 @@ function durable(
 // deno-lint-ignore no-explicit-any
 type Ctx = any;
 
-/** Lets what comes next come, and time pass a little, until it has come to this. */
+/** Runs pending work and advances the clock a little until the condition holds. */
 async function inTime({ clock }: Servers, condition: () => boolean): Promise<void> {
   for (let n = 0; n < 20 && !condition(); n++) {
     await idle();
@@ -38,7 +38,7 @@ async function inTime({ clock }: Servers, condition: () => boolean): Promise<voi
   assert.ok(condition(), `It did not come to this: ${condition}`);
 }
 
-/** Several servers, one after the other, over one store. */
+/** Several servers, one after the other, with one store. */
 class Servers {
   readonly clock = createManualClock();
   readonly store = new InMemoryToolSessionStore();

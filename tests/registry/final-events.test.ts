@@ -7,7 +7,7 @@ import { durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
 import { HandStore } from "../support/hand-store.ts";
 import { ended, idle, until } from "../support/registry.ts";
 
-/** A store that takes no more than this, as one on a full disk. */
+/** A store that accepts a limited number of bytes, as on a full disk. */
 class FullStore extends HandStore {
   refuses: (event: ToolSessionEvent) => boolean = () => false;
   tries = 0;
@@ -17,7 +17,7 @@ class FullStore extends HandStore {
     this.release();
   }
 
-  /** Takes nothing any more from the first outcome of a step on. */
+  /** Accepts nothing from the first outcome of a step on. */
   breakAtFact(): void {
     this.refuses = ({ type }) => {
       if (type === "fact") this.refuses = () => true;
@@ -36,7 +36,7 @@ class FullStore extends HandStore {
   }
 }
 
-/** A tool of two steps, and what it has done. */
+/** A tool with two steps, and what it has done. */
 function twoSteps() {
   const done: string[] = [];
   const did = function* (key: string) {
@@ -62,7 +62,7 @@ describe("a durable call that could not be recorded, and whose caller knows", ()
     return { ...server, tool, done, session };
   }
 
-  /** Lets the next server run whatever is to be run. */
+  /** Lets the next server run everything that is due. */
   async function runNext(store: FullStore, tool: ReturnType<typeof twoSteps>["tool"]) {
     store.refuses = () => false;
     const { registry } = serverOf(tool, { store });

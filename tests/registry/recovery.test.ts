@@ -6,13 +6,13 @@ import { describe, it } from "../suite.ts";
 import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
 import { ended, idle, textOf, until } from "../support/registry.ts";
 
-/** Asks, then works without end. */
+/** Asks, then runs for ever. */
 const working = durableTool(function* (ctx) {
   yield* ctx.elicit("a", { message: "?" });
   yield* ctx.step("endless", () => suspend());
 });
 
-/** A store with a call that waits, left behind by a server that is gone. */
+/** A store with a waiting call of a server that is gone. */
 async function withCall(tool = askA, store = new InMemoryToolSessionStore()) {
   await Promise.resolve();
   const { registry } = serverOf(tool, { store });
@@ -26,7 +26,7 @@ async function withCall(tool = askA, store = new InMemoryToolSessionStore()) {
   return { store, id: session.id };
 }
 
-/** What a server does to the record that takes the session up and does not survive that. */
+/** Changes the record as a server does that revives the session and dies. */
 async function crash(store: InMemoryToolSessionStore, id: string, times = 1): Promise<void> {
   for (let n = 0; n < times; n++) await run(() => store.take(id));
 }

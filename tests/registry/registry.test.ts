@@ -127,7 +127,7 @@ describe("a session that has finished", () => {
     withRegistry(({ registry, open, clock }) => {
       const [first, second] = [open(done), open(done)];
       registry.promise(first, clock.now() + HOUR);
-      // There is no room for all of these, and the promised one goes last.
+      // There is no room for all of these, and the promised one is evicted last.
       for (let n = 0; n < 5; n++) open(done);
       assert.equal(registry.find(second.id), undefined);
       clock.advance(HOUR - 1);
@@ -292,7 +292,7 @@ describe("ToolSessionRegistry, at its limit", () => {
 });
 
 describe("ToolSessionRegistry.close()", () => {
-  /** A registry on a clock, without the kit, which would close it. */
+  /** A registry on a manual clock, without withRegistry(), which would close it. */
   function bare() {
     const clock = createManualClock();
     return { clock, registry: new LiveToolSessionRegistry({ clock }) };

@@ -12,13 +12,13 @@ import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
 import { idle } from "../support/registry.ts";
 
-// A durable tool that is put out of memory and taken up again, at whatever point,
-// must do, ask and say exactly what it does when it is left alone.
+// A durable tool that leaves memory and is revived, at any point, must do, ask and say exactly what
+// an uninterrupted run does.
 
 const seed = Number(process.env["PARLEY_SEED"] ?? 20260104);
 const numRuns = Number(process.env["PARLEY_RUNS"] ?? 400);
 
-/** A tool as data. */
+/** A tool, described as data. */
 type Program =
   | { do: "ask"; key: string }
   | { do: "effect" | "uuid" | "tell" }
@@ -44,7 +44,7 @@ const programs = fc.letrec<{ program: Program }>((tie) => ({
 
 const form = { response: z.object({ n: z.number() }) };
 
-/** Makes the tool; what it does to the world is written to `effects`. */
+/** Creates the tool; its side effects are recorded in `effects`. */
 function toolOf(program: Program, effects: string[]): Definition {
   // deno-lint-ignore no-explicit-any
   function* perform(program: Program, ctx: any): Operation<string> {
@@ -57,7 +57,7 @@ function toolOf(program: Program, effects: string[]): Definition {
           return "effect";
         });
       case "uuid":
-        // Another one in every run; all that counts is that it stays the same in one.
+        // Different in every run; it only has to stay the same within one.
         return `${(yield* ctx.uuid()) === (yield* ctx.uuid())}`;
       case "tell":
         yield* ctx.notify("told");
@@ -88,7 +88,7 @@ function toolOf(program: Program, effects: string[]): Definition {
     });
 }
 
-/** How a run goes: which of the open questions are answered, and whether it restarts first. */
+/** The course of a run: which open questions are answered, and whether it restarts first. */
 interface Turn {
   readonly which: number;
   readonly together: boolean;
@@ -103,7 +103,7 @@ const turns = fc.array(
 const where = (session: LiveToolSession) =>
   session.openRequests().toSorted((a, b) => a.id < b.id ? -1 : 1);
 
-/** Runs the program to its end, and tells all that can be told about it. */
+/** Runs the program to its end, and returns everything observable. */
 async function play(program: Program, turns: readonly Turn[], restarting: boolean) {
   const clock = createManualClock();
   const store = new InMemoryToolSessionStore();
@@ -171,7 +171,7 @@ describe("a durable tool with a race that is revived", () => {
   const ask = (key: string): Program => ({ do: "ask", key });
   const sequence = (...of: Program[]): Program => ({ do: "sequence", of });
   const turn = (which: number, together = false): Turn => ({ which, together, restart: true });
-  /** The second runner comes late to its question, and would do something after its answer. */
+  /** The second branch asks late, and would do something after its answer. */
   const late = sequence({ do: "turns", count: 3 }, ask("b"), { do: "effect" });
   const racing = sequence({ do: "race", of: [ask("a"), late] }, ask("a"), ask("b"));
 

@@ -5,7 +5,7 @@ import { describe, it } from "../suite.ts";
 
 const NOW = 1_000;
 
-/** As much of a session as matters here, and how often somebody has looked at it. */
+/** The part of a session that matters here, and how often it was examined. */
 class Fake {
   line: undefined;
   ahead: undefined;
@@ -28,7 +28,7 @@ class Fake {
   }
 }
 
-/** Adds one as the registry does: those that must go are taken out. Answers their ids. */
+/** Adds a session as the registry does, removes the evicted ones, and returns their ids. */
 function add(finished: FinishedSessions, fake: Fake): string[] {
   const going = finished.add(fake as unknown as LiveToolSession, NOW);
   for (const session of going) assert.equal(finished.delete(session), true);

@@ -71,7 +71,7 @@ describe("a call with an answer that is sealed with another key", () => {
     const { result: first } = await round(old);
     const { requestState } = first;
     const { result: second } = await round(old, { requestState, inputResponses: answered });
-    // The state is sealed anew, the answer in it is not.
+    // The state is sealed again, but not the answer in it.
     const { result: third } = await round(both, { requestState: second.requestState });
     const { error } = await round(young, { requestState: third.requestState });
     assert.match(error!.message, /^Cannot continue the call of "t": .* sealed with a key/);

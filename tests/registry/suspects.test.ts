@@ -6,7 +6,7 @@ import { describe, it } from "../suite.ts";
 import { idle, until } from "../support/registry.ts";
 import { answer, askA, durableTool, type Server, serverOf } from "./durable-kit.ts";
 
-/** A store whose server dies: after so many commits, it refuses everything. */
+/** A store whose server dies: after a number of commits, it refuses everything. */
 class MortalStore extends InMemoryToolSessionStore {
   #commitsLeft = Infinity;
   isDead = false;
@@ -51,7 +51,7 @@ class MortalStore extends InMemoryToolSessionStore {
   }
 }
 
-/** Asks, then works without end. */
+/** Asks, then runs for ever. */
 const working = durableTool(function* (ctx) {
   yield* ctx.elicit("a", { message: "?" });
   yield* ctx.step("endless", () => suspend());
@@ -66,7 +66,7 @@ async function park(store: MortalStore, count: number, tool = askA): Promise<str
   return sessions.map(({ id }) => id);
 }
 
-/** Takes a call up and answers its question. */
+/** Revives a call and answers its question. */
 async function answered({ registry }: Server, id: string, n: number): Promise<void> {
   const session = (await registry.lookup(id))!;
   await until(() => session.openRequests().length === 1);
@@ -189,7 +189,7 @@ describe("a durable session that ends the server, among others", () => {
       const server = serverOf(tool, { store });
       server.registry.wake();
       for (const id of ids) Promise.resolve(server.registry.lookup(id)).catch(() => {});
-      // Each suspect works on until it is known to survive.
+      // Each suspect runs until it is known to survive.
       for (let turn = 0; turn < 10 && !store.isDead; turn++) {
         await idle();
         if (!store.isDead) server.clock.advance(5_000);

@@ -9,7 +9,7 @@ import { until, withRegistry } from "../support/registry.ts";
 
 const form = { response: z.object({ n: z.number() }) };
 
-/** Numbers from 0 to 1, the same every time (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, the same every time (mulberry32). */
 function seeded(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -56,7 +56,7 @@ function adder(alive: { count: number }, concurrently: boolean) {
     });
 }
 
-/** Answers the open question with this key with a number that tells who was asked what. */
+/** Answers the open question with this key with a number that identifies session and question. */
 function answer(session: LiveToolSession, own: number, key: string): void {
   const request = session.openRequests().find(({ place }) => place.key === key);
   assert.ok(request, `${key} is not open`);

@@ -6,7 +6,7 @@ import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
 import { idle } from "../support/registry.ts";
 
-/** A waker over a list of wakes, which does what the test says when one is woken. */
+/** A waker for a list of wakes; the test decides what happens when one is woken. */
 function wakerOf(wakes: Wake[], wake: (id: string) => Promise<void>) {
   const clock = createManualClock();
   const woken: string[] = [];

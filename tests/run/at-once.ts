@@ -1,4 +1,4 @@
-/** Ways to run branches at once, and parts for them. */
+/** Ways to run branches at once, and bodies for them. */
 import assert from "node:assert/strict";
 import { all, type Operation, spawn, until } from "effection";
 import { z } from "zod";
@@ -28,29 +28,29 @@ export function* number(ctx: Ctx): Operation<number> {
   return answer.action === "accept" ? answer.content.n : -1;
 }
 
-/** A part that fails once it has been answered. */
+/** A branch that fails once it has been answered. */
 export function* fails(ctx: Ctx): Operation<never> {
   throw new Error(`failed with ${yield* number(ctx)}`);
 }
 
-/** A part that needs a task, for what it does at the same time. */
+/** A branch that needs a task, because it spawns. */
 export function* needsTask(ctx: Ctx): Operation<number> {
   const task = yield* spawn(() => number(ctx));
   return yield* task;
 }
 
-/** Something that is waited for until it is let go. */
+/** An operation that waits until it is released. */
 export function gate() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { passed: () => until(promise), open: () => resolve() };
 }
 
-/** Lets everything happen that can without anybody's help. */
+/** Runs everything that can run without input. */
 export function* idle(): Operation<void> {
   for (let turn = 0; turn < 50; turn++) yield* until(Promise.resolve());
 }
 
-/** Waits until so many questions are open. */
+/** Waits until this many questions are open. */
 export function* asked(session: LiveToolSession, count: number): Operation<void> {
   const events = yield* session.getEvents();
   while (session.openRequests().length < count) {
@@ -60,7 +60,7 @@ export function* asked(session: LiveToolSession, count: number): Operation<void>
 
 export const message = (error: unknown) => (error as Error).message;
 
-// One list of promises, and three ways to keep them.
+// The same contract for three implementations.
 export const ways: Record<string, Way> = {
   "ctx.branches()": (ctx, bodies, options) => ctx.branches(bodies, options),
   "ctx.branches() of a tool that is a task": function* (ctx, bodies, options) {

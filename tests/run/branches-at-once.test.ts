@@ -65,7 +65,7 @@ for (const [name, atOnce] of Object.entries(ways)) {
         } catch (error) {
           log.push(message(error));
         }
-        // The places of those that follow do not depend on how those before ended.
+        // The positions of later branches do not depend on how earlier ones ended.
         return (yield* atOnce(ctx, [number, number])).join();
       }));
       yield* questions(session, "/0:q", "/1:q");

@@ -191,7 +191,7 @@ describe("the tokens of a branch", () => {
     usage: { outputTokens: 10 },
   };
 
-  /** What `ask` may cost at most each time, until it throws; then which limit it ran into. */
+  /** The maximum cost of each `ask`, until it throws; then which limit was reached. */
   function* spend(ctx: McpToolContext): Operation<string> {
     try {
       for (;;) yield* ctx.sample({ prompt: "?" });
@@ -277,7 +277,7 @@ describe("the timeout of a branch", () => {
       const one = yield* ctx.branch((branch) => branch.elicit("q", { message: "?" }), {
         timeout: 500,
       });
-      // If the first deadline were still there, it would be the next to fall due.
+      // If the first timer were still set, it would be the next to fire.
       const two = yield* ctx.elicit("q", { message: "?" }, { timeout: 9_000 });
       return `${one.action} ${two.action}`;
     });

@@ -16,7 +16,7 @@ type Ctx = McpToolContextWithElicits<
 const asking = createMcpTool("asking").description("Asks.")
   .elicits({ q: { response: z.object({ n: z.number() }) } });
 
-/** A branch that asks one question; `left` is told when it is left without an answer. */
+/** A branch that asks one question; `left` is called if it is left without an answer. */
 function asks(ctx: Ctx, left: (path: string) => void = () => {}): Operation<number> {
   return ctx.branch(function* (branch) {
     let answered = false;

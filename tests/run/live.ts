@@ -1,4 +1,4 @@
-/** A registry on a clock that is moved by hand, and ways to look at its sessions. */
+/** A registry on a manual clock, and helpers for its sessions. */
 import type { Operation } from "effection";
 import {
   createManualClock,
@@ -18,7 +18,7 @@ export interface Live {
   open(tool: FinalizedMcpTool, params?: unknown): LiveToolSession;
 }
 
-/** For as long as the test lasts. */
+/** Lives as long as the test. */
 export function* useLive(): Operation<Live> {
   const clock = createManualClock();
   const faults: unknown[] = [];

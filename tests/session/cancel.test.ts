@@ -14,7 +14,7 @@ import {
   withRegistry,
 } from "../support/registry.ts";
 
-/** Something to wait for until the test says so. */
+/** An operation that waits until the test releases it. */
 function gate(): { open(): void; pass(): Operation<void> } {
   let open!: () => void;
   return {

@@ -23,7 +23,7 @@ async function resultOf(session: ReturnType<Kit["open"]>): Promise<ToolResult> {
   return (outcome as { result: ToolResult }).result;
 }
 
-/** A tool that throws: at once, after an answer, in a branch, or in a child of its own. */
+/** Tools that throw: at once, after an answer, in a branch, or in a child. */
 function throwing(error: unknown): [string, ReturnType<typeof tool>][] {
   return Object.entries<(ctx: Parameters<Parameters<typeof tool>[0]>[0]) => Operation<unknown>>({
     *"at once"() {

@@ -17,7 +17,7 @@ function logOf(count: number, limits: Partial<LogLimits> = {}): EventLog {
   return log;
 }
 
-/** A log with a journal that records only when it is told to. */
+/** A log with a journal that records only on request. */
 function journalled(limits: Partial<LogLimits> = {}) {
   const log = new EventLog("s", { ...ROOMY, ...limits });
   const written: ToolSessionEvent[] = [];

@@ -26,7 +26,7 @@ const chatty = tool(function* (ctx) {
   return `${content.n}`;
 });
 
-/** A test body with a registry over a store whose commits the test makes. */
+/** A test body with a registry whose store commits by hand. */
 function withHandStore(
   body: (kit: Parameters<Parameters<typeof withRegistry>[0]>[0], store: HandStore) => Promise<void>,
 ) {
@@ -222,7 +222,7 @@ describe("Journal, when the store fails", () => {
         [broken, session.id],
       ]);
       assert.deepEqual((await store.stored(session.id)).length, 1);
-      // Nothing more is written but how it ended, so that it does not go on by itself.
+      // Only the end is written, so that the call does not continue by itself.
       await until(() => store.commits.length === 1);
       assert.deepEqual(store.commits[0]!.events, [session.log.next(1)]);
       store.commit();

@@ -13,7 +13,7 @@ function logOf(maxEvents = 10, maxBytes = Infinity) {
   const append = (count: number, message = "m") => {
     for (let i = 0; i < count; i++) log.append({ type: "progress", progress: i, message });
   };
-  /** Waits for room, and notes it. */
+  /** Waits for room, and records when it got it. */
   const wait = () => {
     const waiting = { over: false, stop: () => {} };
     waiting.stop = log.whenRoom(deadlines, () => waiting.over = true);
@@ -98,7 +98,7 @@ describe("EventLog.whenRoom()", () => {
     for (const name of ["a", "b", "c"]) {
       log.whenRoom(deadlines, () => {
         order.push(name);
-        // The second fills it again.
+        // The second event fills it again.
         append(name === "b" ? 5 : 0);
       });
     }

@@ -34,7 +34,7 @@ describe("Pending.number()", () => {
         const names = named(keys);
         assert.equal(new Set(names).size, names.length, names.join());
         keys.forEach((key, n) => assert.ok(names[n]!.startsWith(key)));
-        // The same questions get the same names when the tool is run again.
+        // The same questions get the same names when the tool runs again.
         assert.deepEqual(named(keys), names);
       }),
       { seed: 1 },

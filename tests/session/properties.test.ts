@@ -6,7 +6,7 @@ import { describe, it } from "../suite.ts";
 import { HandStore } from "../support/hand-store.ts";
 import { type Reaction, World } from "./world.ts";
 
-/** The same every time, unless told: `PARLEY_SEED=7 deno task test properties`. */
+/** The same seed every time by default; `PARLEY_SEED=7 deno task test properties` sets another. */
 const seed = Number(process.env["PARLEY_SEED"] ?? 20260104);
 const numRuns = Number(process.env["PARLEY_RUNS"] ?? 250);
 
@@ -19,7 +19,7 @@ function pick<T>(list: readonly T[], index: number): T | undefined {
   return list.length === 0 ? undefined : list[index % list.length];
 }
 
-/** A step that shows itself in a report. */
+/** A step that prints itself in a report. */
 function step(name: string, act: Step): Step {
   return Object.assign(act, { toString: () => name, [fc.toStringMethod]: () => name });
 }
@@ -33,7 +33,7 @@ const start = fc.tuple(which, reaction).map(([n, early]) =>
 const answer = fc.tuple(which, which, nth, fc.boolean()).map(([from, to, n, valid]) =>
   step(`answer ${from} at ${to}, question ${n}, ${valid}`, (world) => {
     const own = pick(world.watched, from);
-    // Every other time for the session that asked.
+    // Half of the time, for the session that asked.
     const other = from % 2 ? own : pick(world.watched, to);
     if (own && other) world.answer(own, other, n, valid);
   })

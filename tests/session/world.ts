@@ -1,6 +1,6 @@
 /**
- * Sessions, readers and answers that anything may happen to, and what must be
- * true of them afterwards. `properties.test.ts` decides what happens.
+ * Sessions, readers and answers under random events, and what must be true of them afterwards.
+ * `properties.test.ts` decides what happens.
  */
 import assert from "node:assert/strict";
 import {
@@ -26,7 +26,7 @@ import { asDurable, idle, tool, until as turnsUntil } from "../support/registry.
 /** Milliseconds that a finished session is kept. */
 const GRACE = 400;
 
-/** One reader, which takes as many events as it is allowed to. */
+/** One reader, which reads as many events as it is allowed to. */
 class PacedReader {
   readonly events: ToolSessionEvent[] = [];
   readonly #task: Task<void>;
@@ -88,21 +88,21 @@ class PacedReader {
   }
 }
 
-/** A session with a witness that misses nothing. */
+/** A session with a watcher that misses nothing. */
 interface Watched {
   session: LiveToolSession;
   /** Every event that ever became visible. */
   readonly seen: ToolSessionEvent[];
   readonly accepted: Map<string, number>;
-  /** The numbers that the tool was given. */
+  /** The numbers that the tool received. */
   readonly received: number[];
-  /** How many watch the log now. */
+  /** How many watchers the log has now. */
   watchers: number;
-  /** Somebody cancelled it while it waited. */
+  /** True if it was cancelled while it waited. */
   cancelled: boolean;
 }
 
-/** What a reader does about a question. */
+/** What a reader does when a question is asked. */
 export type Reaction = "none" | "answer" | "cancel";
 
 export class World {
@@ -132,7 +132,7 @@ export class World {
     });
   }
 
-  /** Starts a tool; `early` is what somebody does who sees its very first question. */
+  /** Starts a tool; `early` decides what a reader of its very first question does. */
   start(which: number, early: Reaction): void {
     if (this.registry.counts.live === 5) return;
     const one: Watched = {
@@ -148,7 +148,7 @@ export class World {
     this.registry.open(this.store ? asDurable(tool) : tool, {});
   }
 
-  /** Called in the tool's first step, before there is anything to see. */
+  /** Called in the tool's first step, before anything is visible. */
   #witness(one: Watched, session: LiveToolSession, early: Reaction): void {
     one.session = session;
     const look = () => {
@@ -187,7 +187,7 @@ export class World {
     session.halt("a reader has had enough");
   }
 
-  /** Answers a question of one session at another: they may be the same. */
+  /** Sends an answer to one session's question to another session, which may be the same. */
   answer(from: Watched, to: Watched, nth: number, valid: boolean): void {
     const asked = from.seen.filter(({ type }) => type === "elicit_request");
     const { id } = (asked[nth % asked.length] ?? { id: "nonsense" }) as { id: string };
@@ -205,7 +205,7 @@ export class World {
       return { requestId, response: { action: "accept" as const, content } };
     });
     const own = new Set(to.seen.map((event) => "id" in event ? event.id : ""));
-    // Counted before they are given: all that follows may happen inside.
+    // Counted before they are sent: everything that follows may happen inside the call.
     const outcomes: AnswerOutcome[] = to.session.respondAll(answers);
     outcomes.forEach((outcome, i) => {
       const { requestId } = answers[i]!;
@@ -224,7 +224,7 @@ export class World {
     this.cancels.push(run(() => session.cancel()));
   }
 
-  /** Ends everything, one by one if `gently`, and looks whether all is as it must be. */
+  /** Ends everything, one by one if `gently`, and checks the invariants. */
   async end(gently: boolean): Promise<void> {
     if (this.store instanceof HandStore) this.store.release();
     for (const reader of this.readers) reader.read(Infinity);
@@ -232,11 +232,11 @@ export class World {
     for (const { session } of this.watched) {
       assert.ok(session.outcome || session.openRequests().length > 0, "it waits for nobody");
     }
-    // Closing leaves durable sessions without an end, which is not what is looked at here.
+    // Closing leaves durable sessions without an end, which is not tested here.
     if (gently || this.store) {
       for (const one of this.watched) this.cancel(one);
       await turnsUntil(() => this.registry.counts.live === 0);
-      // One deadline serves all that have ended; those that nobody holds go with it.
+      // One timer serves all finished sessions; those that nobody holds go with it.
       const held = this.watched.filter(({ session }) =>
         this.registry.find(session.id) && session.holders > 0
       );
@@ -317,7 +317,7 @@ export class World {
       try {
         return yield* body();
       } finally {
-        // A halt that comes while a finally waits cuts the rest of that finally off.
+        // A halt during a finally that waits cuts the rest of that finally off.
         try {
           if (cleaning) yield* cleaning();
         } finally {

@@ -14,7 +14,7 @@ import { CHROMIUM } from "../harness/system.ts";
 import { useFolder } from "./folder.ts";
 
 const flags = [
-  // Tests may run as root, where Chromium's own sandbox refuses to.
+  // Tests may run as root, where Chromium's own sandbox does not work.
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -24,7 +24,7 @@ const flags = [
   "--disable-sync",
 ];
 
-/** A window of the browser, with cookies and storage of its own. */
+/** A browser window with its own cookies and storage. */
 export function useBrowser(): Operation<BrowserContext> {
   return resource(function* (provide) {
     const profile = yield* useFolder();
@@ -36,7 +36,7 @@ export function useBrowser(): Operation<BrowserContext> {
     try {
       yield* provide(yield* until(starting));
     } finally {
-      // Also when the test was halted before it had started.
+      // Also if the test was halted before it had started.
       yield* until(starting.then((context) => context.close(), () => {}));
     }
   });

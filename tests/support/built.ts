@@ -1,4 +1,4 @@
-/** What is built of the project, made anew once in each run of the suite on a runtime. */
+/** The builds of the project, made once in each run of the suite on a runtime. */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,21 +10,21 @@ import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import type { Start } from "./program.ts";
 
 /**
- * Each run has a folder of its own, so that two of them do not take it away from each
- * other. Its test files share their environment, and nothing else. The runtime is in the
- * name: the two start at the same time, and each removes only what is old of its own.
+ * Each run has its own folder, so that two runs do not remove each other's. Its test files share
+ * their environment, and nothing else. The runtime is in the name: both start at the same time,
+ * and each removes only its own old folders.
  */
 const prefix = `test-${currentRuntime()}-`;
 const folder = join(root, "dist", `${prefix}${process.pid}`);
 
-/** The folder of the package as npm gets it. */
+/** The package's folder, as npm gets it. */
 export function builtPackage(): string {
   const out = join(folder, "npm");
   once("PARLEY_TEST_PACKAGE", out, () => buildPackage(out));
   return out;
 }
 
-/** The one file that needs nothing else. */
+/** The single-file program. */
 export function builtExecutable(): Start {
   const file = join(folder, "exe", process.platform === "win32" ? "parley.exe" : "parley");
   once("PARLEY_TEST_EXECUTABLE", file, () => {
@@ -46,7 +46,7 @@ function once(variable: string, made: string, make: () => void): void {
   process.env[variable] = run;
 }
 
-/** What earlier runs have left: at the end of a run, not every runtime lets one clean up. */
+/** Removes what earlier runs left: not every runtime can clean up at the end of a run. */
 function removeOld(): void {
   const dist = join(root, "dist");
   if (!existsSync(dist)) return;
@@ -65,12 +65,12 @@ function isAlive(pid: number): boolean {
 }
 
 const NODE = "22.23.3";
-/** What the package asks for in its `engines`. */
+/** The Node version in the package's `engines`. */
 const OLDEST_NODE = [22, 19];
 
 let node: string | undefined;
 
-/** A Node that is new enough: the machine's own, or one that npm brings. */
+/** A recent enough Node: the machine's own, or one from npm. */
 export function useNode(): string {
   if (node) return node;
   for (const [command, ...args] of [["node"], ["npx", "-y", `node@${NODE}`]]) {

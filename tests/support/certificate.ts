@@ -1,4 +1,4 @@
-/** A certificate for one host name, made for one test: self-signed, P-256, good for a day. */
+/** A certificate for one host name and one test: self-signed, P-256, valid for a day. */
 import { Buffer } from "node:buffer";
 import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 

@@ -1,4 +1,4 @@
-/** The executable itself, as a process of its own, under the runtime that runs the tests. */
+/** The executable in its own process, under the runtime that runs the tests. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
@@ -11,7 +11,7 @@ export interface ChildServer {
   stop(): Promise<void>;
 }
 
-/** Starts `src/main.ts serve …` on a free port, and waits until it says where it listens. */
+/** Starts `src/main.ts serve …` on a free port, and waits until it prints its address. */
 export async function serveModules(...modules: readonly string[]): Promise<ChildServer> {
   const name = currentRuntime();
   const run = name === "deno" ? ["run", "-A", "--no-check"] : ["run"];
@@ -35,7 +35,7 @@ export async function serveModules(...modules: readonly string[]): Promise<Child
   }
 }
 
-/** Reads on for ever, so that whatever it prints later does not fill its pipes. */
+/** Keeps reading, so that later output does not fill the pipes. */
 function addressIn(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     let printed = "";

@@ -1,12 +1,12 @@
-/** Many connections at once that say nothing, or never finish what they say. */
+/** Many connections at once that send nothing, or never finish their request. */
 import { readdirSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 
 export class Crowd {
   readonly #sockets: Socket[] = [];
-  /** Connections that the other side has closed, or never took. */
+  /** Connections that the other side has closed or never accepted. */
   gone = 0;
-  /** Connections on which something was said. */
+  /** Connections that received something. */
   answered = 0;
 
   constructor(port: number, count: number, says = "") {
@@ -28,7 +28,7 @@ export class Crowd {
 /** A request whose headers never end. */
 export const UNFINISHED = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-More: ";
 
-/** How many descriptors a process has open; Linux only. */
+/** How many file descriptors a process has open; Linux only. */
 export function descriptorsOf(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length;
 }

@@ -14,13 +14,13 @@ import type { AddressInfo } from "node:net";
 
 export type Boundary = "request" | "head" | "event" | "end";
 
-/** Where a request is when a boundary is reached. */
+/** The position of a request when a boundary is reached. */
 export interface Crossing {
   readonly boundary: Boundary;
   readonly method: string;
-  /** What was posted. */
+  /** The posted body. */
   readonly posted: string;
-  /** The event that was passed on last. */
+  /** The last event that was passed on. */
   readonly event: string | undefined;
 }
 
@@ -64,7 +64,7 @@ async function pass(
   const posted = await textOf(request);
   const cut = async (boundary: Boundary, event?: string) => {
     if (!cuts({ boundary, method, posted, event })) return false;
-    // A client that has not read an event when its line goes dead loses it with the line.
+    // A client that has not read an event when its connection is cut loses that event.
     if (event !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
     left.abort();
     request.socket.end();
@@ -82,7 +82,7 @@ async function pass(
   const headers = Object.fromEntries(answer.headers);
   delete headers["content-length"];
   delete headers["transfer-encoding"];
-  // On a connection that was used before, some clients repeat what was cut by themselves.
+  // On a reused connection, some clients repeat a request that was cut by themselves.
   response.writeHead(answer.status, { ...headers, connection: "close" });
   response.flushHeaders();
   const isStream = answer.headers.get("content-type") === "text/event-stream";
@@ -111,7 +111,7 @@ async function* whole(answer: Response): AsyncGenerator<string> {
   yield await answer.text();
 }
 
-/** The events of a stream, each as it came. */
+/** The events of a stream, unchanged. */
 async function* events(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let text = "";

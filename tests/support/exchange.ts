@@ -53,7 +53,7 @@ export class Exchange {
     return frame;
   }
 
-  /** The next message; what has no content is passed over. */
+  /** The next message; frames without data are skipped. */
   async message(): Promise<Message | undefined> {
     if (!this.isStream) return await this.response.json();
     for (let frame = await this.frame(); frame; frame = await this.frame()) {
@@ -62,7 +62,7 @@ export class Exchange {
     return undefined;
   }
 
-  /** The next message, which must be of this method. */
+  /** The next message, which must have this method. */
   async expect(method: string): Promise<Message> {
     const message = await this.message();
     assert.equal(message?.method, method, JSON.stringify(message));
@@ -77,7 +77,7 @@ export class Exchange {
     return messages;
   }
 
-  /** The answer, which must be the only message left. */
+  /** The result, which must be the only message left. */
   async result(): Promise<Message["result"]> {
     const [message, ...others] = await this.rest();
     assert.deepEqual(others, []);
@@ -86,14 +86,14 @@ export class Exchange {
     return message!.result;
   }
 
-  /** The text of the answer. */
+  /** The text of the result. */
   async text(): Promise<string> {
     return (await this.result()).content.map((block: { text?: string }) => block.text ?? "").join(
       "",
     );
   }
 
-  /** Goes away. */
+  /** Closes the stream, or drops the body. */
   async leave(): Promise<void> {
     if (this.isStream) await this.frames.cancel();
     else await this.response.body?.cancel();

@@ -1,4 +1,4 @@
-/** A folder for one test, outside of the project. */
+/** A temporary folder for one test, outside the project. */
 import { type Operation, resource } from "effection";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

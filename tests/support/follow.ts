@@ -14,9 +14,9 @@ import { exitCode, hasTerminal, KEYS, useTerminal } from "./pty.ts";
 import { type Program, type ProgramOptions, runProgram, useProgram } from "./program.ts";
 
 export interface Way extends ProgramOptions {
-  /** What is typed instead of a line, where the line itself would fetch or make too much. */
+  /** What is typed instead of a line that would download or build too much. */
   readonly instead?: (line: string) => string | undefined;
-  /** Hears of every line that has been followed. */
+  /** Called for every line that was run. */
   readonly told?: (line: string) => void;
 }
 
@@ -52,7 +52,7 @@ export function shell(line: string) {
 }
 
 function* started(before: string, line: string, way: Way) {
-  // A signal is for the server, so no shell may stay in between: exec, which sets no variables.
+  // A signal must reach the server, so no shell may stay in between: exec, which sets no variables.
   const set = /^\w+=.*?(?= parley )/.exec(line)?.[0] ?? "";
   const exported = set && `export ${set}; `;
   const command = `${before}${exported}exec ${line.slice(set.length).trim()}`;
@@ -62,7 +62,7 @@ function* started(before: string, line: string, way: Way) {
   return { program, address: address! };
 }
 
-/** As Ctrl-C in a terminal does: whoever stands between, such as npx, gets it as well. */
+/** As Ctrl-C in a terminal does: programs in between, such as npx, get it as well. */
 function* stopped(program: Program): Operation<void> {
   toAll(program, "SIGINT");
   yield* until(program.says(/\bstopped$/m));
@@ -73,7 +73,7 @@ function toAll({ child }: Program, signal: "SIGINT" | "SIGKILL"): void {
   try {
     process.kill(-child.pid!, signal);
   } catch {
-    // All of them have gone.
+    // All of them have ended.
   }
 }
 
@@ -82,7 +82,7 @@ function* asked(line: string, way: Way): Operation<void> {
     throw new Error(`Cannot follow "${line}": there is no pseudo-terminal; install bsdutils`);
   }
   const terminal = yield* useTerminal([], { ...way, ...shell(line) });
-  // Whoever it asks, the person is the one who answers, and may have enough.
+  // Whatever it asks, the person may stop here.
   yield* until(terminal.shows(/The tool asks/));
   yield* until(terminal.shows(/◆/));
   terminal.type(KEYS.interrupt);

@@ -1,11 +1,11 @@
 /** A point in a tool at which it waits until the test lets it go on. */
 import { action, type Operation } from "effection";
 
-/** Whoever comes here waits until the test opens it. */
+/** A tool waits here until the test opens the gate. */
 export class Gate {
   readonly #waiting = new Set<() => void>();
   #open = false;
-  /** How often somebody was turned away by a halt. */
+  /** How many waiters were halted. */
   left = 0;
 
   get waiting(): number {
@@ -29,7 +29,7 @@ export class Gate {
     });
   }
 
-  /** Lets everybody through, from now on. */
+  /** Lets everybody through from now on. */
   open(): void {
     this.#open = true;
     for (const go of [...this.#waiting]) go();

@@ -23,13 +23,13 @@ export class HandStore implements ToolSessionStore {
   readonly inner = new InMemoryToolSessionStore();
   /** The appends that wait, oldest first. */
   readonly commits: Commit[] = [];
-  /** The deletions that wait; none do unless `slowDelete` is set. */
+  /** The deletions that wait; only if `slowDelete` is set. */
   readonly deletions: (() => void)[] = [];
   slowDelete = false;
-  /** The takings that wait; none do unless `slowTake` is set. */
+  /** The take() calls that wait; only if `slowTake` is set. */
   readonly takes: (() => void)[] = [];
   slowTake = false;
-  /** From here on nothing waits. */
+  /** If true, nothing waits any more. */
   #open = false;
 
   get(id: string) {
@@ -98,7 +98,7 @@ export class HandStore implements ToolSessionStore {
     first.commit();
   }
 
-  /** Lets everything through, also what comes because of that. */
+  /** Lets all waiting appends through, including those that follow from them. */
   commitAll(): void {
     while (this.commits.length > 0) this.commit();
   }
@@ -110,7 +110,7 @@ export class HandStore implements ToolSessionStore {
     this.commitAll();
   }
 
-  /** What was let through for a session. */
+  /** The events that were let through for a session. */
   async stored(id: string): Promise<readonly ToolSessionEvent[]> {
     return await run(() => this.inner.read(id));
   }

@@ -1,4 +1,4 @@
-/** A server of somebody else's, on Node's own `http`, for as long as a test lasts. */
+/** A foreign HTTP server on `node:http`, for as long as a test lasts. */
 import { type Operation, resource, until } from "effection";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";

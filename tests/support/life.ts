@@ -1,4 +1,4 @@
-/** One server after another over the same file, with the same key. */
+/** One server after another with the same file and the same key. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ export class Life {
     return this.#stores!;
   }
 
-  /** Stops the server, if there is one, in good order, and starts the next. */
+  /** Stops the current server, if any, and starts the next. */
   async start(options: ParleyOptions = {}): Promise<Parley> {
     await this.stop();
     this.#stores = openSqlite(join(this.folder, "store.db"));
@@ -43,7 +43,7 @@ export class Life {
   }
 }
 
-/** A life for as long as the body takes. */
+/** Runs `body` with a Life, and cleans up. */
 export async function living(
   options: ParleyOptions,
   body: (life: Life) => Promise<void>,

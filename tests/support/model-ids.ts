@@ -1,13 +1,13 @@
-/** What providers demand of the ids of tool calls, for models that tests stand in for. */
+/** What providers require of the ids of tool calls, for the test models. */
 import assert from "node:assert/strict";
 
 const TAKEN = /^[A-Za-z0-9_-]{1,40}$/;
 
-/** Where ids stand in a conversation: MCP's own form, and those of the providers. */
+/** Where ids appear in a conversation: in MCP's own format, and in the providers'. */
 const FIELDS = new Set(["toolUseId", "tool_use_id", "tool_call_id"]);
 const CALLS = new Set(["tool_use", "function"]);
 
-/** Every id of a tool call, or of its result, in a request to a model. */
+/** All ids of tool calls and results in a request to a model. */
 export function modelIdsIn(value: unknown): string[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(modelIdsIn);
@@ -22,7 +22,7 @@ export function modelIdsIn(value: unknown): string[] {
   );
 }
 
-/** What a provider would answer with, because of an id. */
+/** The error of a provider for an invalid id. */
 export function modelIdProblem(messages: unknown): string | undefined {
   const wrong = modelIdsIn(messages).find((id) => !TAKEN.test(id));
   return wrong === undefined
@@ -30,7 +30,7 @@ export function modelIdProblem(messages: unknown): string | undefined {
     : `Invalid id of a tool call: "${wrong}" has ${wrong.length} characters; at most 40 of [A-Za-z0-9_-] are allowed`;
 }
 
-/** Fails a test in which a model is sent an id that a provider would refuse. */
+/** Fails a test in which a model gets an id that a provider would refuse. */
 export function assertModelIds(messages: unknown): void {
   assert.equal(modelIdProblem(messages), undefined);
 }

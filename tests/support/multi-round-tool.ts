@@ -1,6 +1,6 @@
 /**
- * A tool that asks three times, samples once, logs and reports its progress; and
- * what a client says to it. The same for every client and every era.
+ * A tool that asks three times, samples once, logs and reports progress, and the answers of its
+ * client. The same for every client and every era.
  */
 import { sleep } from "effection";
 import { createMcpTool } from "parley-mcp";
@@ -44,7 +44,7 @@ function noPlan(why: string) {
   return { plan: `none: ${why}`, extras: false, poem: "" };
 }
 
-/** What the person answers, by the first word of the question. */
+/** The person's answers, by the first word of the question. */
 export function answerForm(message: string): {
   action: "accept" | "decline";
   content?: { [field: string]: string | boolean };
@@ -59,7 +59,7 @@ export function answerForm(message: string): {
   }
 }
 
-/** What the model answers. */
+/** The model's answer. */
 export const POEM = {
   role: "assistant" as const,
   content: { type: "text" as const, text: "O Graz, thy clock is tall." },
@@ -67,7 +67,7 @@ export const POEM = {
   stopReason: "endTurn",
 };
 
-/** What happens in a call as its client sees it, in the order of each kind. */
+/** What a client sees of a call, in the order of each kind. */
 export interface Conversation {
   readonly questions: unknown[];
   readonly answers: unknown[];
@@ -80,7 +80,7 @@ export function newConversation(): Conversation {
   return { questions: [], answers: [], progress: [], logs: [] };
 }
 
-/** What is left of a result without the dress of its era. */
+/** A result without the fields that only one era has. */
 export function plainResult(result: object): object {
   const { _meta, resultType: _type, ...rest } = result as { [key: string]: unknown };
   return rest;

@@ -1,9 +1,9 @@
-/** A client of the legacy era that does what a test tells it, and nothing by itself. */
+/** A legacy client that sends only what a test tells it to. */
 import assert from "node:assert/strict";
 import type { LegacyVersion } from "../../../src/wire/versions.ts";
 import { Exchange, type Fetch, type Message, ORIGIN } from "../exchange.ts";
 
-/** Everything that a client may be able to do. */
+/** All capabilities of a client. */
 export const ABLE = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly version?: LegacyVersion;
   readonly capabilities?: object;
   readonly name?: string;
-  /** Headers on everything that it sends. */
+  /** Headers for every request. */
   readonly headers?: Record<string, string>;
   readonly url?: string;
 }
@@ -32,7 +32,7 @@ export class TestClient {
     this.#headers = headers;
   }
 
-  /** A client that has been welcomed. */
+  /** A client that is initialized. */
   static async connect(fetch: Fetch, options: ClientOptions = {}): Promise<TestClient> {
     const client = new TestClient(fetch, options);
     const response = await client.post(initialize(options));
@@ -45,7 +45,7 @@ export class TestClient {
     return client;
   }
 
-  /** Posts anything. */
+  /** Posts any body. */
   async post(body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const text = typeof body === "string" ? body : JSON.stringify(body);
     return await this.send("POST", {
@@ -74,7 +74,7 @@ export class TestClient {
     return ++this.#lastId;
   }
 
-  /** Posts a request and looks at how it is answered. */
+  /** Posts a request and returns the exchange. */
   async start(
     method: string,
     params?: object,
@@ -86,7 +86,7 @@ export class TestClient {
     );
   }
 
-  /** Posts a request and reads its answer, whatever comes before. */
+  /** Posts a request and returns its response, skipping what comes before. */
   async request(method: string, params?: object): Promise<Message> {
     const exchange = await this.start(method, params);
     const messages = await exchange.rest();
@@ -104,12 +104,12 @@ export class TestClient {
     return await this.post({ jsonrpc: "2.0", method, ...(params && { params }) });
   }
 
-  /** Answers a request of the server's. */
+  /** Answers a request from the server. */
   async answer(request: Message, result: object): Promise<Response> {
     return await this.post({ jsonrpc: "2.0", id: request.id, result });
   }
 
-  /** Opens the standing stream, or resumes one. */
+  /** Opens the notification stream, or resumes a stream. */
   async listen(lastEventId?: string): Promise<Exchange> {
     return new Exchange(
       await this.send("GET", {

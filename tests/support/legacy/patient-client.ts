@@ -18,14 +18,14 @@ export class PatientClient {
   readonly #answer: (request: Message) => object;
   #session: string | undefined;
   #lastId = 0;
-  /** What it was told, duplicates included. */
+  /** The notifications it received, duplicates included. */
   readonly heard: Message[] = [];
-  /** How often it had to call before it could name its call. */
+  /** How often it had to call before it knew an id to resume by. */
   calls = 0;
 
   /**
-   * `where` is the server, or tells where it is now. `answer` is what the person or
-   * the model says to a request of the server's.
+   * `where` is the server's address, or returns its current one. `answer` returns the person's or
+   * the model's answer to a request from the server.
    */
   constructor(
     where: string | (() => Promise<string>),
@@ -41,7 +41,7 @@ export class PatientClient {
     const message = { jsonrpc: "2.0", id: ++this.#lastId, method: "initialize", params };
     await this.#untilHeard(async () => {
       const response = await this.#post(message);
-      // A session whose welcome was lost is left to expire.
+      // A session whose response was lost is left to expire.
       await response.json();
       this.#session = response.headers.get("mcp-session-id")!;
     });
@@ -71,7 +71,7 @@ export class PatientClient {
     });
   }
 
-  /** Nothing, if it was cut before there was a place to come back to. */
+  /** Undefined if it was cut before there was an event id to resume from. */
   async #try(id: number, params: object): Promise<Message | undefined> {
     let place: string | undefined;
     let response: Response | undefined;

@@ -40,7 +40,7 @@ const results: { readonly [method: string]: string } = {
   "completion/complete": "CompleteResultSchema",
 };
 
-/** Fields of a form, by the revisions that have forms. */
+/** The fields of a form, by the revisions that have forms. */
 const fields: { readonly [version: string]: readonly string[] } = {
   "2025-06-18": [
     "BooleanSchemaSchema",
@@ -69,8 +69,8 @@ function schemasOf(version: LegacyVersion): Promise<Schemas> {
 }
 
 /**
- * What is wrong with a message that a server sends. `method` is that of the
- * request which the message answers, if it answers one.
+ * What is wrong with a message from a server. `method` is the method of the request that it
+ * answers, if any.
  */
 export async function complaintsAbout(
   spoken: LegacyVersion,
@@ -86,7 +86,7 @@ export async function complaintsAbout(
     if (!outcome.success) complaints.push(`${version} ${name}: ${outcome.error}`);
   };
   if (message.error !== undefined) {
-    // An error that no request can be found for has no id; only the newest schema says so.
+    // An error without a matching request has no id; only the newest schema allows that.
     if (message.id !== undefined) check("JSONRPCErrorSchema", message);
     else check("JSONRPCErrorSchema", { id: 0, ...message });
     if (message.result !== undefined) complaints.push("both a result and an error");
@@ -116,7 +116,7 @@ function isAboutUrl({ method, params }: Message): boolean {
     method === "elicitation/create" && params?.mode === "url";
 }
 
-/** A default is kept for older clients, whose schemas let it pass. */
+/** A default is kept for older clients, whose schemas allow it. */
 function strictly(version: LegacyVersion, field: unknown): unknown {
   if (version === "2025-11-25") return field;
   const { default: preset, ...rest } = field as { default?: unknown };

@@ -26,7 +26,7 @@ export class Watch {
     return this.#messages;
   }
 
-  /** Everything that was wrong so far. */
+  /** All complaints so far. */
   async complaints(): Promise<string[]> {
     return (await Promise.all(this.#checks)).flat();
   }
@@ -35,7 +35,7 @@ export class Watch {
     return async (request) => {
       const posted = request.method === "POST" ? await request.clone().text() : "";
       const client = this.#clientOf(request);
-      // Over HTTP+SSE the answer may come first; elsewhere only what was taken will be answered.
+      // Over HTTP+SSE the response may come first; elsewhere only accepted requests are answered.
       const isSse = new URL(request.url).searchParams.has("sessionId");
       if (isSse) this.#note(client, posted);
       const response = await fetch(request);
@@ -100,7 +100,7 @@ export class Watch {
     return new Response(body, response);
   }
 
-  /** On the one stream of HTTP+SSE, even the version comes as an event. */
+  /** On the single stream of HTTP+SSE, even the version comes as an event. */
   #see(client: Watched, message: Message): void {
     const version = message.result?.protocolVersion;
     if (isLegacyVersion(version)) client.version = version;

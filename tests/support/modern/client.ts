@@ -1,11 +1,11 @@
-/** A client of the modern era that does what a test tells it, and nothing by itself. */
+/** A modern client that sends only what a test tells it to. */
 import assert from "node:assert/strict";
 import { Exchange, type Fetch, type Message, ORIGIN } from "../exchange.ts";
 
 export const VERSION = "2026-07-28";
 export const TASKS = "io.modelcontextprotocol/tasks";
 
-/** Everything that a client may be able to do, except tasks. */
+/** All capabilities of a client, except tasks. */
 export const ABLE = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
@@ -15,16 +15,16 @@ export const ABLE_WITH_TASKS = { ...ABLE, extensions: { [TASKS]: {} } };
 
 export interface ModernClientOptions {
   readonly capabilities?: object;
-  /** More for `_meta`. */
+  /** Additional fields for `_meta`. */
   readonly meta?: object;
-  /** Headers on everything that it sends. */
+  /** Headers for every request. */
   readonly headers?: Record<string, string>;
   readonly url?: string;
 }
 
 export interface PostOptions {
   readonly meta?: object;
-  /** Headers that are sent instead of the right ones; null leaves one out. */
+  /** Headers that replace the right ones; null leaves one out. */
   readonly headers?: Record<string, string | null>;
   readonly signal?: AbortSignal;
   readonly id?: string | number;
@@ -52,7 +52,7 @@ export class ModernClient {
     this.#options = options;
   }
 
-  /** Posts a request as the revision wants it. */
+  /** Posts a request as the revision requires it. */
   async start(method: string, params: Params = {}, options: PostOptions = {}): Promise<Exchange> {
     const id = options.id ?? ++lastId;
     const _meta = { ...this.meta(), ...options.meta };
@@ -76,7 +76,7 @@ export class ModernClient {
     };
   }
 
-  /** Posts anything. */
+  /** Posts any body. */
   async post(
     body: unknown,
     headers: Record<string, string | null> = {},
@@ -101,7 +101,7 @@ export class ModernClient {
     );
   }
 
-  /** Posts a request and reads its answer, whatever comes before. */
+  /** Posts a request and returns its response, skipping what comes before. */
   async request(method: string, params?: Params, options?: PostOptions): Promise<Message> {
     return await answerOf(await this.start(method, params, options));
   }
@@ -128,7 +128,7 @@ export class ModernClient {
   }
 }
 
-/** The last message of an exchange, which must be its answer. */
+/** The last message of an exchange, which must be its response. */
 export async function answerOf(exchange: Exchange): Promise<Message> {
   const answer = (await exchange.rest()).at(-1);
   assert.equal(answer?.id, exchange.id, JSON.stringify(answer));
@@ -150,13 +150,13 @@ export function said(text: string): object {
   return { role: "assistant", content: { type: "text", text }, model: "m", stopReason: "endTurn" };
 }
 
-/** The keys of what a result asks for; it must ask for something. */
+/** The keys of a result's questions; there must be some. */
 export function asked(result: Message["result"]): string[] {
   assert.equal(result.resultType, "input_required", JSON.stringify(result));
   return Object.keys(result.inputRequests);
 }
 
-/** The text of a result that is complete. */
+/** The text of a complete result. */
 export function textOf(result: Message["result"]): string {
   assert.equal(result.resultType, "complete", JSON.stringify(result));
   return result.content.map(({ text }: { text: string }) => text).join("");

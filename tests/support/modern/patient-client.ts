@@ -1,7 +1,7 @@
 /**
- * A client of the modern era that goes on after its connection is cut, wherever
- * that happens: it sends the same request again, with the same state, until it is
- * answered. Before it has a state, that is a call of its own.
+ * A modern client that goes on after its connection is cut, wherever that happens: it sends the
+ * same request again, with the same state, until it is answered. Before it has a state, each
+ * attempt is a new call.
  */
 import { ABLE, VERSION } from "./client.ts";
 import type { Message } from "../exchange.ts";
@@ -19,14 +19,14 @@ export class PatientModernClient {
   readonly #answer: (request: Message, name: string) => object;
   readonly #options: PatientModernOptions;
   #lastId = 0;
-  /** Notifications that it was sent, duplicates included. */
+  /** The notifications it received, duplicates included. */
   readonly heard: Message[] = [];
-  /** Answers that the server has taken, by the names of their questions. */
+  /** The names of questions whose answers the server has accepted. */
   readonly #taken = new Set<string>();
-  /** How often it had to call before it could name its call. */
+  /** How often it had to call before it had a state. */
   calls = 0;
 
-  /** `answer` is what the person or the model says to a request of the server's. */
+  /** `answer` returns the person's or the model's answer to a question. */
   constructor(
     where: () => Promise<string>,
     answer: (request: Message, name: string) => object,
@@ -58,7 +58,7 @@ export class PatientModernClient {
     }
   }
 
-  /** Looks after a task until it has ended. */
+  /** Polls a task until it has ended. */
   async #follow(taskId: string): Promise<Message["result"]> {
     for (;;) {
       const task = await this.request("tasks/get", taskId, { taskId });
@@ -73,7 +73,7 @@ export class PatientModernClient {
     }
   }
 
-  /** What was sent and is not asked for again is taken, and may never be asked for again. */
+  /** An answer that is not asked for again was accepted, and may never be asked for again. */
   #take(answered: object, again: object = {}): void {
     for (const name of Object.keys(answered)) if (!(name in again)) this.#taken.add(name);
     for (const name of Object.keys(again)) {
@@ -89,7 +89,7 @@ export class PatientModernClient {
     );
   }
 
-  /** Sends the same until it is answered. */
+  /** Repeats the request until it is answered. */
   async request(method: string, name: string, params: Params): Promise<Message["result"]> {
     const id = ++this.#lastId;
     const _meta = {
@@ -127,7 +127,7 @@ export class PatientModernClient {
     }
   }
 
-  /** Nothing, if the stream ended before it. */
+  /** Undefined if the stream ended before the response. */
   async #answerIn(response: Response, id: number): Promise<Message | undefined> {
     if (response.headers.get("content-type") !== "text/event-stream") return await response.json();
     const frames = new FrameReader(response.body!);

@@ -41,7 +41,7 @@ const inputRequired = z.strictObject({
   _meta: serverInfo,
 });
 
-// The tasks extension, as its SEP has it: 2663.
+// The tasks extension, as in SEP 2663.
 const task = {
   taskId: z.string().min(1),
   createdAt: z.iso.datetime(),
@@ -110,17 +110,14 @@ const notifications: { readonly [method: string]: z.ZodType } = {
   "notifications/tasks": detailed({ _meta: subscribed }),
 };
 
-/** Errors of the protocol's own have data of a fixed form. */
+/** The protocol's own errors have data of a fixed shape. */
 const errorData: { readonly [code: number]: z.ZodType } = {
   [-32021]: z.strictObject({ requiredCapabilities: z.looseObject({}) }),
   [-32022]: z.strictObject({ supported: z.array(z.string()), requested: z.string() }),
 };
 const STANDARD = [-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022];
 
-/**
- * What is wrong with a message that a server sends. `method` is that of the
- * request which was posted.
- */
+/** What is wrong with a message from a server. `method` is the method of the posted request. */
 export function modernComplaints(message: Message, method: string | undefined): string[] {
   const { error, result } = message;
   if (error !== undefined) return errorComplaints(message);
@@ -147,7 +144,7 @@ function errorComplaints(message: Message): string[] {
   return wrong === undefined ? [] : [`${JSON.stringify(message)}: ${wrong}`];
 }
 
-/** What a schema drops without a word counts as a problem too. */
+/** A field that a schema drops silently counts as a problem too. */
 function problemOf(schema: z.ZodType, value: unknown): string | undefined {
   const parsed = schema.safeParse(value);
   if (!parsed.success) return z.prettifyError(parsed.error);

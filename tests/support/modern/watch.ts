@@ -1,6 +1,6 @@
 /**
- * A fetch handler under watch: every message that it sends to a modern client is
- * held against the schema of 2026-07-28, and every status against its message.
+ * A fetch handler under watch: every message to a modern client is checked against the schema of
+ * 2026-07-28, and every status against its message.
  */
 import type { Fetch, Message } from "../exchange.ts";
 import { modernComplaints } from "./schemas.ts";
@@ -19,7 +19,7 @@ export class ModernWatch {
         return this.#watchStream(posted, response);
       }
       const text = await response.clone().text();
-      // Another session's business.
+      // A message of a legacy session.
       if (text === "" || response.headers.has("mcp-session-id")) return response;
       const message: Message = JSON.parse(text);
       this.#check(posted, message);
