@@ -1,6 +1,6 @@
 /** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
 
-export { createMcpHandler, createParley } from "./parley.ts";
+export { createMcpHandler, createParley, useParley } from "./parley.ts";
 export type { Parley } from "./parley.ts";
 export { toNodeHandler } from "./platform/node.ts";
 export type { Stdio } from "./transport/types.ts";

@@ -3,10 +3,13 @@ import { type Operation, resource, until } from "effection";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./platform/process-stdio.ts";
-import type { SetAsideCalls } from "./session/types.ts";
+import { registryLimits } from "./registry/options.ts";
+import { LiveToolSessionRegistry } from "./registry/registry.ts";
+import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
+import type { SetAsideCalls, ToolSessionRegistry } from "./session/types.ts";
 import type { Definition } from "./tool/types.ts";
 import type { ParleyOptions } from "./server/options.ts";
-import { Handler, type McpHandler } from "./transport/http/handler.ts";
+import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
 import { Connection } from "./transport/stdio/connection.ts";
 import { serveStdio } from "./transport/stdio/serve-stdio.ts";
 import type { Stdio } from "./transport/types.ts";
@@ -54,6 +57,10 @@ export interface Parley extends McpHandler {
  * ```
  */
 export function createParley(options: ParleyOptions = {}): Parley {
+  return buildParley(options);
+}
+
+function buildParley(options: HandlerOptions): Parley {
   const handler = new Handler({ openPort: listen, peerOf, ...options });
   const { core, modern } = handler;
   const { catalog, changes, registry } = core;
@@ -99,13 +106,66 @@ export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
   return { fetch, close };
 }
 
-export function useParley(options: ParleyOptions): Operation<Parley> {
+/**
+ * The same as `createParley`, as a resource of the current Effection scope: the server closes when
+ * the scope ends. It takes what it runs on from the scope:
+ *
+ * - If `ToolSessionRegistryContext` is set, the server runs its calls in that registry. The store,
+ *   the clock and the limits on sessions are then those of the registry, and cannot be options of
+ *   the server. Closing the server ends its own calls and no others.
+ * - Otherwise, if `ToolSessionStoreContext` is set and the options have no `store`, the server uses
+ *   that store.
+ *
+ * @example
+ * ```ts
+ * import { main } from "effection";
+ * import { createMcpTool, InMemoryToolSessionStore, ToolSessionStoreContext, useParley } from "parley-mcp";
+ *
+ * const hello = createMcpTool("hello").description("Says hello.").execute(function* () {
+ *   return "Hello!";
+ * });
+ *
+ * await main(function* () {
+ *   yield* ToolSessionStoreContext.set(new InMemoryToolSessionStore());
+ *   const parley = yield* useParley({ serve: [hello] });
+ *   console.log(parley.counts.live); // 0
+ * });
+ * ```
+ */
+export function* useParley(options: ParleyOptions = {}): Operation<Parley> {
+  const registry = yield* ToolSessionRegistryContext.get();
+  if (registry) return yield* parleyResource({ ...options, registry: served(registry, options) });
+  const store = options.store ?? (yield* ToolSessionStoreContext.get());
+  return yield* parleyResource({ ...options, ...(store && { store }) });
+}
+
+function parleyResource(options: HandlerOptions): Operation<Parley> {
   return resource(function* (provide) {
-    const parley = createParley(options);
+    const parley = buildParley(options);
     try {
       yield* provide(parley);
     } finally {
       yield* until(parley.close());
     }
   });
+}
+
+const REGISTRY_OPTIONS = ["store", "sealer", "clock", "sampling", "report", "onCall"] as const;
+
+/** The registry of a scope, if a server with these options can use it. */
+function served(registry: ToolSessionRegistry, options: ParleyOptions): LiveToolSessionRegistry {
+  if (!(registry instanceof LiveToolSessionRegistry)) {
+    throw new TypeError(
+      "Cannot use the registry of this scope: it is not one of Parley; create it with useToolSessionRegistry",
+    );
+  }
+  const limits = Object.keys(registryLimits({})).filter((key) => key in (options.limits ?? {}));
+  const [option] = [
+    ...REGISTRY_OPTIONS.filter((key) => options[key] !== undefined),
+    ...limits.map((key) => `limits.${key}`),
+  ];
+  if (option === undefined) return registry;
+  throw new TypeError(
+    `Cannot use the option "${option}": this scope has a registry, which decides it; give it to useToolSessionRegistry`,
+  );
 }

@@ -187,6 +187,7 @@ const surface: string[] = [
   "type ToolUseContent",
   "type TraceContext",
   "type Wake",
+  "useParley",
   "useToolSessionRegistry",
 ];
 
@@ -199,6 +200,16 @@ describe("src/mod.ts", () => {
   it("has at run time the values that its source names", async () => {
     const values = exportsOf(readText("src/mod.ts")).filter((name) => !name.startsWith("type "));
     assert.deepEqual(Object.keys(await import("../src/mod.ts")).sort(), values);
+  });
+});
+
+describe("every error of src/model/errors.ts", () => {
+  it("is exported, and has a name and a class that end in Error", async () => {
+    const errors = exportsOf(readText("src/model/errors.ts"))
+      .filter((name) => !name.startsWith("type "));
+    const values: Record<string, unknown> = await import("../src/mod.ts");
+    assert.deepEqual(errors.filter((name) => !(name in values)), []);
+    assert.deepEqual(errors.filter((name) => !/^[A-Z]\w+Error$/.test(name)), []);
   });
 });
 

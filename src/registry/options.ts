@@ -82,8 +82,8 @@ export interface RegistryOptions {
   readonly onCall?: (call: EndedCall) => void;
 }
 
-/** What a server adds to the options of its registry. */
-export interface ServerHooks {
+/** How a server takes part in the registry that runs its calls. */
+export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   /** Other stores to sweep. */
   readonly sweep?: readonly Sweepable[];
   /** Called with each session that the registry woke because its time had come. */

@@ -4,7 +4,7 @@
  * R2  Nothing here walks all sessions, except closing.
  * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
  */
-import { createScope, type Operation, type Scope, until } from "effection";
+import { all, createScope, type Operation, type Scope, until } from "effection";
 import { systemClock } from "../lib/clock.ts";
 import { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
@@ -23,6 +23,7 @@ import type {
   ToolSessionRegistry,
 } from "../session/types.ts";
 import { InMemoryToolSessionStore } from "../store/memory.ts";
+import type { ToolSessionStore } from "../store/types.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import { Budget } from "./budget.ts";
 import { Durability } from "./durability.ts";
@@ -47,11 +48,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
-  readonly site: Site;
+  readonly store: ToolSessionStore | undefined;
   readonly report: (fault: Fault) => void;
-  readonly announce: (change: ServerChange) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #onCall: RegistryOptions["onCall"];
+  readonly #ownHooks: ServerHooks;
+  /** Those of the server that is attached, or the registry's own. */
+  #hooks: ServerHooks;
+  /** The sessions that this program created, and no server. */
+  readonly #created = new WeakSet<LiveToolSession>();
   readonly #limits: RegistryLimits;
   readonly #durability: Durability;
   readonly #live: Admission;
@@ -92,9 +97,13 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       max: limits.maxFinishedSessions,
       maxBytes: limits.maxFinishedMemory,
     });
-    this.#quiet = new Quiet(this.deadlines, () => this.#live.all().some((one) => !one.waiting));
+    this.#quiet = new Quiet(
+      this.deadlines,
+      () => this.#live.all().some((one) => !one.waiting && !this.#created.has(one)),
+    );
     this.sealer = options.sealer ?? new Sealer();
-    this.site = options.site ?? inProcess;
+    this.store = options.store;
+    this.#ownHooks = this.#hooks = options;
     this.#durability = new Durability({
       scope,
       deadlines: this.deadlines,
@@ -102,8 +111,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       outlasts: options.store !== undefined,
       mostResting: limits.maxSessions,
       budget: this.budget,
-      sweep: options.sweep ?? [],
-      definitionOf: options.find ?? (() => undefined),
+      sweep: [{ sweep: (now) => this.#sweepOthers(now) }],
+      definitionOf: (kind, name) =>
+        this.#hooks.find?.(kind, name) ?? this.#ownHooks.find?.(kind, name),
       find: (id) => this.find(id),
       hasRoom: () => this.#live.hasRoom,
       admit: (principal) => {
@@ -115,7 +125,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       dismiss: (session) => this.#expiry.remove(session),
       wake: async (id) => {
         const session = await this.lookup(id, 0, false);
-        if (session) options.woken?.(session);
+        if (session) this.#hooks.woken?.(session);
       },
       settled: () => this.#empty && this.#emptied?.(),
       report: (fault) => this.report(fault),
@@ -131,7 +141,47 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       forget: (session) => this.#durability.forget(session),
     });
     this.report = reporter(options.report);
-    this.announce = options.announce ?? (() => {});
+  }
+
+  /** The server as tools see it. */
+  get site(): Site {
+    return this.#hooks.site ?? inProcess;
+  }
+
+  /** Tells all clients of the server that something has changed. */
+  announce(change: ServerChange): void {
+    this.#hooks.announce?.(change);
+  }
+
+  *#sweepOthers(now: number): Operation<number> {
+    let swept = 0;
+    for (const store of this.#hooks.sweep ?? []) swept += yield* store.sweep(now);
+    return swept;
+  }
+
+  /** Lets a server run its calls in this registry until `detach`. One server can do so at a time. */
+  attach(hooks: ServerHooks): void {
+    if (this.#hooks !== this.#ownHooks) {
+      throw new TypeError(
+        "Cannot use the registry: another server uses it; give each server a registry of its own",
+      );
+    }
+    this.#hooks = hooks;
+  }
+
+  /** Ends the calls of the attached server, and waits until they have cleaned up. */
+  async detach(): Promise<void> {
+    this.#draining = true;
+    this.#listStarting();
+    const served = this.#live.all().filter((session) => !this.#created.has(session));
+    const halted = served.filter((session) => !session.replayable);
+    // A durable call that can be replayed has not ended: it continues from its record.
+    for (const session of served) if (session.replayable) this.suspend(session);
+    const reason = "the server is shutting down";
+    for (const session of halted) session.halt(reason);
+    await this.scope.run(() => all(halted.map((session) => session.cancel(reason))));
+    this.#hooks = this.#ownHooks;
+    this.#draining = false;
   }
 
   /** How long a durable session that nobody comes back to is kept. */
@@ -161,6 +211,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     options: ToolSessionOptions = {},
   ): Operation<ToolSession<ToolResult<TResult>>> {
     const session = this.open(tool, params, { awaited: true, ...options });
+    this.#created.add(session);
     // The run checks the result against the tool's output schema.
     return session as ToolSession as ToolSession<ToolResult<TResult>>;
   }

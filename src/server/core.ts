@@ -3,6 +3,7 @@ import type { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
 import { Shares } from "../lib/shares.ts";
 import type { ServerChange } from "../model/events.ts";
+import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "./catalog.ts";
@@ -16,6 +17,8 @@ import { Readiness, writable } from "./readiness.ts";
 /** The options that the transports of this platform add. */
 export interface CoreOptions extends ParleyOptions {
   readonly openPort?: OpenPort;
+  /** A registry of the program, for the server to use. Default: a registry of the server's own. */
+  readonly registry?: LiveToolSessionRegistry;
 }
 
 export class ServerCore {
@@ -41,8 +44,12 @@ export class ServerCore {
   /** Streams that are open now, in both eras. */
   readonly streams: Shares;
 
+  readonly #sharesRegistry: boolean;
+  #ending: Promise<void> | undefined;
+
   constructor(options: CoreOptions) {
-    const { serve, store, sealer = new Sealer() } = options;
+    const { serve, registry } = options;
+    const { store, sealer = new Sealer() } = registry ?? options;
     // Before anything is begun that would have to be ended.
     store?.checkKeys?.(sealer.keyIds);
     this.limits = serverLimits(options.limits);
@@ -51,20 +58,21 @@ export class ServerCore {
     const pages = new Shares({ max: maxPages, maxPerPrincipal: maxPagesPerPrincipal });
     this.catalog = new Catalog(isLazy(serve) ? [] : serve);
     this.pages = new Pages(options, pages);
-    this.registry = new LiveToolSessionRegistry({
-      ...options,
-      sealer,
+    const hooks: ServerHooks = {
       site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
       sweep: options.clients ? [options.clients] : [],
-    });
+    };
+    registry?.attach(hooks);
+    this.#sharesRegistry = registry !== undefined;
+    this.registry = registry ?? new LiveToolSessionRegistry({ ...options, ...hooks, sealer });
     this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
     const { scope, report } = this.registry;
     this.readiness = new Readiness(scope, this.deadlines, report);
-    if (options.store) this.readiness.add(writable(options.store, () => this.deadlines.now()));
+    if (store) this.readiness.add(writable(store, () => this.deadlines.now()));
     if (isLazy(serve)) this.arrival = new LazyCatalog(serve, this.catalog, this.registry.report);
     this.info = {
       name: options.name ?? "parley",
@@ -75,7 +83,12 @@ export class ServerCore {
     this.clients = options.clients;
     this.carriesRecords = options.state === "sealed";
     // Over a store that is new with us, nobody has left anything.
-    if (options.store) this.#goOn();
+    if (store) this.#goOn();
+  }
+
+  /** Ends all calls of this server, and waits until they have cleaned up. */
+  endCalls(): Promise<void> {
+    return this.#ending ??= this.#sharesRegistry ? this.registry.detach() : this.registry.close();
   }
 
   /** Why a caller cannot open another stream; undefined if it can. */

@@ -145,7 +145,7 @@ export class Handler implements McpHandler {
     this.modern.close();
     // Calls before streams: what became of them still goes out on the streams that are open.
     const pages = this.core.pages.close();
-    await this.core.registry.close();
+    await this.core.endCalls();
     await pages;
     this.#legacy.sessions.endAll("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
