@@ -1,6 +1,6 @@
 /**
- * Native addons for machines other than this one. Only those for this one are installed;
- * what is compiled for another must have that one's inside.
+ * Native addons for other machines. npm installs only those for this machine, but a program
+ * compiled for another machine must contain the addons of that machine.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -10,11 +10,13 @@ import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 import { machineOf } from "./targets.ts";
 
-/** Puts the addons for a target where the bundler finds them, as the lock file has them. */
+/** Installs the addons for a target, in the versions of the lock file, where the bundler finds them. */
 export function installAddonsFor(target: string): void {
   const { os, cpu, addon } = machineOf(target) ?? {};
   if (addon === undefined) {
-    console.warn(`There is no keyring for ${target}: it will keep credentials in sealed files.`);
+    console.warn(
+      `There is no keyring addon for ${target}: the program will keep credentials in sealed files.`,
+    );
     return;
   }
   const name = `@napi-rs/keyring-${addon}`;

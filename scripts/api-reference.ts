@@ -1,6 +1,6 @@
 /**
- * Writes the API reference out of the source: of every public symbol its comment,
- * its examples, and how it is declared. `deno doc` finds them; nothing is fetched.
+ * Generates the API reference from the source: the comment, the examples and the declaration of
+ * every public symbol. `deno doc` finds the symbols, and needs no network.
  */
 import { spawnSync } from "node:child_process";
 import { relative } from "node:path";
@@ -27,18 +27,18 @@ interface Declaration extends Located {
   };
 }
 
-/** A name that the package exports, and what is written about it. */
+/** A name that the package exports, with its documentation. */
 export interface PublicSymbol {
   readonly name: string;
   readonly kind: string;
-  /** Where it is declared, from the root of the project. */
+  /** The file that declares it, relative to the root of the project. */
   readonly file: string;
   readonly doc: string;
   readonly examples: readonly string[];
   readonly declaration: string;
 }
 
-/** Everything that the package exports, in the order of its one door, src/mod.ts. */
+/** Everything that the package exports, in the order of src/mod.ts. */
 export function publicSymbols(): PublicSymbol[] {
   const { path } = useRuntime("deno");
   const { status, stdout, stderr } = spawnSync(path, ["doc", "--json", "src/mod.ts"], {
@@ -68,7 +68,7 @@ function toSymbol(name: string, declaration: Declaration): PublicSymbol {
   };
 }
 
-/** What of a class is public. */
+/** The public members of a class. */
 function membersOf({ def }: Declaration): Member[] {
   const { constructors = [], properties = [], methods = [] } = def;
   return [...constructors, ...properties, ...methods]
@@ -77,20 +77,20 @@ function membersOf({ def }: Declaration): Member[] {
     .sort((a, b) => a.line - b.line);
 }
 
-/** What belongs together, by where it lives. */
+/** The chapters, by the files whose symbols they contain. */
 const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["Writing tools, prompts and resources", /^src\/tool\/(?!elicit-types|sample-types)/],
   ["Asking the person and the model", /^src\/(?:ask\/|tool\/(?:elicit|sample)-types\.ts)/],
   ["Serving", /^src\/(?:parley\.ts|platform\/|server\/|transport\/)/],
   ["Testing", /^src\/testing\//],
   ["Errors", /^src\/model\/errors\.ts/],
-  ["Models of the server's own", /^src\/sampling\//],
+  ["The server's own model", /^src\/sampling\//],
   ["Sessions", /^src\/(?:session|registry|run|lib)\//],
   ["Stores", /^src\/store\//],
   ["Schemas, contents and events", /^src\/(?:schema\/|model\/(?:content|events)\.ts)/],
 ];
 
-/** The whole page, as Markdown that is still to be formatted. */
+/** The whole page, as Markdown that is not formatted yet. */
 export function apiPage(symbols: readonly PublicSymbol[]): string {
   const chapters = CHAPTERS.map(([title, files]) => {
     const own = symbols.filter(({ file }) => files.test(file));
@@ -102,8 +102,8 @@ export function apiPage(symbols: readonly PublicSymbol[]): string {
   return [
     "# API reference",
     "",
-    "Everything that `parley-mcp` exports, made from the source by `deno task api`; whatever is not",
-    "here may change without notice. `Operation` is Effection's: what `yield*` waits for.",
+    "This page lists everything that `parley-mcp` exports. `deno task api` generates it from the source.",
+    "Anything else may change without notice. `Operation` is Effection's type for what `yield*` waits for.",
     "",
     ...chapters.map(({ title, own }) =>
       `- [${title}](#${anchor(title)}): ${
@@ -137,7 +137,7 @@ function anchor(title: string): string {
   return title.toLowerCase().replaceAll(/[^\w\s-]/g, "").replaceAll(" ", "-");
 }
 
-/** As `deno fmt` would have it. */
+/** Formats the page with `deno fmt`. */
 export function formatted(markdown: string): string {
   const { status, stdout, stderr } = spawnSync(
     useRuntime("deno").path,

@@ -1,5 +1,5 @@
 /**
- * Writes what is made from the source: the API reference (docs/api.md), the table of
+ * Writes what is generated from the source: the API reference (docs/api.md), the table of
  * flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
  *
  *     deno task api
@@ -13,5 +13,5 @@ import { madePages } from "./made-pages.ts";
 installDependencies();
 for (const [path, text] of madePages()) {
   writeFileSync(join(root, path), text);
-  console.log(`${path} is made`);
+  console.log(`${path} is up to date`);
 }

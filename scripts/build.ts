@@ -1,5 +1,5 @@
 /**
- * Builds the package as npm gets it, into dist/npm.
+ * Builds the npm package into dist/npm.
  *
  *     deno task build
  */

@@ -1,11 +1,11 @@
 /**
- * Compiles the program into one file that needs nothing else.
+ * Compiles the program into one executable without dependencies.
  *
  *     deno task compile [--target TARGET] [--out FILE]     with deno compile
  *     bun run compile [--target TARGET] [--out FILE]       with bun build --compile
  *
- * Without a target, it is dist/parley, for this machine. With one, the target is in the file's
- * name, such as dist/parley-darwin-arm64, and its base is fetched on first use:
+ * Default: dist/parley, for this machine. With a target, the file has the target in its name,
+ * such as dist/parley-darwin-arm64, and the base binary is downloaded on first use:
  *
  *   Bun   bun-linux-x64, bun-linux-arm64, bun-linux-x64-musl, bun-darwin-arm64,
  *         bun-darwin-x64, bun-windows-x64 (from npm)
@@ -40,7 +40,7 @@ import { stage } from "./stage.ts";
 import { machineOf, outputFor } from "./targets.ts";
 import { folderOf } from "./third-party.ts";
 
-/** What the compiler said, for a person to read: no stack. */
+/** An error of the compiler, printed without a stack. */
 class Failure extends Error {}
 
 const { values } = parseArgs({
@@ -69,8 +69,8 @@ console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 async function compileWithBun(): Promise<void> {
   if (values.target !== undefined) installAddonsFor(values.target);
-  // Bytecode need not be parsed at each start, but the format must be stated; split, only what
-  // a command uses is loaded.
+  // Bytecode saves parsing at each start, and requires an explicit format. With splitting, a
+  // command loads only what it uses.
   const { status, output } = build(useRuntime("bun").path, [
     "build",
     "--compile",
@@ -78,7 +78,7 @@ async function compileWithBun(): Promise<void> {
     "--bytecode",
     "--splitting",
     "--format=esm",
-    // What lies in the folder where it is started must not change what it does.
+    // Files in the current folder must not change what the program does.
     "--no-compile-autoload-dotenv",
     "--no-compile-autoload-bunfig",
     `--compile-jit-policy=${JIT_POLICY}`,
@@ -92,9 +92,9 @@ async function compileWithBun(): Promise<void> {
   if (status !== 0) throw new Failure(output);
 }
 
-/** What is said of the tools at the start, so that they can be loaded after it. */
+/** What the program announces about the tools at its start, so that they can be loaded later. */
 async function announced(): Promise<Announced[]> {
-  // Only now are there the packages that they import.
+  // The packages that the tools import are installed only now.
   const { shipped } = await import("../src/shipped.ts");
   return (await shipped()).map(({ kind, name, description }: Announced) => ({
     kind,
@@ -103,10 +103,10 @@ async function announced(): Promise<Announced[]> {
   }));
 }
 
-/** From a folder elsewhere: in one of the project, a package that is missing would be found above. */
+/** Compiles outside the project: inside, Deno would find missing packages in parent folders. */
 function compileWithDeno(): void {
   const staged = mkdtempSync(join(tmpdir(), "parley-compile-"));
-  // Deno removes the file that it is to write before it knows whether it can.
+  // Deno removes the output file before it knows whether compiling succeeds.
   const made = join(staged, basename(out));
   // The program looks for the file at this path.
   const inside = `dist/${PACKED}`;
@@ -129,7 +129,7 @@ function compileWithDeno(): void {
     }
     if (!/dl\.deno\.land|denort|download/i.test(output)) throw new Failure(output);
     throw new Failure(
-      `Cannot compile with Deno: it gets the base of the executable from dl.deno.land, which cannot be reached from here; compile where it can, or with Bun: bun run compile\n\n${output}`,
+      `Cannot compile with Deno: dl.deno.land, which has the base binary, cannot be reached; compile with network access, or with Bun: bun run compile\n\n${output}`,
     );
   } finally {
     rmSync(staged, { recursive: true, force: true });
@@ -149,7 +149,7 @@ function build(
   return { status, output: `${stdout}${stderr}` };
 }
 
-/** What a project of its own needs: our package as it is built, and what tools import besides. */
+/** What a new project needs: the built package, and the packages that tools import. */
 function packPackages(): Uint8Array {
   const types = folderOf("@types/node", root)!;
   const folders: [string, string][] = [
@@ -172,12 +172,12 @@ function textOf(name: string, file: string, path: string): string {
   return name === "parley-mcp" && file.startsWith("types/") ? forDeno(text) : text;
 }
 
-/** In a folder of the project, Deno finds only those declarations that are called what they are. */
+/** Imports in declarations name `.js` files. In a project's own folder, Deno needs the `.d.ts` names. */
 function forDeno(text: string): string {
   return text.replaceAll(/((?:from|import\()\s*"\.[^"]+)\.js"/g, '$1.d.ts"');
 }
 
-/** What is read by somebody: no second format, no maps, no sources. */
+/** Files that a project uses: no second module format, no maps, no sources. */
 function isNeeded(file: string): boolean {
   return /\.(?:m?js|d\.[cm]?ts|json)$|LICENSE|THIRD-PARTY/.test(file) &&
     !/(?:^|\/)(?:src|script|node_modules)\//.test(file);

@@ -1,6 +1,6 @@
-/** Cuts a declaration out of its source, without what only the program itself needs to read. */
+/** Cuts a declaration out of its source, without bodies and private parts. */
 
-/** Something in a class: where it stands, and what is said about it. Lines count from 0. */
+/** A member of a class: its position and its comment. Lines count from 0. */
 export interface Member {
   readonly line: number;
   readonly doc: string | undefined;
@@ -31,17 +31,17 @@ export function cutDeclaration(
       return `declare ${head} {\n${inside.join("\n")}\n}`;
     }
     default:
-      throw new Error(`Cannot show a ${kind}: nobody says how; add it here`);
+      throw new Error(`Cannot show a ${kind}: there is no rule for it; add one here`);
   }
 }
 
-/** Up to the bracket or mark that ends it, on the level where it began. */
+/** Up to the bracket or semicolon that ends it, at the depth where it began. */
 function upTo(text: string, end: string, inclusive: boolean): string {
   const at = endOf(text, (char, depth) => char === end && depth === 0);
   return text.slice(0, inclusive ? at + 1 : at);
 }
 
-/** Up to the brace that opens the body: the first on its level that ends a line. */
+/** Up to the brace that opens the body: the first at its depth that ends a line. */
 function signature(text: string): string {
   const at = endOf(
     text,
@@ -50,7 +50,7 @@ function signature(text: string): string {
   return text.slice(0, at).trimEnd();
 }
 
-/** A member of a class, without its body, and without its value unless that is a text. */
+/** A member of a class without its body. Its value is kept only if it is a string. */
 function member(text: string): string {
   const at = endOf(text, (char, depth, index) => {
     const rest = text.slice(index);
@@ -62,7 +62,7 @@ function member(text: string): string {
   return `${said.replaceAll(/\n\s*/g, " ")};`;
 }
 
-/** Where the test holds first; `depth` counts open brackets, that of the character included. */
+/** The first position where the test holds. `depth` counts open brackets, including the current one. */
 function endOf(
   text: string,
   ends: (char: string, depth: number, index: number) => boolean,

@@ -1,11 +1,11 @@
-/** The table of all flags, made from the program's own definitions. */
+/** Generates the table of all flags from the definitions of the commands. */
 import { Command, type Option } from "commander";
 import { COMMANDS, type Workbench } from "../src/cli/command-table.ts";
 
-/** Never used: commands are described here, and not run. */
+/** A placeholder: the commands are described here, and not run. */
 const NOTHING = {} as Workbench;
 
-/** The program's commands with their flags, as they describe themselves. */
+/** The commands of the program, with their flags and descriptions. */
 export function describedCommands(): readonly Command[] {
   const program = new Command("parley");
   for (const add of Object.values(COMMANDS)) add(program, NOTHING);

@@ -1,4 +1,4 @@
-/** The page with the text between the two marks of that name made anew. */
+/** Returns the page with new text between the two marks of that name. */
 export function withBlock(page: string, name: string, text: string): string {
   const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
   const [start, end] = [page.indexOf(open), page.indexOf(close)];

@@ -1,11 +1,11 @@
-/** The pages that are made from the source, or have a part that is. */
+/** The pages that are generated from the source, in whole or in part. */
 import { sets } from "../tests/conformance/scenarios.ts";
 import { readText } from "../tests/harness/files.ts";
 import { apiPage, formatted, publicSymbols } from "./api-reference.ts";
 import { flagsTable } from "./flags-reference.ts";
 import { withBlock } from "./made-block.ts";
 
-/** Each page as it should be, by its path. */
+/** The current text of each page, by its path. */
 export function madePages(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/api.md", apiPage(publicSymbols())],

@@ -1,7 +1,7 @@
 /**
- * Builds the package as npm gets it, into a folder: ES modules for Node and for
- * everybody else, types, and the program. Everything is inside but `effection` and
- * `zod`, which a tool and we must have in common, and what npm must choose for each machine.
+ * Builds the npm package into a folder: ES modules, types, and the program. All dependencies are
+ * bundled, with two exceptions: `effection` and `zod`, which tools and Parley must share, and
+ * native addons, which npm chooses for each machine.
  */
 import { spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -10,15 +10,15 @@ import { readText, root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 import { thirdPartyText } from "./third-party.ts";
 
-/** What a tool and we must have in common. */
+/** Packages that tools and Parley must share. */
 const SHARED = ["effection", "zod"];
 
-/** What is different on each kind of machine, so that npm has to choose; we can do without. */
+/** Packages that differ between machines, so that npm has to choose. All are optional. */
 const NATIVE = ["@napi-rs/keyring"];
 
 const manifest = JSON.parse(readText("package.json"));
 
-/** Builds it into a folder, which is emptied before. */
+/** Builds the package into a folder, and empties the folder first. */
 export function buildPackage(out: string): void {
   rmSync(out, { recursive: true, force: true });
   succeed(useRuntime("bun").path, [
@@ -51,7 +51,7 @@ function writeProgram(out: string): void {
   writeFileSync(file, `#!/usr/bin/env node\n${text}`, { mode: 0o755 });
 }
 
-/** One declaration file for each source file, as TypeScript writes them. */
+/** Writes one declaration file for each source file, with TypeScript. */
 function writeTypes(out: string): void {
   const work = join(out, "types-work");
   mkdirSync(work, { recursive: true });

@@ -1,7 +1,6 @@
 /**
- * The folder from which `deno compile` makes the program. The compiler embeds all of
- * node_modules, so this folder has the dependencies of the program alone, as the lock file
- * states them: no test client, no type checker, no browser driver.
+ * Prepares the folder that `deno compile` works in. The compiler embeds all of node_modules, so
+ * this folder has only the production dependencies, in the versions of the lock file.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -14,11 +13,11 @@ import type { Machine } from "./targets.ts";
 export interface StageOptions {
   /** The machine that the program is for. Default: this one. */
   readonly machine?: Machine | undefined;
-  /** More files to embed: paths in the folder, and where they are now. */
+  /** More files to embed: paths in the folder, and their current paths. */
   readonly files?: { readonly [path: string]: string };
 }
 
-/** Fills a folder, which is emptied before. */
+/** Empties a folder, and fills it. */
 export function stage(folder: string, { machine, files = {} }: StageOptions = {}): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -37,7 +36,7 @@ export function stage(folder: string, { machine, files = {} }: StageOptions = {}
   install(folder, machine);
 }
 
-/** Not frozen: without the development dependencies, the lock file becomes a part of itself. */
+/** Not frozen: without the development dependencies, the lock file shrinks. */
 function install(folder: string, machine: Machine | undefined): void {
   const args = machine === undefined ? [] : [`--os=${machine.os}`, `--arch=${machine.cpu}`];
   const { status, stdout, stderr } = spawnSync(useRuntime("deno").path, ["install", ...args], {

@@ -1,12 +1,12 @@
-/** What the program can be compiled for, by the names that the two compilers give it. */
+/** The machines that the program can be compiled for, by the target names of both compilers. */
 import { join, resolve } from "node:path";
 import process from "node:process";
 
-/** A kind of machine, in the words of npm. */
+/** A kind of machine, with npm's names. */
 export interface Machine {
   readonly os: "linux" | "darwin" | "win32";
   readonly cpu: "x64" | "arm64";
-  /** How the packages with native addons for it end; none for musl, which Bun does not install. */
+  /** The suffix of packages with native addons for it; none for musl, which Bun does not install. */
   readonly addon?: string;
 }
 
@@ -25,21 +25,20 @@ const MACHINES: { readonly [target: string]: Machine } = {
   "x86_64-pc-windows-msvc": { os: "win32", cpu: "x64", addon: "win32-x64-msvc" },
 };
 
-/** The machine that a target is for; undefined for a target that is not known here. */
+/** The machine of a target; undefined for an unknown target. */
 export function machineOf(target: string): Machine | undefined {
   return MACHINES[target.replace(/-(?:baseline|modern)$/, "")];
 }
 
 export interface Output {
   readonly target?: string | undefined;
-  /** The path that was asked for. */
+  /** The path given with `--out`. */
   readonly out?: string | undefined;
 }
 
 /**
- * The file that a compiler writes. `parley` is the program for this machine, which people have
- * on their PATH. A program for a stated target has that target in its name, so that it replaces
- * no other.
+ * The file that a compiler writes. `parley` is the program for this machine. A program for a
+ * target has the target in its name, so that it does not overwrite another one.
  */
 export function outputFor({ target, out }: Output, folder: string): string {
   const own = target === undefined ? "parley" : `parley-${target.replace(/^bun-/, "")}`;

@@ -1,4 +1,4 @@
-/** What others wrote and we pass on, with the words under which they let us. */
+/** The licenses of the bundled third-party packages. */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../tests/harness/files.ts";
@@ -10,7 +10,7 @@ interface Package {
   readonly text: string;
 }
 
-/** Every package that is needed at run time, but for those that are left out. */
+/** Every package that is needed at run time, except those that are excluded. */
 export function thirdParties(leftOut: readonly string[]): Package[] {
   const found = new Map<string, Package>();
   const visit = (name: string, from: string) => {
@@ -18,9 +18,9 @@ export function thirdParties(leftOut: readonly string[]): Package[] {
     if (!folder || leftOut.includes(name) || found.has(folder)) return;
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const { version, license = "see its text", dependencies, optionalDependencies } = manifest;
-    // A package may be installed under another name; its manifest has its own.
+    // A package may be installed under another name; its manifest has the real one.
     found.set(folder, { name: manifest.name, version, license, text: licenseIn(folder) });
-    // Of the optional ones, those for other machines are not here.
+    // Optional packages for other machines are not installed.
     for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) {
       visit(other, folder);
     }
@@ -30,7 +30,7 @@ export function thirdParties(leftOut: readonly string[]): Package[] {
   return [...found.values()].sort((a, b) => a.name < b.name ? -1 : 1);
 }
 
-/** Where a package is that another one uses. */
+/** The folder of a package that another package uses. */
 export function folderOf(name: string, from: string): string | undefined {
   for (let at = realpathSync(from);; at = dirname(at)) {
     const folder = join(at, "node_modules", name);
