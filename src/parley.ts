@@ -62,7 +62,7 @@ export function createParley(options: ParleyOptions = {}): Parley {
 
 function buildParley(options: HandlerOptions): Parley {
   const handler = new Handler({ openPort: listen, peerOf, ...options });
-  const { core, modern } = handler;
+  const { core, eras } = handler;
   const { catalog, changes, registry } = core;
   const changed = (kind: Definition["kind"]) =>
     changes.announce({ type: "list_changed", list: `${kind}s` });
@@ -71,7 +71,7 @@ function buildParley(options: HandlerOptions): Parley {
     close: (options) => handler.close(options),
     stdio({ channel = processStdio(), signal } = {}) {
       core.pages.privately = true;
-      const connect = (wake: () => void) => new Connection(core, modern, wake);
+      const connect = (wake: () => void) => new Connection(core, eras, wake);
       return serveStdio(connect, channel, { limit: core.limits.maxBody, signal });
     },
     add(definition) {

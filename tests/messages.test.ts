@@ -41,7 +41,6 @@ const MADE_OF_PARTS =
 /** Thrown, and not in our grammar: each for a reason. */
 const OTHERS: { readonly [text: string]: string } = {
   "halted": "caught by whoever halted it",
-  "initialize is always answered at once": "a rule of the program itself, which nobody can break",
   "it does not contain a key": "becomes part of the sentence about the key's file",
   'there is no package "…" here; on Deno, import it as "npm:…"':
     "becomes part of the sentence about the module that cannot be loaded",

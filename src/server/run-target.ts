@@ -110,5 +110,10 @@ export function missingCapabilities(
   return Object.keys(missing).length > 0 ? missing : undefined;
 }
 
+/** Why a batch is refused that has more messages than the limit. */
+export function tooLongABatch(count: number, most: number): string {
+  return `Cannot take a batch: it has ${count} messages; send at most ${most} at once`;
+}
+
 /** The run of a call, as transports see it. */
 export type { LiveToolSession } from "../session/tool-session.ts";

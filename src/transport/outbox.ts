@@ -5,7 +5,7 @@
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Feed, Send } from "../server/feed.ts";
-import type { Call } from "../server/legacy/call.ts";
+import type { SharedStream } from "../server/reply.ts";
 import type { EventStream } from "./http/event-stream.ts";
 
 /** Characters that may wait for a reader before the reader counts as gone. */
@@ -13,20 +13,12 @@ const MOST_WAITING = 16 * 1024 * 1024;
 /** Beyond this, feeds are not read any further, and neither is the client. */
 const CROWDED = 4 * 1024 * 1024;
 
-/** A feed on the channel, and what the channel does for it. */
+/** A stream on the channel, and what the channel keeps for it. */
 interface Entry {
-  readonly feed: Feed;
+  readonly stream: SharedStream;
   readonly unwatch: () => void;
-  /** The channel lets go of the feed. */
-  readonly release: (() => void) | undefined;
-  /** Milliseconds of silence after which the feed is asked for a heartbeat. */
-  readonly heartbeatAfter: number | undefined;
+  /** Runs out when the stream has been silent for so long that a heartbeat is due. */
   silence: Deadline | undefined;
-}
-
-export interface FeedOptions {
-  readonly release?: () => void;
-  readonly heartbeatAfter?: number | undefined;
 }
 
 export class Outbox implements Feed {
@@ -59,10 +51,11 @@ export class Outbox implements Feed {
     this.#wake?.();
   }
 
-  /** Sends the messages of a feed until it is done. */
-  add(feed: Feed, { release, heartbeatAfter }: FeedOptions = {}): void {
+  /** Sends the messages of a stream until it is done. */
+  add(stream: SharedStream): void {
+    const { feed } = stream;
     const unwatch = feed.watch(() => this.#hear(feed));
-    const entry: Entry = { feed, unwatch, release, heartbeatAfter, silence: undefined };
+    const entry: Entry = { stream, unwatch, silence: undefined };
     this.#entries.set(feed, entry);
     this.#awaitSilence(entry);
     this.#hear(feed);
@@ -85,7 +78,7 @@ export class Outbox implements Feed {
 
   /** Many clients time out after a minute of silence, and some count progress as activity. */
   #awaitSilence(entry: Entry): void {
-    const { feed, heartbeatAfter } = entry;
+    const { feed, heartbeatAfter } = entry.stream;
     // A message that finds the channel too full closes it, and so removes its feed.
     if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
     entry.silence?.cancel();
@@ -102,7 +95,7 @@ export class Outbox implements Feed {
     this.#ready.delete(feed);
     entry.unwatch();
     entry.silence?.cancel();
-    entry.release?.();
+    entry.stream.release();
   }
 
   close(): void {
@@ -129,14 +122,4 @@ export class Outbox implements Feed {
     this.#wake = wake;
     return () => this.#wake = undefined;
   }
-}
-
-/** Sends the messages of a call until it has ended, and holds its session meanwhile. */
-export function carry(outbox: Outbox, call: Call): void {
-  const { session, progressToken, client: { core: { registry, limits } } } = call;
-  registry.hold(session);
-  outbox.add(call, {
-    release: () => registry.letGo(session),
-    heartbeatAfter: progressToken === undefined ? undefined : limits.heartbeatInterval,
-  });
 }

@@ -3,11 +3,9 @@ import { SERVER_BUSY } from "../../model/rpc-codes.ts";
 import { errorText, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
 import { isRun } from "../run-target.ts";
 import type { ClientSession } from "./client-session.ts";
+import { value } from "../reply.ts";
 import { receive, type Received } from "./receive.ts";
-
-export function tooLongABatch(count: number, most: number): string {
-  return `Cannot take a batch: it has ${count} messages; send at most ${most} at once`;
-}
+import { notTaken } from "./refusals.ts";
 
 /**
  * The answers to the messages of a batch that are not calls. A list is many times as long as
@@ -28,15 +26,14 @@ export class BatchReplies {
   }
 
   /** Takes a message, unless it is a request whose answer would find no room. */
-  receive(client: ClientSession, message: RpcMessage): Received {
+  receive(client: ClientSession, message: RpcMessage): Received | Promise<Received> {
     if (message.type !== "request") return receive(client, message);
     const { id, method } = message;
     if (method === "initialize") {
-      const problem = "Cannot initialize: it came in a batch; send it by itself";
-      return { type: "refused", id, problem };
+      return notTaken("Cannot initialize: it came in a batch; send it by itself", id);
     }
     if (this.#taken < this.#room || isRun(method)) return receive(client, message);
-    return { type: "reply", text: this.#noRoom(id) };
+    return value(this.#noRoom(id));
   }
 
   add(id: RpcId | undefined, text: string | Promise<string>): void {
@@ -62,19 +59,4 @@ export class BatchReplies {
       `Cannot answer in this batch: its answers take more than ${this.#room} characters; send the request by itself`;
     return errorText(id, { code: SERVER_BUSY, message });
   }
-}
-
-/** Texts as one JSON array, of which no more is made than the reader takes. */
-export function jsonArray(texts: readonly string[]): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder();
-  let next = 0;
-  return new ReadableStream({
-    pull(controller) {
-      const text = texts[next]!;
-      controller.enqueue(encoder.encode((next === 0 ? "[" : ",") + text));
-      if (++next < texts.length) return;
-      controller.enqueue(encoder.encode("]"));
-      controller.close();
-    },
-  }, { highWaterMark: 0 });
 }

@@ -47,7 +47,7 @@ export class ClientSession {
   readonly queries = new Map<RpcId, Stoppable>();
   /** Streams that can be resumed, by number. */
   readonly streams = new Map<number, CallStream>();
-  readonly standing = new NotificationStream();
+  readonly notifications = new NotificationStream();
   readonly subscriptions: ReadonlySet<string> = new Set<string>();
   /** What the server told of itself; it never speaks of anything else. */
   offered: JsonObject = {};
@@ -121,7 +121,7 @@ export class ClientSession {
       this.#hold(sizeOfUri(uri));
     }
     this.lastStream = lastStream;
-    this.standing.restore(this.lastSeen);
+    this.notifications.restore(this.lastSeen);
   }
 
   nextStream(): number {
@@ -152,7 +152,7 @@ export class ClientSession {
 
   /** True while it is worth keeping although the client is silent. */
   get busy(): boolean {
-    if (this.queries.size > 0 || this.standing.connection) return true;
+    if (this.queries.size > 0 || this.notifications.connection) return true;
     for (const call of this.calls.values()) if (this.keptUntil === 0 || call.isHere) return true;
     for (const stream of this.streams.values()) if (stream.connection) return true;
     return false;
@@ -171,7 +171,7 @@ export class ClientSession {
       .map((call) => call.cancel(reason));
     for (const query of [...this.queries.values()]) query.halt();
     for (const stream of [...this.streams.values()]) stream.connection?.end();
-    this.standing.connection?.end();
+    this.notifications.connection?.end();
     this.streams.clear();
     return Promise.all(cancelled);
   }
@@ -179,9 +179,11 @@ export class ClientSession {
   #hear(change: ServerChange): void {
     if (change.type === "list_changed") {
       if (!isObject(this.offered[change.list])) return;
-      this.standing.post(notificationText(`notifications/${change.list}/list_changed`));
+      this.notifications.post(notificationText(`notifications/${change.list}/list_changed`));
     } else if (this.subscriptions.has(change.uri)) {
-      this.standing.post(notificationText("notifications/resources/updated", { uri: change.uri }));
+      this.notifications.post(
+        notificationText("notifications/resources/updated", { uri: change.uri }),
+      );
     }
   }
 }

@@ -110,6 +110,17 @@ export class ClientSessions {
     }
   }
 
+  /** As `save`, and tells whether it could be stored. */
+  async saved(session: ClientSession): Promise<boolean> {
+    try {
+      await this.save(session);
+      return true;
+    } catch (error) {
+      this.#fault(error);
+      return false;
+    }
+  }
+
   async #save(store: ClientSessionStore, session: ClientSession): Promise<void> {
     const { limits: { clientSessionTimeToLive }, registry, deadlines } = this.#core;
     const doubtful = doubtfulCalls(session, deadlines.now() - clientSessionTimeToLive);

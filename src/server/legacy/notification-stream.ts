@@ -1,11 +1,11 @@
 /**
- * What the server has to say apart from any call. It goes out on the client's
- * standing GET; while there is none, the last messages are kept for it.
+ * Notifications that belong to no call. They go out on the stream that the client opens with
+ * a GET; while there is none, the latest messages are kept for it.
  */
 import type { Feed, FeedConnection, Send } from "../feed.ts";
 
-/** Stream numbers of calls begin at 1. */
-export const STANDING = 0;
+/** The number of this stream. The streams of calls have numbers from 1. */
+export const NOTIFICATIONS = 0;
 
 const MOST_KEPT = 256;
 
@@ -18,7 +18,7 @@ export class NotificationStream implements Feed {
   #wake: (() => void) | undefined;
 
   get position(): string {
-    return `${STANDING}.${this.#cursor}`;
+    return `${NOTIFICATIONS}.${this.#cursor}`;
   }
 
   post(message: string): void {

@@ -8,12 +8,7 @@ import { isObject } from "../../lib/json.ts";
 import { startOperation } from "../../lib/start-operation.ts";
 import type { StrandOutcome } from "../../lib/strand.ts";
 import type { JsonObject } from "../../model/content.ts";
-import {
-  ProtocolError,
-  RegistryClosedError,
-  SessionLimitError,
-  SessionNotContinuedError,
-} from "../../model/errors.ts";
+import { ProtocolError, SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
 import type { ClientAnswer } from "../../model/events.ts";
 import {
   INTERNAL_ERROR,
@@ -50,6 +45,16 @@ import { isLegacyVersion, LEGACY_VERSIONS, since } from "../../wire/versions.ts"
 import { serverCapabilities } from "../catalog.ts";
 import { QUERIES } from "../queries.ts";
 import {
+  ACCEPTED,
+  busy,
+  failed,
+  later,
+  type Reply,
+  rpcErrorOf,
+  type StreamReply,
+  value,
+} from "../reply.ts";
+import {
   missingCapabilities,
   MOST_SUBSCRIPTIONS,
   resourceAt,
@@ -58,34 +63,24 @@ import {
 } from "../run-target.ts";
 import { Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
+import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 
 /** What these change belongs to a session. */
 const OF_SESSIONS = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
 
-export type Received =
-  | Settled
-  /** Not known yet: something has to be brought back first. */
-  | { readonly type: "soon"; readonly received: Promise<Settled> };
+/** What becomes of a message: a reply, or a call that has begun. */
+export type Received = Exclude<Reply, StreamReply> | CallStarted;
 
-export type Settled =
-  /** Taken; there is nothing to say. That may be said once it is `recorded`, where it is. */
-  | { readonly type: "accepted"; readonly recorded?: Promise<boolean> }
-  /** Not taken, and the client should know; with an id, where it may wait for an answer. */
-  | { readonly type: "refused"; readonly id: RpcId | undefined; readonly problem: string }
-  /** Not taken now. */
-  | {
-    readonly type: "busy";
-    readonly id: RpcId | undefined;
-    readonly problem: string;
-    readonly lasting: boolean;
-  }
-  | { readonly type: "reply"; readonly text: string }
-  | { readonly type: "later"; readonly text: Promise<string> }
-  | { readonly type: "call"; readonly call: Call };
+export interface CallStarted {
+  readonly type: "call";
+  readonly call: Call;
+}
 
-const ACCEPTED: Settled = { type: "accepted" };
-
-export function receive(client: ClientSession, message: RpcMessage): Received {
+/** A promise where a call has to be brought back into memory first. */
+export function receive(
+  client: ClientSession,
+  message: RpcMessage,
+): Received | Promise<Received> {
   client.lastSeen = client.core.deadlines.now();
   switch (message.type) {
     case "request":
@@ -96,16 +91,16 @@ export function receive(client: ClientSession, message: RpcMessage): Received {
       return answer(client, message);
     case "invalid": {
       const { id, problem } = message;
-      return {
-        type: "refused",
-        id,
-        problem: `Cannot read the message: ${problem}; send JSON-RPC 2.0`,
-      };
+      return notTaken(`Cannot read the message: ${problem}; send JSON-RPC 2.0`, id);
     }
   }
 }
 
-function request(client: ClientSession, message: RpcRequest, looked = false): Received {
+function request(
+  client: ClientSession,
+  message: RpcRequest,
+  looked = false,
+): Received | Promise<Received> {
   const { id, method, params } = message;
   try {
     if (!client.initialized && method !== "initialize" && method !== "ping") {
@@ -121,9 +116,9 @@ function request(client: ClientSession, message: RpcRequest, looked = false): Re
       return refusedNow(client, message, looked) ??
         answered(client, id, () => query(client.core, params));
     }
-    return reply(resultText(id, simple(client, method, params)));
+    return value(resultText(id, simple(client, method, params)));
   } catch (error) {
-    return failed(client, id, error);
+    return failed(client.core, id, error, LEGACY_ERRORS);
   }
 }
 
@@ -216,7 +211,7 @@ function refusedNow(
   client: ClientSession,
   message: RpcRequest,
   looked: boolean,
-): Received | undefined {
+): Received | Promise<Received> | undefined {
   const { id } = message;
   const { maxCallsPerClientSession } = client.core.limits;
   const isFull = client.calls.size + client.queries.size >= maxCallsPerClientSession;
@@ -225,25 +220,25 @@ function refusedNow(
   const absent = looked ? [] : client.absentInTheWayOf(id);
   if (absent.length > 0) {
     const seen = Promise.allSettled(absent.map((call) => call.takeUp()));
-    return { type: "soon", received: seen.then(() => request(client, message, true) as Settled) };
+    return seen.then(() => request(client, message, true));
   }
   if (isTwice) {
     const message = `Cannot start request ${
       JSON.stringify(id)
     }: one with this id is under way; use another id`;
-    return reply(errorText(id, { code: INVALID_REQUEST, message }));
+    return value(errorText(id, { code: INVALID_REQUEST, message }));
   }
   const problem =
     `Cannot start a call: ${maxCallsPerClientSession} are under way already; wait for one`;
-  return { type: "busy", id, problem, lasting: false };
+  return busy(id, problem, LEGACY_ERRORS, 429);
 }
 
 function call(client: ClientSession, id: RpcId, target: Target, params: JsonObject): Received {
   const { definition, args } = target;
   const missing = missingCapabilities(definition, client.info);
-  if (missing) return reply(incapable(client, id, definition, missing));
+  if (missing) return value(incapable(client, id, definition, missing));
   const { task } = definition as FinalizedMcpTool;
-  if (task?.required) return reply(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
+  if (task?.required) return value(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
   const meta = isObject(params._meta) ? params._meta : {};
   if (typeof meta.progressToken === "string" && meta.progressToken.length > MAX_ID_LENGTH) {
     throw new ProtocolError(
@@ -291,22 +286,22 @@ function answered(
   id: RpcId,
   query: () => Operation<JsonObject>,
 ): Received {
-  const settling = startOperation(client.core.registry.scope, query);
-  if (settling.outcome) return reply(textOf(client, id, settling.outcome));
-  client.queries.set(id, settling);
-  const text = settling.ended().then((outcome) => {
+  const started = startOperation(client.core.registry.scope, query);
+  if (started.outcome) return value(outcomeText(client, id, started.outcome));
+  client.queries.set(id, started);
+  const text = started.ended().then((outcome) => {
     client.queries.delete(id);
-    return textOf(client, id, outcome);
+    return outcomeText(client, id, outcome);
   });
-  return { type: "later", text };
+  return later(text, value);
 }
 
-function textOf(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {
+function outcomeText(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {
   switch (outcome.type) {
     case "returned":
       return resultText(id, outcome.value);
     case "threw":
-      return errorOf(client, id, outcome.error);
+      return errorText(id, rpcErrorOf(client.core, outcome.error));
     case "halted":
       return errorText(id, {
         code: INTERNAL_ERROR,
@@ -329,29 +324,26 @@ function notification(client: ClientSession, { method, params }: RpcNotification
 }
 
 /** The id of a request of ours names the session that asked. */
-function answer(client: ClientSession, message: RpcAnswer): Received {
+function answer(client: ClientSession, message: RpcAnswer): Received | Promise<Received> {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
   const call = client.callsBySession.get(sessionId);
   const takenUp = call?.takeUp();
   if (call && takenUp) {
-    const received = takenUp.then(() => answerTo(client, call, message), notTakenUp);
-    return { type: "soon", received };
+    return takenUp.then(() => answerTo(client, call, message), notTakenUp);
   }
   return answerTo(client, call, message);
 }
 
 /** Why a call that has left memory cannot be answered now. */
-function notTakenUp(error: unknown): Settled {
-  if (error instanceof SessionNotContinuedError) {
-    return { type: "refused", id: undefined, problem: error.message };
-  }
+function notTakenUp(error: unknown): Received {
+  if (error instanceof SessionNotContinuedError) return notTaken(error.message);
   if (!(error instanceof SessionLimitError)) throw error;
-  return { type: "busy", id: undefined, problem: error.message, lasting: true };
+  return busy(undefined, error.message, LEGACY_ERRORS);
 }
 
-function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Settled {
-  if (call?.lost) return { type: "refused", id: undefined, problem: CALL_LOST };
+function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Received {
+  if (call?.lost) return notTaken(CALL_LOST);
   const id = String(message.id);
   const outcome = call?.session.respond(id, responseIn(client, call.session, message));
   // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
@@ -359,12 +351,9 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
     const recorded = call.session.log.whenRecorded();
     return recorded ? { type: "accepted", recorded } : ACCEPTED;
   }
-  return {
-    type: "refused",
-    id: undefined,
-    problem:
-      `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
-  };
+  return notTaken(
+    `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
+  );
 }
 
 function responseIn(
@@ -378,33 +367,4 @@ function responseIn(
   const request = session.openRequests().find(({ id }) => id === message.id);
   if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
   return newerAnswer(request.params.requestedSchema, response);
-}
-
-function failed(client: ClientSession, id: RpcId, error: unknown): Received {
-  if (error instanceof SessionLimitError || error instanceof RegistryClosedError) {
-    return { type: "busy", id, problem: error.message, lasting: true };
-  }
-  return reply(errorOf(client, id, error));
-}
-
-function errorOf(client: ClientSession, id: RpcId, error: unknown): string {
-  if (error instanceof ProtocolError) {
-    const { rpcCode: code, message, data } = error;
-    return errorText(id, { code, message, data });
-  }
-  client.core.registry.report({
-    what: "a request failed",
-    toolName: "-",
-    // Not the client's: whoever reads it in a log could pass for the client.
-    sessionId: "-",
-    error,
-  });
-  return errorText(id, {
-    code: INTERNAL_ERROR,
-    message: "Cannot answer: the server failed; its log has the details",
-  });
-}
-
-function reply(text: string): Received {
-  return { type: "reply", text };
 }

@@ -9,9 +9,16 @@ import { notificationText, resultText, type RpcId } from "../../wire/json-rpc.ts
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
 import type { ServerCore } from "../core.ts";
 import type { Feed, FeedConnection, Send } from "../feed.ts";
+import {
+  busy,
+  type OpenStream,
+  type Refused,
+  type ReplyStream,
+  type SharedStream,
+} from "../reply.ts";
 import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
-import type { Asking } from "./receive.ts";
-import { missingCapability, TASKS_CAPABILITY } from "./refusals.ts";
+import type { RequestContext } from "./receive.ts";
+import { missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
 import { detailedTask, taskOf } from "./tasks.ts";
 
 /** Messages that may wait for a reader; the oldest go first. */
@@ -60,9 +67,10 @@ function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefi
 /** What a request for changes leads to. */
 export function subscribe(
   core: ServerCore,
+  open: Set<Subscription>,
   id: RpcId,
   { notifications }: JsonObject,
-  { meta, principal }: Asking,
+  { meta, caller: { principal } }: RequestContext,
 ): Subscription {
   if (!isObject(notifications)) {
     throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object; send one");
@@ -84,18 +92,21 @@ export function subscribe(
   const bytes = (filter.resourceSubscriptions ?? []).reduce((sum, uri) => sum + sizeOfUri(uri), 0);
   const { budget } = core.registry;
   budget.hold(principal, bytes, "listen");
-  const subscription = new Subscription(core, id, principal, filter, tasks);
+  const subscription = new Subscription(core, open, id, principal, filter, tasks);
   subscription.whenStopped(() => budget.memory.give(principal, bytes));
   return subscription;
 }
 
-export class Subscription implements Feed {
+export class Subscription implements Feed, ReplyStream {
+  readonly decided = true;
   connection: FeedConnection | undefined;
   done = false;
   /** Who listens. */
   readonly principal: string;
   readonly #core: ServerCore;
   readonly #id: RpcId;
+  /** Subscriptions with a connection of their own, which end when the server shuts down. */
+  readonly #open: Set<Subscription>;
   readonly #filter: SubscriptionFilter;
   readonly #stops: (() => void)[] = [];
   #waiting: string[] = [];
@@ -103,12 +114,14 @@ export class Subscription implements Feed {
 
   constructor(
     core: ServerCore,
+    open: Set<Subscription>,
     id: RpcId,
     principal: string,
     filter: SubscriptionFilter,
     tasks: readonly LiveToolSession[],
   ) {
     this.#core = core;
+    this.#open = open;
     this.#id = id;
     this.principal = principal;
     this.#filter = filter;
@@ -141,13 +154,36 @@ export class Subscription implements Feed {
     this.#stops.push(then);
   }
 
-  /** What has not gone out yet, without frames. */
-  take(): string[] {
-    return this.#waiting.splice(0);
+  whole(): undefined {}
+
+  watchDecision(): () => void {
+    return () => {};
+  }
+
+  refuse(problem: string): Refused {
+    this.stop();
+    return busy(this.#id, problem, MODERN_ERRORS);
+  }
+
+  open(): OpenStream {
+    this.#open.add(this);
+    return {
+      feed: this,
+      first: this.#waiting.splice(0),
+      connected: (connection) => this.connection = connection,
+      closed: () => {
+        this.#open.delete(this);
+        this.stop();
+      },
+    };
+  }
+
+  share(): SharedStream {
+    return { feed: this, id: this.#id, release: () => this.stop() };
   }
 
   read(send: Send): void {
-    for (const message of this.take()) send(message);
+    for (const message of this.#waiting.splice(0)) send(message);
   }
 
   watch(wake: () => void): () => void {

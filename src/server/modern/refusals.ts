@@ -1,8 +1,26 @@
 /** The errors of this era, and their codes. */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
-import { HEADER_MISMATCH, METHOD_NOT_FOUND, MISSING_CAPABILITY } from "../../model/rpc-codes.ts";
+import {
+  HEADER_MISMATCH,
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  MISSING_CAPABILITY,
+  UNSUPPORTED_VERSION,
+} from "../../model/rpc-codes.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
+import type { ErrorRules } from "../reply.ts";
+
+/** This revision reserves the range of SERVER_BUSY, so being busy is an internal error. */
+export const MODERN_ERRORS: ErrorRules = {
+  busyCode: INTERNAL_ERROR,
+  statuses: {
+    [METHOD_NOT_FOUND]: 404,
+    [HEADER_MISMATCH]: 400,
+    [MISSING_CAPABILITY]: 400,
+    [UNSUPPORTED_VERSION]: 400,
+  },
+};
 
 export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 

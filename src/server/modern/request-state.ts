@@ -114,8 +114,6 @@ export class States {
   /** The same, in the order in which they were handed out; the oldest is written over. */
   readonly #order: Issued[] = [];
   #next = 0;
-  /** What the last request carried: it is looked at twice, for what it goes on with, and how. */
-  #last: { readonly binding: StateBinding; readonly state: RequestState | undefined } | undefined;
 
   constructor(sealer: Sealer) {
     this.#sealer = sealer;
@@ -132,17 +130,6 @@ export class States {
   }
 
   open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
-    const last = this.#last;
-    if (last?.binding.params === binding.params && last.binding.principal === binding.principal) {
-      this.#last = undefined;
-      return last.state && now < last.state.expires ? last.state : undefined;
-    }
-    const state = this.#open(sealed, binding, now);
-    this.#last = { binding, state };
-    return state;
-  }
-
-  #open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
     const context = contextOf(binding);
     const issued = this.#known.get(sealed as string);
     if (!issued) return openState(this.#sealer, sealed, context, now);

@@ -1,6 +1,6 @@
 /**
- * The calls that a request goes on with and that are not in memory: in a store, or in
- * what the client carries. Bringing them back has begun when this returns.
+ * What a request continues: the call that its `requestState` names, or tasks. Calls that are
+ * not in memory are brought back, from a store or from the record in the state itself.
  */
 import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
@@ -8,42 +8,76 @@ import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
 import { targetOf } from "../run-target.ts";
 import { wantedTasks } from "./notification-stream.ts";
-import type { Asking } from "./receive.ts";
-import type { States } from "./request-state.ts";
+import type { RequestContext } from "./receive.ts";
+import type { RequestState, States } from "./request-state.ts";
 
-export function absentCalls(
+/** A request that continues something. */
+export interface Resumption {
+  /** The state that the request carries, opened. Undefined if it is not valid. */
+  readonly state?: RequestState | undefined;
+  /** Calls are being brought back. Tells what went wrong, if anything did. */
+  readonly revived?: Promise<{ readonly error: unknown } | undefined> | undefined;
+}
+
+/** Undefined for a request that continues nothing. Otherwise bringing calls back has begun. */
+export function resumptionOf(
   core: ServerCore,
   states: States,
-  { method, params }: RpcRequest,
-  { principal, meta }: Asking,
-): Promise<unknown>[] {
-  const { registry, deadlines, carriesRecords } = core;
+  request: RpcRequest,
+  context: RequestContext,
+): Resumption | undefined {
+  const { method, params } = request;
   const { requestState, taskId, notifications } = params;
-  // Whose it is comes first: taking it up stops whoever has it, and runs it.
-  const takeUpOwn = (ids: readonly string[]) =>
-    ids.filter((id) => !registry.find(id)).map(async (id) => {
-      if (await registry.principalOf(id) === principal) await registry.lookup(id);
-    });
-  if (method.startsWith("tasks/")) return typeof taskId === "string" ? takeUpOwn([taskId]) : [];
-  if (method === "subscriptions/listen") {
-    return isObject(notifications) ? takeUpOwn(wantedTasks(notifications)) : [];
+  if (method.startsWith("tasks/")) {
+    return typeof taskId === "string" ? reviveTasks(core, [taskId], context) : undefined;
   }
-  if (requestState === undefined) return [];
-  const binding = { principal, method, params };
-  const state = states.open(requestState, binding, deadlines.now());
-  if (!state) return [];
-  const { sessionId, lsn, record } = state;
+  if (method === "subscriptions/listen") {
+    return isObject(notifications)
+      ? reviveTasks(core, wantedTasks(notifications), context)
+      : undefined;
+  }
+  if (requestState === undefined) return undefined;
+  const { principal } = context.caller;
+  const state = states.open(requestState, { principal, method, params }, core.deadlines.now());
+  return { state, revived: state && reviveCall(core, request, context, state) };
+}
+
+/** Checks the owner first: reviving a task takes it from the server that runs it. */
+function reviveTasks(
+  { registry }: ServerCore,
+  ids: readonly string[],
+  { caller: { principal } }: RequestContext,
+): Resumption | undefined {
+  const absent = ids.filter((id) => !registry.find(id));
+  if (absent.length === 0) return undefined;
+  const revived = absent.map(async (id) => {
+    if (await registry.principalOf(id) === principal) await registry.lookup(id);
+  });
+  return { revived: settled(Promise.all(revived)) };
+}
+
+function reviveCall(
+  core: ServerCore,
+  { method, params }: RpcRequest,
+  { meta, caller: { principal } }: RequestContext,
+  { sessionId, lsn, record }: RequestState,
+): Resumption["revived"] {
+  const { registry, carriesRecords } = core;
   if (!record) {
     const found = registry.lookup(sessionId, lsn);
-    return found instanceof Promise ? [found] : [];
+    return found instanceof Promise ? settled(found) : undefined;
   }
   try {
     const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS);
-    if (!target || !target.definition.durable?.sealed) return [];
+    if (!target || !target.definition.durable?.sealed) return undefined;
     const { definition, args } = target;
     const call = { sessionId, definition, params: args, client: meta.client, principal };
-    return [registry.adopt(record, call)];
+    return settled(registry.adopt(record, call));
   } catch (error) {
-    return [Promise.reject(error)];
+    return Promise.resolve({ error });
   }
+}
+
+function settled(revived: Promise<unknown>): Promise<{ readonly error: unknown } | undefined> {
+  return revived.then(() => undefined, (error) => ({ error }));
 }

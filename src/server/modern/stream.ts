@@ -11,7 +11,7 @@
  * F2  After the response nothing is sent, and leaving changes nothing.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
-import type { RpcError } from "../../model/events.ts";
+import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import {
@@ -20,37 +20,44 @@ import {
   encodeProgress,
   type ModernCall,
 } from "../../wire/modern/encode.ts";
+import type { RpcId } from "../../wire/json-rpc.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import type { ServerCore } from "../core.ts";
 import { type Feed, HeartbeatInterval, type Send } from "../feed.ts";
+import {
+  busy,
+  type OpenStream,
+  type Refused,
+  refused,
+  type ReplyStream,
+  type SharedStream,
+  textOf,
+  type Value,
+} from "../reply.ts";
+import { MODERN_ERRORS } from "./refusals.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
 /** How a request's wait can end. */
 export type RunState = "ended" | "asking" | "task" | "left";
 
-/** A response, and the error in it, if it is one of the protocol's own. */
-export interface Answer {
-  readonly text: string;
-  readonly error?: RpcError;
-  /** The HTTP status, where it does not follow from the error. */
-  readonly status?: number;
-}
-
 const QUIET_WINDOW = 20;
 
-export class RunFeed implements Feed, ModernCall {
+export class RunFeed implements Feed, ModernCall, ReplyStream {
   readonly progressToken;
   readonly logLevel;
   progress = -Infinity;
   readonly session: LiveToolSession;
   readonly #core: ServerCore;
-  readonly #answer: (standing: RunState) => Answer;
+  readonly #id: RpcId;
+  readonly #answer: (state: RunState) => Value | Refused;
   readonly #asTask: boolean;
   #watchers: Set<() => void> | undefined;
   #cursor: number;
   #reader: LogReader | undefined;
-  #standing: RunState | undefined;
+  #state: RunState | undefined;
+  /** Notifications that were read to decide how the reply travels. */
+  #news: readonly string[] = [];
   #window: Deadline | undefined;
   #quiet = false;
   /** Whether the task that it has become is on record. */
@@ -66,7 +73,8 @@ export class RunFeed implements Feed, ModernCall {
     meta: RequestMeta,
     after: number,
     asTask: boolean,
-    answer: (standing: RunState) => Answer,
+    id: RpcId,
+    answer: (state: RunState) => Value | Refused,
   ) {
     this.#core = core;
     this.session = session;
@@ -74,6 +82,7 @@ export class RunFeed implements Feed, ModernCall {
     this.logLevel = meta.logLevel;
     this.#cursor = after;
     this.#asTask = asTask;
+    this.#id = id;
     this.#answer = answer;
     // One that has ended need not be held: all that it has to say is there.
     if (!session.outcome) {
@@ -82,11 +91,6 @@ export class RunFeed implements Feed, ModernCall {
       this.#reader = session.log.attach(after);
     }
     this.#look();
-  }
-
-  /** How the run stands, once that is worth answering. */
-  get standing(): RunState | undefined {
-    return this.#standing;
   }
 
   get done(): boolean {
@@ -113,26 +117,77 @@ export class RunFeed implements Feed, ModernCall {
     return messages;
   }
 
-  /** The response as text. It ends the wait. */
-  response(): string {
-    return this.respond().text;
+  // -------------------------------------------------------------- as a reply
+
+  get principal(): string {
+    return this.session.principal;
   }
 
+  get decided(): boolean {
+    return this.#state !== undefined || this.#news.length > 0;
+  }
+
+  watchDecision(wake: () => void): () => void {
+    return this.watch(() => {
+      this.#readNews();
+      wake();
+    });
+  }
+
+  whole(): Value | Refused | undefined {
+    this.#readNews();
+    return this.#state && this.#news.length === 0 ? this.#respond() : undefined;
+  }
+
+  #readNews(): void {
+    const news = this.notifications();
+    if (news.length > 0) this.#news = [...this.#news, ...news];
+  }
+
+  leave(): Refused | undefined {
+    if (this.#state) return undefined;
+    this.release();
+    // Nobody reads this; HTTP needs some status.
+    const problem = "Cannot answer: the client has gone; send the request again";
+    return refused(499, INVALID_REQUEST, problem, this.#id);
+  }
+
+  refuse(problem: string): Refused {
+    this.release();
+    return busy(this.#id, problem, MODERN_ERRORS);
+  }
+
+  open(): OpenStream {
+    return {
+      feed: this,
+      first: this.#news,
+      connected() {},
+      closed: () => this.release(),
+    };
+  }
+
+  share(): SharedStream {
+    const { session } = this;
+    return { feed: this, id: this.#id, session, release: () => this.release() };
+  }
+
+  // --------------------------------------------------------------- as a feed
+
   /** The response. It ends the wait. */
-  respond(): Answer {
-    const standing = this.#standing!;
-    const answer = this.#answer(standing);
+  #respond(): Value | Refused {
+    const state = this.#state!;
+    const answer = this.#answer(state);
     this.#answered = true;
     this.release();
     const { session } = this;
     // Nobody has been told anything to come back with.
-    if (standing === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
+    if (state === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
     return answer;
   }
 
   read(send: Send): void {
     for (const message of this.notifications()) send(message);
-    if (this.#standing && !this.#answered) send(this.response());
+    if (this.#state && !this.#answered) send(textOf(this.#respond()));
   }
 
   watch(wake: () => void): () => void {
@@ -169,7 +224,7 @@ export class RunFeed implements Feed, ModernCall {
 
   #look(): void {
     if (this.#answered) return;
-    this.#standing = this.#stand();
+    this.#state = this.#stand();
     if (this.#watchers) { for (const watcher of [...this.#watchers]) watcher(); }
   }
 

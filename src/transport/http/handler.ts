@@ -3,11 +3,11 @@
  * and no stack trace with it.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
-import { isObject } from "../../lib/json.ts";
 import { SessionNotContinuedError } from "../../model/errors.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import { type CoreOptions, ServerCore } from "../../server/core.ts";
 import type { PrincipalOf, ServerLimits } from "../../server/options.ts";
+import { Eras } from "../../server/eras.ts";
 import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
   accepts,
@@ -17,14 +17,12 @@ import {
   isType,
   pathOf,
 } from "../../server/guard.ts";
-import { ModernReceiver } from "../../server/modern/receive.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
+import type { SessionEra } from "../../server/reply.ts";
+import { readMessage } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
-import { claimsModern } from "../../wire/modern/meta.ts";
-import { isLegacyVersion } from "../../wire/versions.ts";
 import { readBody, type Unread } from "./body.ts";
-import { LegacyHttp } from "./legacy.ts";
-import { ModernHttp } from "./modern.ts";
+import { Responder } from "./respond.ts";
 import { refuse } from "./responses.ts";
 import { LegacySse } from "./sse-2024.ts";
 
@@ -59,13 +57,12 @@ const GO = { connection: "close" };
 
 export class Handler implements McpHandler {
   readonly core: ServerCore;
-  /** What understands the requests of the modern era, on whatever transport. */
-  readonly modern: ModernReceiver;
+  /** What is done with messages, on whatever transport. */
+  readonly eras: Eras;
   readonly #guard: Guard;
   readonly #path: string;
   readonly #principal: PrincipalOf | undefined;
-  readonly #legacy: LegacyHttp;
-  readonly #modern: ModernHttp;
+  readonly #responder: Responder;
   readonly #sse: LegacySse | undefined;
   readonly #proxies: Proxies;
   readonly fetch: McpHandler["fetch"];
@@ -80,18 +77,17 @@ export class Handler implements McpHandler {
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
-    this.#legacy = new LegacyHttp(this.core);
     // What everybody gets alike may be kept by everybody.
     const cacheScope = options.principal ? "private" : "public";
     const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
-    this.modern = new ModernReceiver(this.core, this.core.registry.sealer, caching);
-    this.#modern = new ModernHttp(this.core, this.modern);
+    this.eras = new Eras(this.core, caching);
+    this.#responder = new Responder(this.core);
     if (options.legacySse) this.#sse = new LegacySse(this.core);
   }
 
   /** Client sessions of the legacy era. */
   get clientSessions(): number {
-    return this.#legacy.sessions.size + (this.#sse?.sessions.size ?? 0);
+    return this.eras.clientSessions + (this.#sse?.sessions.size ?? 0);
   }
 
   /** Waits only where there is something to wait for: every layer of waiting costs each request. */
@@ -137,17 +133,16 @@ export class Handler implements McpHandler {
   async close({ grace = 0 }: CloseOptions = {}): Promise<void> {
     if (grace > 0 && !this.core.closing) {
       this.core.draining = true;
-      this.#modern.endSubscriptions();
+      this.eras.drain();
       await this.core.registry.drain(grace);
     }
     this.core.closing = true;
-    this.#modern.endSubscriptions();
-    this.modern.close();
+    this.eras.stop();
     // Calls before streams: what became of them still goes out on the streams that are open.
     const pages = this.core.pages.close();
     await this.core.endCalls();
     await pages;
-    this.#legacy.sessions.endAll("the server is shutting down");
+    this.eras.close("the server is shutting down");
     this.#sse?.sessions.endAll("the server is shutting down");
   }
 
@@ -190,17 +185,16 @@ export class Handler implements McpHandler {
     sse: LegacySse | undefined,
     principal: string,
   ): Response | Promise<Response> {
+    const session = this.eras.ofSession(request.headers);
     switch (request.method) {
       case "POST":
         return this.#post(request, sse, principal);
       case "GET":
         if (sse) return sse.get(path, principal);
-        if (request.headers.has("mcp-session-id")) return this.#legacy.get(request, principal);
+        if (session) return this.#resume(request, session, principal);
         break;
       case "DELETE":
-        if (!sse && request.headers.has("mcp-session-id")) {
-          return this.#legacy.delete(request, principal);
-        }
+        if (!sse && session) return this.#end(request, session, principal);
         break;
     }
     return refuse(
@@ -211,6 +205,27 @@ export class Handler implements McpHandler {
         allow: "POST, GET, DELETE, OPTIONS",
       },
     );
+  }
+
+  #resume(
+    request: Request,
+    era: SessionEra,
+    principal: string,
+  ): Response | Promise<Response> {
+    if (!accepts(request.headers.get("accept"), "text/event-stream")) {
+      return refuse(
+        406,
+        "Cannot open a stream: the Accept header takes none; list text/event-stream",
+      );
+    }
+    const reply = era.resume({ principal, headers: request.headers, ownStream: true });
+    return this.#responder.respond(request, reply);
+  }
+
+  async #end(request: Request, era: SessionEra, principal: string): Promise<Response> {
+    const reply = era.end({ principal, headers: request.headers, ownStream: true });
+    const response = await this.#responder.respond(request, reply);
+    return response.status === 202 ? new Response(null, { status: 204 }) : response;
   }
 
   /** Who calls. An empty name would be that of the anonymous caller, whom all others share. */
@@ -258,8 +273,13 @@ export class Handler implements McpHandler {
       const coming = this.core.arrival?.before(body.value);
       if (coming) await coming;
       if (sse) return sse.post(request, body.value, principal);
-      const era = isModern(request.headers, body.value) ? this.#modern : this.#legacy;
-      const response = era.post(request, body.value, principal);
+      const { headers } = request;
+      const era = this.eras.of(headers, body.value);
+      const caller = { principal, headers, ownStream: true };
+      const reply = Array.isArray(body.value)
+        ? era.receiveBatch(body.value, caller)
+        : era.receive(readMessage(body.value), caller);
+      const response = this.#responder.respond(request, reply);
       return response instanceof Promise ? await response : response;
     } catch (error) {
       return this.#failed(error);
@@ -368,14 +388,4 @@ function allowOrigin(given: Response, origin: string, asked: Headers): Response 
   headers.set("access-control-allow-headers", [ALLOWED_HEADERS, ...named].join(", "));
   headers.set("access-control-max-age", "600");
   return response;
-}
-
-/**
- * A request that carries the modern metadata is modern, whatever else it says;
- * so is one whose header names a version that no legacy client knows.
- */
-export function isModern(headers: Headers, body: unknown): boolean {
-  if (isObject(body) && claimsModern(body.params)) return true;
-  const version = headers.get("mcp-protocol-version");
-  return version !== null && !isLegacyVersion(version);
 }

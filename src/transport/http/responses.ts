@@ -1,7 +1,7 @@
 /** Plain responses, most of them refusals. */
-import { SessionLimitError } from "../../model/errors.ts";
 import type { RpcError } from "../../model/events.ts";
-import { INVALID_REQUEST, SERVER_BUSY, SESSION_NOT_FOUND } from "../../model/rpc-codes.ts";
+import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
+import { ANSWER_NOT_STORED, type Refused, RETRY_LATER } from "../../server/reply.ts";
 import { errorText, type RpcId } from "../../wire/json-rpc.ts";
 
 const JSON_HEADERS = { "content-type": "application/json" };
@@ -23,11 +23,9 @@ export function accepted(): Response {
   return new Response(null, { status: 202 });
 }
 
-export const ANSWER_NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
-
-/** Accepts what may be acknowledged only once it is on record. */
+/** Acknowledges a message once it is stored. */
 export async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
-  return await recorded ? accepted() : busy(503, ANSWER_NOT_STORED);
+  return await recorded ? accepted() : busy(ANSWER_NOT_STORED);
 }
 
 /** Refuses a request with a JSON-RPC error in the body. */
@@ -41,21 +39,11 @@ export function refuse(
   return new Response(errorText(id, body), { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 
-/** Refuses for now where that is for want of room. */
-export function busyWithoutRoom(error: unknown): Response {
-  if (error instanceof SessionLimitError) return busy(503, error.message);
-  throw error;
+/** Refuses a message for now, because there is no room for it. */
+export function busy(message: string): Response {
+  return refuse(503, { code: SERVER_BUSY, message }, undefined, RETRY_LATER);
 }
 
-/** Refuses for now. */
-export function busy(status: 429 | 503, message: string, id?: RpcId): Response {
-  return refuse(status, { code: SERVER_BUSY, message }, id, { "retry-after": "5" });
-}
-
-/** Refuses what belongs to a client session that is not there. */
-export function sessionGone(): Response {
-  return refuse(404, {
-    code: SESSION_NOT_FOUND,
-    message: "Cannot find the session: it has ended or expired; send initialize again",
-  });
+export function respondWithRefusal({ status, error, id, headers }: Refused): Response {
+  return refuse(status, error, id, headers);
 }

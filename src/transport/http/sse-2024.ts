@@ -6,11 +6,19 @@
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../../server/core.ts";
 import { EventStream } from "./event-stream.ts";
-import { accepted, acceptedOnce, busy, EVENT_STREAM_HEADERS, refuse } from "./responses.ts";
+import {
+  accepted,
+  acceptedOnce,
+  busy,
+  EVENT_STREAM_HEADERS,
+  refuse,
+  respondWithRefusal,
+} from "./responses.ts";
 import type { ClientSession } from "../../server/legacy/client-session.ts";
 import { ClientSessions } from "../../server/legacy/client-sessions.ts";
-import { carry, Outbox } from "../outbox.ts";
-import { receive, type Received } from "../../server/legacy/receive.ts";
+import { Outbox } from "../outbox.ts";
+import { receiveShared } from "../../server/legacy/era.ts";
+import type { Reply } from "../../server/reply.ts";
 
 const STREAM = "/sse";
 const MESSAGES = "/messages";
@@ -37,19 +45,21 @@ export class LegacySse {
     }
     const core = this.#core;
     const client = core.refusesStream(principal) ?? this.sessions.create(principal);
-    if (typeof client === "string") return busy(503, client);
+    if (typeof client === "string") return busy(client);
     const outbox = new Outbox(core.deadlines);
     this.#outboxes.set(client, outbox);
     core.streams.take(principal);
-    const stopStanding = client.standing.watch(() => this.#flushStanding(client, outbox));
+    const stopNotifications = client.notifications.watch(() =>
+      this.#sendNotifications(client, outbox)
+    );
     const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
     outbox.connection = new EventStream(outbox, first, core.deadlines, core.limits, () => {
       core.streams.give(principal);
-      stopStanding();
+      stopNotifications();
       outbox.close();
       this.sessions.end(client, "the client closed its stream");
     });
-    client.standing.connection = outbox.connection;
+    client.notifications.connection = outbox.connection;
     return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
   }
 
@@ -64,34 +74,29 @@ export class LegacySse {
     if (!client || !outbox) {
       return refuse(404, "Cannot find the session: it has ended; open the stream again");
     }
-    const received = receive(client, readMessage(body));
-    return this.#respond(outbox, received);
+    return this.#respond(outbox, receiveShared(this.sessions, client, readMessage(body)));
   }
 
-  #respond(outbox: Outbox, received: Received): Response | Promise<Response> {
-    switch (received.type) {
-      case "soon":
-        return received.received.then((then) => this.#respond(outbox, then));
+  /** Everything but refusals goes down the client's stream. */
+  #respond(outbox: Outbox, reply: Reply): Response | Promise<Response> {
+    switch (reply.type) {
       case "accepted":
-        return received.recorded ? acceptedOnce(received.recorded) : accepted();
+        return reply.recorded ? acceptedOnce(reply.recorded) : accepted();
       case "refused":
-        return refuse(400, received.problem, received.id);
-      case "busy":
-        return busy(received.lasting ? 503 : 429, received.problem, received.id);
-      case "reply":
-        outbox.post(received.text);
-        break;
+        return respondWithRefusal(reply);
       case "later":
-        received.text.then((text) => outbox.post(text));
+        return reply.ready.then(() => this.#respond(outbox, reply.reply()));
+      case "value":
+        outbox.post(reply.text);
         break;
-      case "call":
-        carry(outbox, received.call);
+      case "stream":
+        outbox.add(reply.stream.share());
         break;
     }
     return accepted();
   }
 
-  #flushStanding(client: ClientSession, outbox: Outbox): void {
-    client.standing.read((message) => outbox.post(message));
+  #sendNotifications(client: ClientSession, outbox: Outbox): void {
+    client.notifications.read((message) => outbox.post(message));
   }
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isModern } from "../../../src/transport/http/handler.ts";
+import { isModern } from "../../../src/server/eras.ts";
 import { createMcpTool } from "parley-mcp";
 import { initialize, TestClient } from "../../support/legacy/client.ts";
 import { ModernClient, textOf, VERSION } from "../../support/modern/client.ts";

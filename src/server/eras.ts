@@ -1,0 +1,100 @@
+/**
+ * Both eras of a server. This is the only place that decides which era a message belongs to.
+ */
+import { isObject } from "../lib/json.ts";
+import type { RpcId, RpcMessage } from "../wire/json-rpc.ts";
+import type { Caching } from "../wire/modern/encode.ts";
+import { claimsModern } from "../wire/modern/meta.ts";
+import { isLegacyVersion } from "../wire/versions.ts";
+import type { ServerCore } from "./core.ts";
+import type { Send } from "./feed.ts";
+import { LegacyChannel, LegacyEra } from "./legacy/era.ts";
+import { ModernEra } from "./modern/era.ts";
+import { type Caller, type Era, type Reply, SESSION_HEADER, type SessionEra } from "./reply.ts";
+
+export class Eras {
+  readonly #core: ServerCore;
+  readonly #legacy: LegacyEra;
+  readonly #modern: ModernEra;
+
+  constructor(core: ServerCore, listCaching: Caching) {
+    this.#core = core;
+    this.#legacy = new LegacyEra(core);
+    this.#modern = new ModernEra(core, listCaching);
+  }
+
+  /** The number of client sessions in memory. */
+  get clientSessions(): number {
+    return this.#legacy.sessions.size;
+  }
+
+  /** The era of a request's body. */
+  of(headers: Headers, body: unknown): Era {
+    return isModern(headers, body) ? this.#modern : this.#legacy;
+  }
+
+  /** The era of a request without a body: only the legacy era has any, and they name a session. */
+  ofSession(headers: Headers): SessionEra | undefined {
+    return headers.has(SESSION_HEADER) ? this.#legacy : undefined;
+  }
+
+  /** One client on a channel. `send` takes the notifications that belong to no request. */
+  connect(principal: string, underWay: ReadonlyMap<RpcId, unknown>, send: Send): Channel {
+    const legacy = new LegacyChannel(this.#core, this.#legacy.sessions, principal, send);
+    return new Channel(legacy, this.#modern, { principal, ownStream: false, underWay });
+  }
+
+  /** The server takes no new calls. */
+  drain(): void {
+    this.#legacy.drain();
+    this.#modern.drain();
+  }
+
+  /** The server shuts down: whoever waits is told now. */
+  stop(): void {
+    this.#legacy.stop();
+    this.#modern.stop();
+  }
+
+  /** All calls have ended. */
+  close(reason: string): void {
+    this.#legacy.close(reason);
+    this.#modern.close();
+  }
+}
+
+/**
+ * One client on one channel. Each message has an era: `initialize` starts the legacy one for
+ * the rest of the connection, and a modern request is served whatever came before.
+ */
+export class Channel {
+  readonly #legacy: LegacyChannel;
+  readonly #modern: ModernEra;
+  readonly #caller: Caller;
+
+  constructor(legacy: LegacyChannel, modern: ModernEra, caller: Caller) {
+    this.#legacy = legacy;
+    this.#modern = modern;
+    this.#caller = caller;
+  }
+
+  receive(message: RpcMessage): Reply {
+    return message.type === "request" && claimsModern(message.params)
+      ? this.#modern.receive(message, this.#caller)
+      : this.#legacy.receive(message);
+  }
+
+  end(reason: string): void {
+    this.#legacy.end(reason);
+  }
+}
+
+/**
+ * A request with the modern metadata is modern, whatever else it says; so is one whose header
+ * names a version that no legacy client knows.
+ */
+export function isModern(headers: Headers, body: unknown): boolean {
+  if (isObject(body) && claimsModern(body.params)) return true;
+  const version = headers.get("mcp-protocol-version");
+  return version !== null && !isLegacyVersion(version);
+}

@@ -1,0 +1,18 @@
+/** The errors of the legacy era, and their codes. */
+import { INVALID_REQUEST, SERVER_BUSY, SESSION_NOT_FOUND } from "../../model/rpc-codes.ts";
+import type { RpcId } from "../../wire/json-rpc.ts";
+import { type ErrorRules, type Refused, refused } from "../reply.ts";
+
+/** Every error of a request is an ordinary response in this era. */
+export const LEGACY_ERRORS: ErrorRules = { busyCode: SERVER_BUSY, statuses: {} };
+
+/** The client made a mistake. Without an id, nobody waits for a response. */
+export function notTaken(problem: string, id?: RpcId): Refused {
+  return refused(400, INVALID_REQUEST, problem, id);
+}
+
+/** Refuses what belongs to a client session that does not exist. */
+export function sessionGone(): Refused {
+  const problem = "Cannot find the session: it has ended or expired; send initialize again";
+  return refused(404, SESSION_NOT_FOUND, problem);
+}

@@ -1,0 +1,41 @@
+/** Resumes a stream after the event that a client received last. */
+import { SessionLimitError } from "../../model/errors.ts";
+import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
+import { busy, later, refused, type Reply } from "../reply.ts";
+import type { ClientSession } from "./client-session.ts";
+import { NOTIFICATIONS } from "./notification-stream.ts";
+import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
+import { Reconnection } from "./reply.ts";
+import { CallStream, parsePosition } from "./stream.ts";
+
+export function resumeStream(client: ClientSession, lastEventId: string): Reply {
+  const position = parsePosition(lastEventId);
+  if (!position) {
+    return notTaken(
+      `Cannot resume after "${lastEventId}": it is no event id of this server; leave the header out`,
+    );
+  }
+  const { stream, cursors } = position;
+  const feed = stream === NOTIFICATIONS ? client.notifications : client.streams.get(stream);
+  const resume = (): Reply => {
+    if (feed?.canResumeAt(cursors)) {
+      return { type: "stream", stream: new Reconnection(client, feed, cursors) };
+    }
+    // 405 is what keeps every known client from asking again and again.
+    const problem =
+      `Cannot resume after "${lastEventId}": nothing follows it; all of it has been sent`;
+    return refused(405, INVALID_REQUEST, problem, undefined, { allow: "POST, GET, DELETE" });
+  };
+  if (!(feed instanceof CallStream)) return resume();
+  const revived = Promise.all(feed.calls.map((call) => call.takeUp())).then(
+    () => undefined,
+    (error) => {
+      if (error instanceof SessionLimitError) return error;
+      throw error;
+    },
+  );
+  return later(
+    revived,
+    (noRoom) => noRoom ? busy(undefined, noRoom.message, LEGACY_ERRORS) : resume(),
+  );
+}

@@ -1,0 +1,226 @@
+/** A call of the modern era: how it starts, how a retry continues it, and what it answers. */
+import { ProtocolError } from "../../model/errors.ts";
+import type { ClientInfo } from "../../model/events.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
+import type { Caching } from "../../wire/modern/encode.ts";
+import { parameterMismatch } from "../../wire/modern/headers.ts";
+import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/meta.ts";
+import type { ServerCore } from "../core.ts";
+import {
+  errorReply,
+  later,
+  type Refused,
+  refused,
+  type Reply,
+  rpcErrorOf,
+  type Value,
+  value,
+} from "../reply.ts";
+import { missingCapabilities, type Target } from "../run-target.ts";
+import { type Answers, readAnswers, undeclared } from "./answers.ts";
+import type { RequestContext } from "./receive.ts";
+import { headersDiffer, missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
+import type { StateBinding, States } from "./request-state.ts";
+import { inputRequiredText, outcomeText } from "./results.ts";
+import type { Resumption } from "./resume.ts";
+import { RunFeed, type RunState } from "./stream.ts";
+import { beginTask, taskFields } from "./tasks.ts";
+
+/**
+ * How long the outcome of a call is kept whose record travels with its client: long enough
+ * for a retry that arrives twice.
+ */
+const PORTABLE_TIME = 60_000;
+const NO_ANSWERS: Answers = [];
+const GONE_ON_ELSEWHERE = "another server has gone on with the call";
+
+/** A resource may change at any time, and may differ between callers. */
+const NOT_CACHED: Caching = { ttlMs: 0, cacheScope: "private" };
+
+interface StartedCall {
+  readonly session: LiveToolSession;
+  /** The LSN after which this request reads. */
+  readonly after: number;
+}
+
+export class ModernCalls {
+  readonly #core: ServerCore;
+  readonly #states: States;
+
+  constructor(core: ServerCore, states: States) {
+    this.#core = core;
+    this.#states = states;
+  }
+
+  /** Starts or continues a call. `resumption` is given if the request carries a state. */
+  run(
+    request: RpcRequest,
+    { definition, args }: Target,
+    context: RequestContext,
+    resumption: Resumption | undefined,
+  ): Reply {
+    const { id, params, method } = request;
+    const { meta, caller: { headers, principal } } = context;
+    const tool = definition as FinalizedMcpTool;
+    if (headers && definition.kind === "tool") {
+      const problem = parameterMismatch(headers, tool.headerParameters, args);
+      if (problem) throw headersDiffer(problem);
+    }
+    const missing = missingCapabilities(definition, meta.client);
+    if (missing) throw missingCapability(missing);
+    const knowsTasks = declaresTasks(meta.client);
+    if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
+    const binding = { principal, method, params };
+    const { inputResponses } = params;
+    const answers = inputResponses === undefined ? NO_ANSWERS : readAnswers(inputResponses);
+    const task = knowsTasks ? tool.task : undefined;
+    const isTask = task !== undefined && task.start !== "when_told";
+    const { session, after } = resumption
+      ? this.#resume(resumption, meta, answers)
+      : this.#start({ definition, args }, meta, principal, answers, isTask);
+    if (isTask && !session.outcome) {
+      return onceStored(this.#core, id, session, this.#taskText(id, session));
+    }
+    const feed = new RunFeed(
+      this.#core,
+      session,
+      meta,
+      after,
+      task !== undefined,
+      id,
+      (state) => this.#answerTo(id, session, state, binding, meta.client),
+    );
+    return { type: "stream", stream: feed };
+  }
+
+  #start(
+    target: Target,
+    meta: RequestMeta,
+    principal: string,
+    answers: Answers,
+    isTask: boolean,
+  ): StartedCall {
+    const session = this.#core.registry.openFleeting(target.definition, target.args, {
+      client: meta.client,
+      trace: meta.trace,
+      principal,
+      needsCaller: !isTask,
+      awaited: !isTask,
+      portable: !isTask && this.#core.carriesRecords && target.definition.durable?.sealed === true,
+      ...(isTask && { taskSince: this.#core.deadlines.now() }),
+      ...(answers.length > 0 && { answers: new Map(answers) }),
+    });
+    return { session, after: 0 };
+  }
+
+  #resume({ state }: Resumption, meta: RequestMeta, answers: Answers): StartedCall {
+    if (!state || this.#core.deadlines.now() >= state.expires) {
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot continue the call: its requestState is not valid; send it back as it came, with the same arguments, or call again",
+      );
+    }
+    const session = this.#core.registry.find(state.sessionId);
+    // A log shorter than the state's LSN comes from an older or foreign record.
+    if (!session || session.log.lastLSN < state.lsn) {
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot continue the call: the server no longer has it, because it expired, had to make room, or the server was restarted; call again",
+      );
+    }
+    const known = answers.flatMap(([name, response]) => {
+      const request = session.requestNamed(name);
+      return request ? [{ requestId: request.id, response }] : [];
+    });
+    const { client, trace } = session;
+    // Each request declares the client's capabilities and trace anew.
+    if (!session.outcome) session.hearFrom(meta.client, meta.trace);
+    // A client with a state was told to come back, whatever the record says.
+    this.#core.registry.promise(session, state.expires);
+    // An answer lets the run continue at once, before this request reads its log.
+    session.log.awaitReader(state.lsn);
+    if (session.respondAll(known).includes("conflicting")) {
+      session.log.expectNobody();
+      session.hearFrom(client, trace);
+      throw new ProtocolError(
+        INVALID_PARAMS,
+        "Cannot take the answer: the question has been answered before, and differently; go on without it",
+      );
+    }
+    return { session, after: state.lsn };
+  }
+
+  /** The response to a run that has reached a state. Total, because a stream may wait for it. */
+  #answerTo(
+    id: RpcId,
+    session: LiveToolSession,
+    state: RunState,
+    binding: StateBinding,
+    client: ClientInfo,
+  ): Value | Refused {
+    try {
+      switch (state) {
+        case "ended": {
+          const caching = session.tool.kind === "resource" ? NOT_CACHED : undefined;
+          return value(outcomeText(this.#core, id, session.outcome!, caching));
+        }
+        case "task":
+          return value(this.#taskText(id, session));
+        case "asking":
+          return value(this.#askingText(id, session, binding, client));
+        case "left": {
+          const again = session.keepUntil > 0 ? "send the same request again" : "call again";
+          const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
+          return refused(503, INTERNAL_ERROR, `Cannot go on now: ${why}; ${again}`, id);
+        }
+      }
+    } catch (error) {
+      return errorReply(id, rpcErrorOf(this.#core, error), MODERN_ERRORS);
+    }
+  }
+
+  #askingText(
+    id: RpcId,
+    session: LiveToolSession,
+    binding: StateBinding,
+    client: ClientInfo,
+  ): string {
+    const core = this.#core;
+    const open = session.openRequests();
+    const missing = undeclared(open, client);
+    if (missing) throw missingCapability(missing);
+    const now = core.deadlines.now();
+    const expires = now + core.registry.timeToLiveOf(session);
+    const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
+    const { requestState, carried } = this.#states.seal(session, state, binding);
+    const text = inputRequiredText(core, id, open, requestState);
+    core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);
+    return text;
+  }
+
+  #taskText(id: RpcId, session: LiveToolSession): string {
+    beginTask(this.#core, session);
+    const _meta = { [SERVER_INFO]: this.#core.info };
+    return resultText(id, { resultType: "task", ...taskFields(session), _meta });
+  }
+}
+
+/** A response that promises something, once that is stored. */
+export function onceStored(
+  core: ServerCore,
+  id: RpcId,
+  session: LiveToolSession,
+  text: string,
+): Reply {
+  const secured = core.registry.secured(session);
+  if (!secured) return value(text);
+  const message = "Cannot do this: the server could not store it; try again later";
+  return later(
+    secured,
+    (stored) => value(stored ? text : errorText(id, { code: INTERNAL_ERROR, message })),
+    { id },
+  );
+}

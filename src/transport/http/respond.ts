@@ -1,0 +1,165 @@
+/**
+ * Turns a reply into a response of Streamable HTTP.
+ *
+ * H1  A response is decided late: a single message that is ready soon is plain JSON. The first
+ *     event, or `streamAfter`, makes it a stream.
+ * H2  A client without room for a stream is refused before the stream starts.
+ */
+import type { ServerCore } from "../../server/core.ts";
+import {
+  type Later,
+  type Refused,
+  type Reply,
+  type ReplyStream,
+  SESSION_HEADER,
+  type Value,
+} from "../../server/reply.ts";
+import { frame, KEEP_ALIVE, primingFrame } from "../../wire/sse.ts";
+import { EventStream } from "./event-stream.ts";
+import {
+  accepted,
+  acceptedOnce,
+  EVENT_STREAM_HEADERS,
+  json,
+  JSON_RESPONSE,
+  respondWithRefusal,
+} from "./responses.ts";
+
+/** Some runtimes send the headers with the first bytes. */
+const OPENING = ":\n\n";
+
+/** Interprets the replies of one server. */
+export class Responder {
+  readonly #core: ServerCore;
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+  }
+
+  /** Waits only where there is something to wait for: most calls are answered at once. */
+  respond(request: Request, reply: Reply): Response | Promise<Response> {
+    switch (reply.type) {
+      case "value":
+        return respondWithValue(reply);
+      case "stream":
+        return this.#respondWithStream(request, reply.stream);
+      case "later":
+        return this.#respondLater(request, reply);
+      case "accepted":
+        return reply.recorded ? acceptedOnce(reply.recorded) : accepted();
+      case "refused":
+        return respondWithRefusal(reply);
+    }
+  }
+
+  /** A client that disconnects meanwhile has cancelled its request, in the era where that is so. */
+  async #respondLater(request: Request, later: Later): Promise<Response> {
+    const leave = later.leave?.bind(later);
+    // The signal is touched only where it matters: on some runtimes that costs.
+    if (leave) {
+      request.signal.addEventListener("abort", leave);
+      if (request.signal.aborted) leave();
+    }
+    try {
+      await later.ready;
+    } finally {
+      if (leave) request.signal.removeEventListener("abort", leave);
+    }
+    return await this.respond(request, later.reply());
+  }
+
+  #respondWithStream(request: Request, stream: ReplyStream): Response | Promise<Response> {
+    const whole = stream.whole();
+    if (whole) return this.respond(request, whole);
+    if (stream.decided) return this.#open(stream);
+    return this.#decide(request, stream).then((left) => {
+      const reply = left ?? stream.whole();
+      return reply ? this.respond(request, reply) : this.#open(stream);
+    });
+  }
+
+  /** H1. The refusal if the client has left. */
+  #decide(request: Request, stream: ReplyStream): Promise<Refused | undefined> {
+    const { deadlines, limits } = this.#core;
+    const signal = stream.leave ? request.signal : undefined;
+    if (signal?.aborted) return Promise.resolve(stream.leave!());
+    return new Promise((resolve) => {
+      const settle = () => {
+        deadline.cancel();
+        unwatch();
+        signal?.removeEventListener("abort", settle);
+        resolve(signal?.aborted ? stream.leave!() : undefined);
+      };
+      const deadline = deadlines.add(limits.streamAfter, settle);
+      const unwatch = stream.watchDecision(() => {
+        if (stream.decided) settle();
+      });
+      signal?.addEventListener("abort", settle);
+    });
+  }
+
+  #open(stream: ReplyStream): Response | Promise<Response> {
+    const prepared = stream.prepare?.();
+    if (!prepared) return this.#openNow(stream);
+    return prepared.then((refusal) =>
+      refusal ? respondWithRefusal(refusal) : this.#openNow(stream)
+    );
+  }
+
+  #openNow(reply: ReplyStream): Response {
+    const core = this.#core;
+    const { principal } = reply;
+    const problem = core.refusesStream(principal);
+    if (problem !== undefined) return respondWithRefusal(reply.refuse(problem));
+    core.streams.take(principal);
+    const open = reply.open();
+    const first = open.first.map((message) => frame(message)).join("");
+    const stream: EventStream = new EventStream(
+      open.feed,
+      open.priming ? this.#priming(open.priming.eventId) + first : first || OPENING,
+      core.deadlines,
+      core.limits,
+      () => {
+        core.streams.give(principal);
+        open.closed(stream);
+      },
+    );
+    const response = new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+    open.connected(stream);
+    return response;
+  }
+
+  #priming(eventId: string | undefined): string {
+    return eventId === undefined
+      ? KEEP_ALIVE
+      : primingFrame(eventId, this.#core.limits.reconnectDelay);
+  }
+}
+
+function respondWithValue({ text, batch, clientSession }: Value): Response {
+  if (batch) return respondWithBatch(batch);
+  return clientSession === undefined
+    ? json(text)
+    : json(text, { "content-type": "application/json", [SESSION_HEADER]: clientSession });
+}
+
+function respondWithBatch(texts: readonly string[]): Response {
+  return texts.length > 0
+    ? new Response(jsonArray(texts), JSON_RESPONSE)
+    : new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
+}
+
+/** Texts as one JSON array, of which no more is made than the reader takes. */
+function jsonArray(texts: readonly string[]): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  let next = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const text = texts[next]!;
+      controller.enqueue(encoder.encode((next === 0 ? "[" : ",") + text));
+      if (++next < texts.length) return;
+      controller.enqueue(encoder.encode("]"));
+      controller.close();
+    },
+  }, { highWaterMark: 0 });
+}
