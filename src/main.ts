@@ -7,10 +7,10 @@ import { Terminal } from "./cli/terminal/terminal.ts";
 import type { OwnModules } from "./platform/own-modules.ts";
 import { shipped } from "./shipped.ts";
 
-/** Filled in when an executable is built; see `scripts/compile.ts`. */
+/** Defined by `scripts/compile.ts` when it builds an executable. */
 declare const PARLEY_ANNOUNCED: readonly Announced[];
 
-/** Named one by one: a compiled program has these and no others. */
+/** Named one by one, because a compiled program contains only modules that are named. */
 const own: OwnModules = {
   "parley-mcp": {
     url: () => import.meta.resolve("parley-mcp"),

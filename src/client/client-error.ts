@@ -1,4 +1,4 @@
-/** A server could not be reached, or did not do as the protocol says. One sentence, and no stack. */
+/** The server cannot be reached or violates the protocol. The message is one sentence; no stack. */
 export class ClientError extends Error {
   override readonly name = "ClientError";
 }

@@ -1,4 +1,4 @@
-/** Finds out which revision a server speaks: the newest first. */
+/** Connects with the newest revision that the server supports. */
 import type { Operation } from "effection";
 import { ClientError } from "./client-error.ts";
 import { type Endpoint, Refusal } from "./http.ts";
@@ -15,7 +15,7 @@ export function* connect(endpoint: Endpoint, identity: ClientIdentity): Operatio
     if (!(error instanceof Refusal)) throw error;
     refuseForGood(endpoint, error);
   }
-  // Whatever else it said, it is no server of that revision.
+  // Any other refusal means that the server does not support that revision.
   const legacy = new LegacyServer(endpoint);
   try {
     yield* legacy.initialize(identity);
@@ -31,7 +31,7 @@ function refuseForGood({ url }: Endpoint, { status, message, redirectedTo }: Ref
   if (status !== 401 && status !== 403) return;
   throw new ClientError(
     redirectedTo === undefined
-      ? `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass what it wants with --header "Authorization: …"`
-      : `Cannot talk to ${url}: it redirects to ${redirectedTo}, which refuses (HTTP ${status}: ${message}) and got none of your headers; if you trust it, call that address instead`,
+      ? `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass credentials with --header "Authorization: …"`
+      : `Cannot talk to ${url}: it redirects to ${redirectedTo}, which refuses (HTTP ${status}: ${message}) and did not get your headers; if you trust it, call that address instead`,
   );
 }

@@ -1,4 +1,4 @@
-/** One POST and everything that comes back on it. */
+/** Sends one HTTP request and reads the messages of its response. */
 import { type Operation, until, useAbortSignal } from "effection";
 import { isObject } from "../lib/json.ts";
 import { messageOf } from "../lib/message-of.ts";
@@ -11,19 +11,19 @@ import { EventReader, type ServerSentEvent } from "./sse.ts";
 
 export type HeaderLines = { readonly [name: string]: string };
 
-/** A server, and what it is told with every request. */
+/** A server's URL, and the headers that every request to it carries. */
 export interface Endpoint {
   readonly url: string;
   readonly headers: HeaderLines;
 }
 
-/** What came back. */
+/** The response to one request. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
-  /** The address of another origin that answered in the place of the one that was called. */
+  /** The URL that answered, if redirects led to another origin. */
   readonly redirectedTo: string | undefined;
-  /** The next message, in whichever form it comes; nothing when there are no more. */
+  /** Reads the next message, from JSON or from an SSE stream. Undefined if there are no more. */
   next(): Operation<Incoming | undefined>;
 }
 
@@ -34,12 +34,12 @@ export interface Incoming {
 
 const ACCEPT = "application/json, text/event-stream";
 
-/** These belong to a session of the server that gave them. */
+/** Headers of a session. They are sent only to the server that created the session. */
 const OF_SESSION = ["mcp-session-id", "last-event-id"];
 
 /**
- * Sends one message, and follows redirects. Another origin gets neither the headers that the
- * person gave nor those of a session. The connection is closed when the surrounding scope ends.
+ * Sends one message and follows redirects. Another origin gets neither the person's headers nor
+ * those of a session. The connection is closed when the surrounding scope ends.
  */
 export function* send(
   { url, headers }: Endpoint,
@@ -93,12 +93,12 @@ function without(names: readonly string[], lines: HeaderLines): HeaderLines {
   return Object.fromEntries(Object.entries(lines).filter(([name]) => !names.includes(name)));
 }
 
-/** Runtimes hide what happened behind "fetch failed". */
+/** The cause of a failed fetch. Runtimes hide it behind "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, code } = error as { cause?: unknown; code?: string };
-  if (code === "ConnectionRefused") return "nobody listens there";
+  if (code === "ConnectionRefused") return "nothing listens there";
   const text = messageOf(cause ?? error);
-  return /ECONNREFUSED|Connection refused/.test(text) ? "nobody listens there" : text;
+  return /ECONNREFUSED|Connection refused/.test(text) ? "nothing listens there" : text;
 }
 
 function whole(response: Response): () => Operation<Incoming | undefined> {
@@ -126,11 +126,11 @@ function streamed(body: ReadableStream<Uint8Array>): () => Operation<Incoming | 
   };
 }
 
-/** Nothing, if it is no JSON-RPC: a web page in the way, perhaps. */
+/** Undefined if the text is not JSON-RPC: a proxy may have answered with a web page. */
 function parsed(text: string): RpcMessage | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    // An error that answers nothing in particular has no id, or null for one.
+    // An error that belongs to no request has no id, or the id null.
     if (isObject(value) && value.id == null && isObject(value.error)) {
       return readMessage({ ...value, id: "" });
     }
@@ -141,11 +141,11 @@ function parsed(text: string): RpcMessage | undefined {
   }
 }
 
-/** A server's refusal. */
+/** The server refused a request, by a JSON-RPC error or an HTTP status. */
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
-  /** See `Reply`. */
+  /** The same as in `Reply`. */
   readonly redirectedTo: string | undefined;
 
   constructor(

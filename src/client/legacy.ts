@@ -1,6 +1,6 @@
 /**
- * A client of 2025-11-25 and before: a session, and questions on the stream of the
- * call that asks them. A stream that breaks is taken up again where it stopped.
+ * A client for revisions up to 2025-11-25. It has a session, and a call's questions arrive on the
+ * call's stream. A broken stream is resumed with `Last-Event-ID`.
  */
 import { ensure, type Operation, scoped, sleep, spawn, type Task } from "effection";
 import type { JsonObject } from "../model/content.ts";
@@ -82,21 +82,21 @@ export class LegacyServer implements RemoteServer {
         answered = true;
         return result;
       } catch (error) {
-        // A refusal is an answer too.
+        // A refused request has been answered: do not cancel it.
         answered = true;
         throw error;
       }
     });
   }
 
-  /** The session is kept with the server that gave it, which may not be the one that was called. */
+  /** Remembers the session and, after a redirect, the URL of the server that created it. */
   #begin({ headers, redirectedTo }: Reply): void {
     const session = headers.get("mcp-session-id");
     if (session) this.#session = { "mcp-session-id": session };
     if (redirectedTo !== undefined) this.#endpoint = { url: redirectedTo, headers: {} };
   }
 
-  /** Sends what is not answered. */
+  /** Sends a message that expects no response: a notification or an answer. */
   *#post(message: JsonObject): Operation<void> {
     const [endpoint, session] = [this.#endpoint, this.#session];
     yield* scoped(function* () {
@@ -151,12 +151,14 @@ export class LegacyServer implements RemoteServer {
     let response: ClientAnswer | JsonObject;
     if (method === "ping") response = {};
     else if (question && person) response = yield* person.answer(question);
-    else response = impossible(`Cannot ${method}: it is unknown here; do without`);
+    else {response = impossible(
+        `Cannot ${method}: this client does not support it; continue without it`,
+      );}
     yield* this.#post("error" in response ? { id, ...response } : { id, result: response });
   }
 }
 
-/** A connection that breaks has no more to say than one that ends. */
+/** Treats a broken connection like one that has ended. */
 function* nextOf(reply: Reply): Operation<Incoming | undefined> {
   try {
     return yield* reply.next();

@@ -1,4 +1,4 @@
-/** A client of 2026-07-28: no session; a call that asks is sent again with the answers. */
+/** A client for revision 2026-07-28. It has no session: it retries a call with the answers. */
 import { Buffer } from "node:buffer";
 import { all, type Operation, scoped } from "effection";
 import { isObject } from "../lib/json.ts";
@@ -19,7 +19,7 @@ import type { Person } from "./person.ts";
 import { impossible, progressIn, questionIn } from "./questions.ts";
 import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
 
-/** A server that asks and asks is not served for ever. */
+/** Ends a call that never stops asking. */
 const MOST_ROUNDS = 100;
 
 export class ModernServer implements RemoteServer {
@@ -33,7 +33,7 @@ export class ModernServer implements RemoteServer {
     this.#identity = identity;
   }
 
-  /** Whether there is a server of this revision. Throws `Refusal` if there is another one. */
+  /** Throws `Refusal` if the server does not support this revision. */
   *discover(): Operation<void> {
     const { supportedVersions } = yield* this.#request("server/discover", {});
     if (Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)) return;
@@ -65,7 +65,7 @@ export class ModernServer implements RemoteServer {
       };
     }
     throw new ClientError(
-      `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; look at the tool, which may never be content`,
+      `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; check whether the tool ever accepts an answer`,
     );
   }
 
@@ -118,7 +118,7 @@ function* resultIn(reply: Reply, id: number, person: Person | undefined): Operat
   }
 }
 
-/** All of one round are asked, one after the other, before any answer is sent. */
+/** Collects the answers to all questions of one round; they are sent together. */
 function* answers(requests: JsonObject, person: Person): Operation<JsonObject> {
   const found = yield* all(
     Object.entries(requests).map(([name, request]) => answered(name, request, person)),
@@ -137,11 +137,11 @@ function* answered(
     name,
     question
       ? yield* person.answer(question)
-      : impossible(`Cannot ${method}: it is unknown here; do without`),
+      : impossible(`Cannot ${method}: this client does not support it; continue without it`),
   ];
 }
 
-/** The headers that repeat arguments, for those that the tool's schema marks. */
+/** The headers that repeat those arguments that the tool's schema marks. */
 function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): HeaderLines {
   const lines: { [name: string]: string } = {};
   try {
@@ -161,7 +161,7 @@ function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): 
   return lines;
 }
 
-/** As it is, where a header can carry it; otherwise wrapped up. */
+/** Encodes a value as Base64 if a header cannot contain it as it is. */
 function encoded(value: string): string {
   const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
   if (plain && !/^=\?base64\?.*\?=$/.test(value)) return value;

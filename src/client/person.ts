@@ -1,4 +1,4 @@
-/** Whoever is asked: a person at a terminal, or nobody. */
+/** The person who answers a server's questions. */
 import type { Operation } from "effection";
 import type {
   ClientAnswer,
@@ -8,19 +8,19 @@ import type {
   SampleParams,
 } from "../model/events.ts";
 
-/** A question, whichever way it came. */
+/** A question, from either era. */
 export type Question =
   | {
     readonly type: "form";
     readonly params: ElicitFormParams;
-    /** Fields that must not be echoed. */
+    /** Fields whose input must not be shown. */
     readonly sensitive: readonly string[];
   }
   | { readonly type: "page"; readonly params: Omit<ElicitUrlParams, "elicitationId"> }
   | { readonly type: "sample"; readonly params: SampleParams }
   | { readonly type: "roots" };
 
-/** How far a call has come. */
+/** The progress of a call. */
 export interface Progress {
   readonly progress: number;
   readonly total?: number;
@@ -28,10 +28,10 @@ export interface Progress {
 }
 
 export interface Person {
-  /** Answers; when it is halted, the question is taken away. */
+  /** Answers a question. Halting it withdraws the question. */
   answer(question: Question): Operation<ClientAnswer>;
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown): void;
-  /** Nothing more will come. */
+  /** Called when the call has ended. */
   done(): void;
 }

@@ -1,4 +1,4 @@
-/** From what a server asks to what a person is asked. */
+/** Converts a server's requests to questions for a person. */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { RequestFailure, SampleParams } from "../model/events.ts";
@@ -6,7 +6,7 @@ import { METHOD_NOT_FOUND } from "../model/rpc-codes.ts";
 import { SENSITIVE } from "../wire/elicitation.ts";
 import type { Progress, Question } from "./person.ts";
 
-/** Nothing, for what nobody here understands. */
+/** Undefined for methods that this client does not support. */
 export function questionIn(method: unknown, params: unknown): Question | undefined {
   const given = isObject(params) ? params : {};
   switch (method) {
@@ -32,7 +32,7 @@ function sensitiveIn({ _meta: meta }: JsonObject): string[] {
   return Array.isArray(fields) ? fields.map(String) : [];
 }
 
-/** A single block may stand without its list on the wire. */
+/** On the wire, a single content block may stand without a list around it. */
 function withContentLists(params: JsonObject): SampleParams {
   const messages = Array.isArray(params.messages) ? params.messages.filter(isObject) : [];
   return {
@@ -53,7 +53,7 @@ export function progressIn(params: JsonObject): Progress {
   };
 }
 
-/** What is answered where something is not possible here. */
+/** The answer to a request that this client cannot fulfil. */
 export function impossible(message: string): RequestFailure {
   return { error: { code: METHOD_NOT_FOUND, message } };
 }

@@ -1,11 +1,11 @@
 /**
- * Redirects, followed by hand: `fetch` would carry the headers that the person gave on to
- * whatever origin a server names.
+ * Checks redirects, which `http.ts` follows itself: `fetch` would send the person's headers to any
+ * origin that a server names.
  */
 import { ClientError } from "./client-error.ts";
 
 const STATUSES = [301, 302, 303, 307, 308];
-/** With these, the method and the body stay what they are. */
+/** Statuses that keep the method and the body. */
 const KEEPING = [307, 308];
 
 export const MOST_REDIRECTS = 5;
@@ -14,7 +14,7 @@ export function isRedirect(status: number): boolean {
   return STATUSES.includes(status);
 }
 
-/** Where a redirect leads. Throws `ClientError` for one that must not be followed. */
+/** The URL that a redirect leads to. Throws `ClientError` if it must not be followed. */
 export function nextAddress(
   from: URL,
   method: string,
@@ -24,10 +24,10 @@ export function nextAddress(
   const to = location ? URL.parse(location, from) : null;
   if (!to || !/^https?:$/.test(to.protocol)) {
     throw new ClientError(
-      `Cannot reach ${from}: it redirects to no address (HTTP ${status}); check the address`,
+      `Cannot reach ${from}: it redirects, but not to a URL (HTTP ${status}); check the address`,
     );
   }
-  // Not ours to send: the server chose them.
+  // Drop credentials that the server put into the URL.
   to.username = "";
   to.password = "";
   if (from.protocol === "https:" && to.protocol === "http:") {
@@ -37,7 +37,7 @@ export function nextAddress(
   }
   if (method !== "GET" && !KEEPING.includes(status)) {
     throw new ClientError(
-      `Cannot reach ${from}: it redirects to ${to} (HTTP ${status}), which loses what is sent; call that address instead`,
+      `Cannot reach ${from}: it redirects to ${to} (HTTP ${status}), which drops the request body; call that address instead`,
     );
   }
   return to;

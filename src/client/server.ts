@@ -1,4 +1,4 @@
-/** A server as `parley call` sees it, whichever revision it speaks. */
+/** A server as `parley call` sees it, of either era. */
 import type { Operation } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import type { ToolResult } from "../model/events.ts";
@@ -10,11 +10,11 @@ export interface RemoteTool {
 }
 
 export interface RemoteServer {
-  /** The revision that both sides speak. */
+  /** The negotiated revision. */
   readonly version: string;
   tools(): Operation<RemoteTool[]>;
   call(tool: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult>;
-  /** Says goodbye, where the revision has a word for it. */
+  /** Ends the session, if the revision has one. */
   close(): Operation<void>;
 }
 
@@ -23,7 +23,7 @@ export interface ClientIdentity {
   readonly version: string;
 }
 
-/** What the terminal can do for a server. */
+/** The client capabilities of the terminal. */
 export const CAPABILITIES = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },

@@ -1,7 +1,7 @@
-/** Serving on Bun. */
+/** Serves HTTP on Bun. */
 import type { Listen } from "./types.ts";
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The part of Bun's types that is used here. All of them would clash with Deno's. */
 declare const Bun: {
   serve(options: {
     port: number;
@@ -13,24 +13,24 @@ declare const Bun: {
   }): { port: number; hostname: string; stop(closeActiveConnections?: boolean): Promise<void> };
 };
 
-/** Seconds of silence before Bun hangs up; well beyond our own signs of life. */
+/** Seconds of silence before Bun closes a connection. Our heartbeats are far more frequent. */
 const IDLE_TIMEOUT = 120;
 
 export const listen: Listen = async (fetch, { port, hostname }) => {
   const server = Bun.serve({
     port,
     hostname,
-    // Otherwise an error shows a page with source code.
+    // In development mode, an error page shows source code.
     development: false,
     idleTimeout: IDLE_TIMEOUT,
-    // In an executable, a second one would otherwise take half of what is meant for the first.
+    // Compiled programs share ports by default: a second server would get half of the requests.
     reusePort: false,
     fetch,
   });
   return await Promise.resolve({
     port: server.port,
     hostname: server.hostname,
-    // A connection that cannot be accepted stays in the queue, and Bun goes on.
+    // Never fails: Bun leaves a connection that it cannot accept in the queue and continues.
     failed: new Promise<never>(() => {}),
     stop: () => server.stop(),
   });

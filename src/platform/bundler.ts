@@ -1,6 +1,6 @@
 /**
- * Bundles modules and all that they import, packages included, with Bun's bundler. A program
- * that was compiled with Bun has it inside, so that it works on a machine without Node.
+ * Bundles modules and everything they import, packages included, with Bun's bundler. A program
+ * that was compiled with Bun contains the bundler, so this works on a machine without Bun or Node.
  */
 import { type Operation, scoped } from "effection";
 import { writeFileSync } from "node:fs";
@@ -10,15 +10,15 @@ import { useChild } from "./child.ts";
 import { BE_BUN, bunCommand, type RuntimeCommand } from "./self.ts";
 
 export interface BundlerOptions {
-  /** Paths of the modules to begin with. */
+  /** Paths of the entry modules. */
   readonly entrypoints: readonly string[];
-  /** A folder above all of them; what is written has the same paths below its folder. */
+  /** A folder above all entry modules. The output has the same paths relative to `folder`. */
   readonly root: string;
-  /** An empty folder for what is written. */
+  /** An empty folder for the output. */
   readonly out: string;
-  /** Where the modules to begin with are written, below `out`. */
+  /** The folder for the entry modules, relative to `out`. */
   readonly folder: string;
-  /** What is imported by these very names stays an import. */
+  /** Imports of exactly these names are not bundled. */
   readonly external: readonly string[];
 }
 
@@ -29,10 +29,10 @@ export interface BundlerError {
   readonly column?: number;
 }
 
-/** The ending of the modules that are written: an ES module, whatever stands around it. */
+/** The extension of the output: always an ES module, whatever package.json says. */
 export const BUNDLED = ".mjs";
 
-/** Bun: the one that this program runs on, or the one inside of another program. */
+/** Finds Bun: the runtime of this program, or the one that another program contains. */
 export function* findBundler(program: string): Operation<RuntimeCommand | undefined> {
   const own = bunCommand();
   if (own) return own;
@@ -43,16 +43,16 @@ export function* findBundler(program: string): Operation<RuntimeCommand | undefi
       const child = yield* useChild({ command: program, args: ["--revision"], cwd: ".", env });
       child.process.stdin.end();
       const code = yield* child.ended();
-      // Only Bun knows that flag.
+      // Only Bun supports that flag.
       return code === 0 && /^\d+\.\d+\.\d+\S*\s*$/.test(child.said.stdout) ? other : undefined;
     } catch {
-      // It cannot be started here.
+      // The program cannot be started on this machine.
       return undefined;
     }
   });
 }
 
-/** Writes the bundle. Answers what is wrong with the modules; nothing if all is well. */
+/** Writes the bundle. Returns the errors in the modules; empty if there are none. */
 export function* runBundler(
   { command, args, env }: RuntimeCommand,
   options: BundlerOptions,
@@ -78,7 +78,7 @@ export function* runBundler(
   });
 }
 
-/** For Node: such code runs on Bun and on Deno as well. Nothing of the environment goes in. */
+/** Targets Node, because such code also runs on Bun and Deno. Inlines no environment variables. */
 function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions): string {
   const names = external.map((name) => name.replaceAll(/[^\w-]/g, "\\$&")).join("|");
   const config = {
@@ -89,7 +89,7 @@ function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions)
     format: "esm",
     splitting: true,
     env: "disable",
-    // Only Bun has these.
+    // These exist only in Bun.
     external: ["bun", "bun:*"],
     naming: {
       entry: `${folder}/[dir]/[name]${BUNDLED}`,
@@ -102,7 +102,7 @@ function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions)
 const external = {
   name: "external",
   setup(build) {
-    // By a plugin: the setting of that name would take "zod" for all that begins with it.
+    // A plugin, because the external option would match every name that begins with "zod".
     build.onResolve({ filter: /^(?:${names})$/ }, ({ path }) => ({ path, external: true }));
   },
 };

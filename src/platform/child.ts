@@ -1,4 +1,4 @@
-/** Programs that this one starts, and ends. */
+/** Child processes. */
 import { action, type Operation, resource, until } from "effection";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 
@@ -11,26 +11,26 @@ export interface ChildCommand {
 
 export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
-  /** What it has said so far. */
+  /** The output so far. */
   readonly said: { stdout: string; stderr: string };
-  /** Waits for the exit code; undefined if a signal ended it. Throws if it cannot be started. */
+  /** Waits for the exit code. Undefined if a signal ended it; throws if it cannot be started. */
   ended(): Operation<number | undefined>;
 }
 
-/** Starts a program. It is killed when the surrounding scope ends, if it still runs by then. */
+/** Starts a program. It is killed if it still runs when the surrounding scope ends. */
 export function useChild({ command, args, cwd, env }: ChildCommand): Operation<Child> {
   return resource(function* (provide) {
     const child = spawn(command, args, { cwd, env: { ...env }, stdio: "pipe" });
     const said = { stdout: "", stderr: "" };
     child.stdout.setEncoding("utf8").on("data", (text) => said.stdout += text);
     child.stderr.setEncoding("utf8").on("data", (text) => said.stderr += text);
-    // It may be gone before it has read everything.
+    // The child may exit before it has read all of its input.
     child.stdin.on("error", () => {});
     const closed = new Promise<number | undefined>((resolve, reject) => {
       child.once("error", reject);
       child.once("close", (code) => resolve(code ?? undefined));
     });
-    // Whoever asks gets it; that nobody does is no fault.
+    // `ended()` rethrows the error. Without a call of it, the rejection is not an unhandled one.
     closed.catch(() => {});
     try {
       yield* provide({ process: child, said, ended: () => until(closed) });

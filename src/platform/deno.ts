@@ -1,24 +1,24 @@
 /**
- * Serving on Deno.
+ * Serves HTTP on Deno.
  *
- * Deno has no timeout for headers or idle connections, and keeps the connection of a body
- * that came too late. So those are counted from outside, by the descriptors of the process:
- * when there are too many, the listener is opened again, which closes all of them.
+ * Deno has no timeout for headers or idle connections, and keeps a connection open whose body
+ * came too late. So we count the open file descriptors of the process. If there are too many, the
+ * listener is reopened, which closes all idle connections.
  */
 import { clearInterval, setInterval } from "node:timers";
 import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
-/** Connections that may be open besides those that a response is under way on. */
+/** How many connections without a running response may be open. */
 const MOST_IDLE = 8_192;
-/** Milliseconds between two looks at how many there are. */
+/** Milliseconds between two counts. */
 const EVERY = 1_000;
 
 export const listen: Listen = (fetch, options) =>
   keepListening(({ port, hostname }) => {
     const server = Deno.serve({ port, hostname, onListen: () => {} }, fetch);
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-    // It rejects when a connection could not be accepted, and nobody listens any more.
+    // Rejects when a connection could not be accepted. The listener is closed then.
     server.finished.catch(fail);
     const unwatch = watchIdle(options.maxIdle ?? MOST_IDLE, fail);
     return Promise.resolve({
@@ -32,13 +32,13 @@ export const listen: Listen = (fetch, options) =>
     });
   }, options);
 
-/** Calls `crowded` once when there are too many descriptors more than there were. */
+/** Calls `crowded` once when there are more than `most` descriptors above the minimum seen. */
 function watchIdle(most: number, crowded: (reason: Error) => void): () => void {
   let least = openDescriptors();
   if (least === undefined) return () => {};
   const timer = setInterval(() => {
     const now = openDescriptors() ?? 0;
-    // What was there from the start, and outlasted the last listener, is under way.
+    // The minimum counts files and the responses that outlived the previous listener.
     least = Math.min(least!, now);
     if (now - least <= most) return;
     clearInterval(timer);
@@ -54,14 +54,14 @@ function watchIdle(most: number, crowded: (reason: Error) => void): () => void {
   return () => clearInterval(timer);
 }
 
-/** As many as this process has open; undefined where that cannot be told. */
+/** The number of open descriptors. Undefined if it cannot be determined. */
 function openDescriptors(): number | undefined {
   const path = Deno.build.os === "linux" ? "/proc/self/fd" : "/dev/fd";
   if (Deno.build.os === "windows") return undefined;
-  // Not to be asked for at a terminal.
+  // Do not prompt for a permission.
   if (Deno.permissions.querySync({ name: "read", path }).state !== "granted") return undefined;
   try {
-    // Linux tells their number as the size of the folder, from 6.2 on.
+    // Since version 6.2, Linux reports the number as the size of the folder.
     const { size } = Deno.statSync(path);
     if (Deno.build.os === "linux" && size > 0) return size;
     return [...Deno.readDirSync(path)].length;

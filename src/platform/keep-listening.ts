@@ -4,11 +4,11 @@
  * A process that runs out of file descriptors cannot accept connections. Deno closes the
  * listener for good when that happens once, so it has to be opened again. The failed
  * listener is stopped first: that closes its idle and unfinished connections, which frees
- * their descriptors. Responses under way go on.
+ * their descriptors. Running responses continue.
  *
  * L1  After `stop()`, nothing is opened, and no timer is set.
- * L2  While descriptors are short it tries without end: the calls under way still go on,
- *     and each one that ends frees a descriptor. Any other failure may last `GIVE_UP`.
+ * L2  While descriptors are short, it retries without end: running calls continue, and each one
+ *     that ends frees a descriptor. Any other failure may last `GIVE_UP`.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Listening, ListenOptions } from "./types.ts";
@@ -25,9 +25,9 @@ const GIVE_UP = 30_000;
 export interface Listener {
   readonly port: number;
   readonly hostname: string;
-  /** Resolves with the reason when it stops accepting connections by itself. */
+  /** Resolves with the reason when the listener stops by itself. */
   readonly failed: Promise<unknown>;
-  /** Closes idle connections, and waits for the responses that are under way. */
+  /** Closes idle connections and waits for running responses. */
   stop(): Promise<void>;
 }
 
@@ -53,12 +53,12 @@ class KeptListener implements Listening {
   /** Listeners that are being stopped. */
   readonly #stopping = new Set<Promise<void>>();
   #current: Listener | undefined;
-  /** The attempt to open it that is under way. */
+  /** The running attempt to open a listener. */
   #opening: Promise<void> | undefined;
   #cancelTimer: (() => void) | undefined;
   #delay = FIRST_DELAY;
   #interrupted = false;
-  /** When there was last a listener, while there is none. */
+  /** When the last listener failed. Undefined while there is one. */
   #downSince: number | undefined;
   #stopped = false;
 
@@ -67,7 +67,7 @@ class KeptListener implements Listening {
     this.#clock = clock;
     this.port = first.port;
     this.hostname = first.hostname;
-    // Port 0 means any free port: clients know the one that it became.
+    // Port 0 picks a free port. Reopen the same one, because clients know it.
     this.#options = { ...options, port: first.port };
     const { promise, resolve } = Promise.withResolvers<unknown>();
     this.failed = promise;
@@ -75,7 +75,7 @@ class KeptListener implements Listening {
     this.#watch(first);
   }
 
-  /** May be taken apart from its object. */
+  /** A property, so that it works without its object. */
   readonly stop = async (): Promise<void> => {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -135,7 +135,7 @@ class KeptListener implements Listening {
   }
 }
 
-/** Whether descriptors or buffers have run out. Deno names the cause in the message only. */
+/** True if descriptors or buffers have run out. Deno reports that only in the message. */
 export function isExhaustion(error: unknown): boolean {
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
   return /^(EMFILE|ENFILE|ENOBUFS|ENOMEM)$/.test(code) ||

@@ -1,4 +1,4 @@
-/** Serves on whichever runtime this is. */
+/** Serves HTTP on the current runtime. */
 import { listen as listenOnBun } from "./bun.ts";
 import { listen as listenOnDeno } from "./deno.ts";
 import { listen as listenOnNode } from "./node.ts";

@@ -1,26 +1,26 @@
-/** The kind of machine that an executable file is for, from the first bytes of the file. */
+/** Reads from the first bytes of an executable file which kind of machine it is for. */
 import { Buffer } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import process from "node:process";
 
 export interface Machine {
   readonly platform: "linux" | "darwin" | "win32";
-  /** Undefined where one file serves several. */
+  /** Undefined if one file serves several architectures. */
   readonly arch: "x64" | "arm64" | undefined;
 }
 
-/** As much as the headers need. */
+/** Bytes to read: enough for the headers. */
 const HEAD = 4_096;
 
 const ELF = 0x7f454c46;
 const ELF_ARCH = { 62: "x64", 183: "arm64" } as const;
 const MACH_O = 0xfeedfacf;
 const MACH_O_ARCH = { 0x01000007: "x64", 0x0100000c: "arm64" } as const;
-/** Several programs in one file. */
+/** A universal binary: several programs in one file. */
 const MACH_O_FAT = 0xcafebabe;
 const PE_ARCH = { 0x8664: "x64", 0xaa64: "arm64" } as const;
 
-/** Undefined if the file is no program for any machine that we know. */
+/** Undefined if the file is not a program for a known machine. */
 export function machineOf(file: string): Machine | undefined {
   const head = headOf(file);
   if (head.length < 64) return isScript(head) ? thisMachine() : undefined;
@@ -52,13 +52,13 @@ export function thisMachine(): Machine {
   };
 }
 
-/** Whether a program for one machine can be started on the other. */
+/** True if a program for one machine can be started on the other. */
 export function runsOn(program: Machine, machine: Machine): boolean {
   return program.platform === machine.platform &&
     (program.arch === undefined || program.arch === machine.arch);
 }
 
-/** `linux x64` */
+/** Returns a name such as `linux x64`. */
 export function nameOf({ platform, arch }: Machine): string {
   return arch === undefined ? platform : `${platform} ${arch}`;
 }
@@ -73,7 +73,7 @@ function headOf(file: string): Buffer {
   }
 }
 
-/** A script is for the machine that it was written on, as far as anybody knows. */
+/** A script counts as a program for this machine. */
 function isScript(head: Buffer): boolean {
   return head.toString("latin1", 0, 2) === "#!";
 }

@@ -1,6 +1,6 @@
 /**
- * Serving on Node, and on anything else that has Node's `http`: its requests and
- * responses become those of the web platform, and back.
+ * Serves HTTP on Node, and on anything else that has Node's `http`. Converts its requests to
+ * those of the web platform, and web responses back.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -11,8 +11,8 @@ import type { Listen } from "./types.ts";
 type Fetch = (request: Request, connection?: unknown) => Promise<Response>;
 
 /**
- * Makes of a fetch handler what `http.createServer()` and Express take. Deno, Bun and
- * Hono take the `fetch` itself.
+ * Turns a fetch handler into a request listener for `http.createServer()` and Express. Deno, Bun
+ * and Hono take the `fetch` itself.
  *
  * @example
  * ```ts
@@ -29,17 +29,17 @@ export function toNodeHandler(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const gone = new AbortController();
-    // Fires after a full answer too; an abort means nothing by then.
+    // Also fires after a complete response. Aborting has no effect then.
     outgoing.once("close", () => gone.abort());
-    // A broken connection is told by "close"; unheard, it would end the process.
+    // "close" reports a broken connection; without this listener, the error would end the process.
     outgoing.on("error", () => {});
     try {
       const request = toRequest(incoming, gone.signal);
-      // The same shape as Deno's, which says who is at the other end.
+      // The same shape as Deno's connection info; `peerOf` reads it.
       const connection = { remoteAddr: { hostname: incoming.socket.remoteAddress } };
       await send(await fetch(request, connection), incoming, outgoing);
     } catch {
-      // A fetch handler answers whatever happens, so the request itself was no HTTP.
+      // A fetch handler never throws, so the request itself is malformed.
       if (!outgoing.headersSent) outgoing.writeHead(400);
       outgoing.end();
     }
@@ -53,7 +53,7 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request {
   const path = incoming.url?.startsWith("/") ? incoming.url : "/";
   const pairs: [string, string][] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    // HTTP/2 writes what belongs to the request line as headers.
+    // Skip the pseudo-headers of HTTP/2.
     if (!rawHeaders[i]!.startsWith(":")) pairs.push([rawHeaders[i]!, rawHeaders[i + 1]!]);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
@@ -76,7 +76,7 @@ async function send(
   outgoing: ServerResponse,
 ): Promise<void> {
   const { status, headers, body } = response;
-  // What was not read of the request would be taken for the next one.
+  // Close the connection: the unread rest of the body would be parsed as the next request.
   if (!incoming.readableEnded && !incoming.complete) outgoing.setHeader("connection", "close");
   outgoing.writeHead(status, Object.fromEntries(headers));
   if (!body) {
@@ -125,7 +125,7 @@ export const listen: Listen = (fetch, options) =>
       });
     });
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-    // One connection that cannot be accepted is an error too, after which Node goes on.
+    // Also fires if one connection cannot be accepted. Node continues after that.
     server.on("error", (error) => {
       if (!server.listening) fail(error);
     });

@@ -1,18 +1,18 @@
 /**
- * Lets modules from anywhere import what is inside of this program by name, and
- * get the very same copies: a tool beside the executable needs no `node_modules`,
- * and its errors and contexts are those that we know.
+ * Lets modules import the packages of this program by name, as the same instances. So a tool
+ * beside the executable needs no `node_modules`, and its errors and contexts have the identity
+ * that the program expects.
  */
 import process from "node:process";
 import { isExecutable } from "./self.ts";
 
-/** A module of ours: where it stands, and how it is loaded where it stands nowhere. */
+/** A module of this program: its URL, and how to load it from inside an executable. */
 export interface OwnModule {
   readonly url: () => string;
   readonly load: () => Promise<object>;
 }
 
-/** By the names under which they are imported. */
+/** Modules by the names under which they are imported. */
 export type OwnModules = { readonly [specifier: string]: OwnModule };
 
 let registered = false;
@@ -41,7 +41,7 @@ function registerWithBun(modules: OwnModules): void {
     name: "own-modules",
     setup(build) {
       for (const [specifier, { url, load }] of Object.entries(modules)) {
-        // Outside of an executable, to load it by its name would lead back here.
+        // Outside an executable, load by URL: importing by name would call this hook again.
         const found = inside ? load : () => import(url());
         build.module(specifier, async () => ({ loader: "object", exports: await found() }));
       }
@@ -51,7 +51,7 @@ function registerWithBun(modules: OwnModules): void {
 
 // ------------------------------------------------------------- Deno and Node
 
-/** As much of `node:module` as is used here: the types lag behind it. */
+/** The part of `node:module` that is used here and missing in its types. */
 interface ModuleHooks {
   registerHooks(hooks: {
     resolve(specifier: string, context: { parentURL?: string }, next: Next): Resolved;
@@ -68,7 +68,7 @@ type Next = (specifier: string, context: unknown) => Resolved;
 
 function registerHooks(modules: OwnModules): void {
   const { registerHooks } = process.getBuiltinModule("node:module") as unknown as ModuleHooks;
-  // Looked up before there are hooks: on Node, to look them up later would lead back here.
+  // Resolve before registering: on Node, resolving later would call the hook again.
   const urls = new Map(Object.entries(modules).map(([name, { url }]) => [name, url()]));
   registerHooks({
     resolve(specifier, context, next) {
@@ -82,12 +82,12 @@ function registerHooks(modules: OwnModules): void {
       }
       return found;
     },
-    // Without this one, Deno reads the whole graph before it asks the other.
+    // Without a load hook, Deno reads the whole module graph before it calls `resolve`.
     load: (url, context, next) => next(url, context),
   });
 }
 
-/** Deno takes the name of a package that it does not know for that of a file. */
+/** True if Deno took the name of an unknown package for a file. */
 function isUnfound(specifier: string, parent: string | undefined, url: string): boolean {
   return /^[@\w]/.test(specifier) && !URL.canParse(specifier) && URL.canParse(specifier, parent) &&
     url === new URL(specifier, parent).href;

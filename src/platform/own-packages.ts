@@ -1,7 +1,6 @@
 /**
- * The packages that tools import, for projects that stand on their own: folders of
- * this machine where this program runs from its source, files inside of it where it
- * is an executable.
+ * The packages that a new project needs. If this program runs from source, they are folders on this
+ * machine; in an executable, they are embedded files.
  */
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -9,21 +8,21 @@ import { fileURLToPath } from "node:url";
 import { isExecutable } from "./self.ts";
 
 export type OwnPackages =
-  /** Folders, by the names of the packages. */
+  /** Folders by package name. */
   | { readonly type: "folders"; readonly folders: { readonly [name: string]: string } }
-  /** Texts, by paths that begin with the name of the package. */
+  /** File contents by path. A path begins with the package name. */
   | { readonly type: "files"; readonly files: { readonly [path: string]: string } };
 
-/** What a project imports besides ours, or its editor wants to know. */
+/** The packages besides ours that a project imports or its editor needs. */
 const OTHERS = ["effection", "zod", "@types/node"];
 
-/** The file that the compile script puts into the executable. */
+/** The file that the compile script embeds in the executable. */
 export const PACKED = "own-packages.bin";
 
-/** `main` is the address of our own package's first module. */
+/** `ours` is the name of our package, `main` returns the URL of its entry module. */
 export async function ownPackages(ours: string, main: () => string): Promise<OwnPackages> {
   if (isExecutable()) {
-    // Loaded here, because nothing else at the start needs it and it takes its time.
+    // Loaded only here: it would slow down start-up.
     const { gunzipSync } = await import("node:zlib");
     return { type: "files", files: JSON.parse(gunzipSync(await packedFile()).toString("utf8")) };
   }
@@ -33,7 +32,7 @@ export async function ownPackages(ours: string, main: () => string): Promise<Own
   return { type: "folders", folders: { [ours]: root, ...Object.fromEntries(found) } };
 }
 
-/** The folder of a package, from a file in it. */
+/** The folder of the package that contains a file. */
 function rootOf(name: string, file: string): string {
   for (const folder of ancestors(dirname(file))) {
     const manifest = join(folder, "package.json");
@@ -42,11 +41,11 @@ function rootOf(name: string, file: string): string {
     }
   }
   throw new Error(
-    `Cannot find the package "${name}": no folder above ${file} has it; install the dependencies`,
+    `Cannot find the package "${name}": no folder above ${file} contains it; install the dependencies`,
   );
 }
 
-/** Where a package is that another one uses. */
+/** The folder of a package that another package depends on. */
 function packageFrom(root: string, name: string): string | undefined {
   const places = [...ancestors(root)].map((folder) => join(folder, "node_modules", name));
   const place = places.find((folder) => existsSync(folder));
@@ -70,7 +69,7 @@ async function packedFile(): Promise<Uint8Array> {
   const file = Bun.embeddedFiles.find(({ name }) => name.includes("own-packages"));
   if (!file) {
     throw new Error(
-      `Cannot find ${PACKED} inside: the program was compiled without it; compile it anew`,
+      `Cannot find ${PACKED} inside: the program was compiled without it; compile it again`,
     );
   }
   return new Uint8Array(await file.arrayBuffer());

@@ -1,4 +1,4 @@
-/** Who is at the other end of a connection, as the runtime that serves it says. */
+/** The network address of a client, as the runtime reports it. */
 
 interface DenoInfo {
   readonly remoteAddr?: { readonly hostname?: unknown };
@@ -9,8 +9,8 @@ interface BunServer {
 }
 
 /**
- * The address of the peer. `connection` is whatever came beside the request: Deno's
- * info, Bun's server, or what `toNodeHandler` hands over.
+ * The address of the peer. `connection` is the second argument of the fetch handler: Deno's info,
+ * Bun's server, or the object from `toNodeHandler`.
  */
 export function peerOf(request: Request, connection: unknown): string | undefined {
   if (typeof connection !== "object" || connection === null) return undefined;

@@ -1,25 +1,24 @@
 /**
  * The standard input and output of this process, for serving over stdio.
  *
- * Claims stdout for the protocol, because one stray line breaks the client. Whatever
- * else prints to stdout after that goes to stderr.
+ * Claims stdout for the protocol, because one stray line breaks the client. From then on, everything
+ * else that is printed to stdout goes to stderr.
  *
- * Where stdout is a pipe, the file descriptor itself is moved: fd 1 becomes a copy
- * of fd 2, and only we hold the pipe. That reaches every way of printing that there
- * is, those of child processes included. Elsewhere (a terminal, a file, Windows,
- * Node, no permission for it) the ways of printing are replaced one by one, which
- * reaches all but those who write to fd 1 by themselves.
+ * If stdout is a pipe, its file descriptor is moved: fd 1 becomes a copy of fd 2, and only this
+ * module has the pipe. That covers all printing, including that of child processes. Otherwise (a
+ * terminal, a file, Windows, Node, or a missing permission) the printing functions are replaced one
+ * by one, which covers everything except direct writes to fd 1.
  */
 import process from "node:process";
 import { fstatSync, readdirSync, readlinkSync } from "node:fs";
 import type { Stdio } from "../transport/types.ts";
 
-/** Resolves when there is room for more; rejects when nobody reads any longer. */
+/** Resolves when more can be written. Rejects when the reader has closed the pipe. */
 export type Write = (bytes: Uint8Array) => Promise<void>;
 
 let claimed: Write | undefined;
 
-/** The only way to write to stdout from now on. */
+/** Returns the only function that can write to stdout from now on. */
 export function claimStdout(): Write {
   return claimed ??= movedStdout() ?? replacedStdout();
 }
@@ -57,13 +56,13 @@ function movedStdout(): Write | undefined {
   }
 }
 
-/** Deno holds one for the processes that it starts. Only Linux tells which it is. */
+/** Deno keeps a copy for child processes. Only Linux tells which descriptor that is. */
 function copiesOfStdout(): number[] {
   try {
     const folder = "/proc/self/fd";
     const target = (fd: string) => readlinkSync(`${folder}/${fd}`);
     const stdout = target("1");
-    // The same channel both ways: there is no telling what reads from what writes.
+    // stdin and stdout are the same channel: copies for reading and writing look alike.
     if (target("0") === stdout) return [];
     return readdirSync(folder).filter((fd) => Number(fd) > 2 && linksTo(stdout, fd, target))
       .map(Number);
@@ -76,7 +75,7 @@ function linksTo(stdout: string, fd: string, target: (fd: string) => string): bo
   try {
     return target(fd) === stdout;
   } catch {
-    // Closed since it was listed.
+    // The descriptor was closed after it was listed.
     return false;
   }
 }
@@ -106,12 +105,12 @@ function bunWriter(fd: number): Write {
   };
 }
 
-/** On Bun this would block everything else while the reader is slow. */
+/** Not for Bun, where a slow reader would block the event loop. */
 function socketWriter(fd: number): Write {
-  // Loaded here, because nothing else needs it and it takes its time.
+  // Loaded only here: it would slow down start-up.
   const { Socket } = process.getBuiltinModule("node:net");
   const socket = new Socket({ fd, readable: false, writable: true });
-  // Each write hears of it too.
+  // Each write reports the error too.
   socket.on("error", () => {});
   return (bytes) =>
     new Promise((resolve, reject) => {
@@ -129,7 +128,7 @@ function replacedStdout(): Write {
   const methods = console as unknown as Record<string, unknown>;
   const error = console.error.bind(console);
   for (const method of PRINTING) methods[method] = error;
-  // They would print what they count by themselves.
+  // These methods print natively: replace them by no-ops.
   for (const method of COUNTING) methods[method] = () => {};
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   if ("Deno" in globalThis) {
@@ -143,7 +142,7 @@ function replacedStdout(): Write {
   return write;
 }
 
-/** `process.stdout` would block everything else while the reader is slow. */
+/** `process.stdout` would block the event loop while the reader is slow. */
 function denoWriter(): Write {
   const writer = Deno.stdout.writable.getWriter();
   return (bytes) => writer.write(bytes);
@@ -159,7 +158,7 @@ function streamWriter(): Write {
     });
 }
 
-/** From now on, nobody else can print to stdout. */
+/** Claims stdout, and returns it together with stdin. */
 export function processStdio(): Stdio {
   return { input: processInput(), write: claimStdout() };
 }

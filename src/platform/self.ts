@@ -1,8 +1,8 @@
-/** How this very program is started. */
+/** The commands that start this program and its runtime. */
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 
-/** A command, without the arguments that the user gave. */
+/** A command without the user's arguments. */
 export interface SelfCommand {
   readonly command: string;
   readonly args: readonly string[];
@@ -11,16 +11,16 @@ export interface SelfCommand {
 /** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
 declare const Bun: { readonly main: string };
 
-/** Where Bun puts what is inside of an executable. */
+/** The virtual folder in which Bun embeds the files of an executable. */
 const INSIDE = /^(?:\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/i;
 
-/** Whether this is one file that needs nothing else. */
+/** True if this program is a compiled executable. */
 export function isExecutable(): boolean {
   if ("Bun" in globalThis) return INSIDE.test(Bun.main);
   return "Deno" in globalThis && Deno.build.standalone;
 }
 
-/** The command that starts this program again, from wherever it is called. */
+/** The command that starts this program from any folder. */
 export function selfCommand(): SelfCommand {
   const command = process.execPath;
   if (isExecutable()) return { command, args: [] };
@@ -28,11 +28,11 @@ export function selfCommand(): SelfCommand {
   return { command, args: "Deno" in globalThis ? ["run", "-A", main] : [main] };
 }
 
-/** What a person types to start it, as far as can be told. */
+/** The command that a person probably typed to start this program. */
 export function typedCommand(): string {
   if (isExecutable()) return "parley";
   if ("Bun" in globalThis) return "bun run parley";
-  // Whoever came through npx may have no Deno of their own.
+  // A person who used npx may not have Deno installed.
   return /[\\/]_npx[\\/]/.test(process.execPath) ? "npx -y deno task parley" : "deno task parley";
 }
 
@@ -45,23 +45,23 @@ export interface RuntimeCommand extends SelfCommand {
   readonly env: { readonly [name: string]: string };
 }
 
-/** What tells a program that was compiled with Bun to be Bun. */
+/** Environment that makes a program compiled with Bun act as Bun itself. */
 export const BE_BUN = { BUN_BE_BUN: "1" };
 
-/** The command that starts Bun, where this program runs on it. */
+/** The command that starts Bun, if this program runs on it. */
 export function bunCommand(): RuntimeCommand | undefined {
   if (!("Bun" in globalThis)) return undefined;
   return { command: process.execPath, args: [], env: isExecutable() ? BE_BUN : {} };
 }
 
-/** The command that runs tests on what this program runs on, if that can run any. */
+/** The command that runs tests on this program's runtime. Undefined if there is no test runner. */
 export function testCommand(files: readonly string[]): RuntimeCommand | undefined {
   const command = process.execPath;
-  // What is compiled with Bun has all of Bun inside.
+  // A program compiled with Bun contains all of Bun.
   const bun = bunCommand();
   if (bun) return { ...bun, args: ["test", ...files] };
   if (!("Deno" in globalThis)) return { command, args: ["--test", ...files], env: {} };
-  // As the others do: types are for editors.
+  // Do not check types, as the other runtimes do not either.
   const args = ["test", "-A", "--no-check", ...files];
   return isExecutable() ? undefined : { command, args, env: {} };
 }

@@ -1,34 +1,34 @@
-/** What a runtime must be able to do to serve a fetch handler. */
+/** The contract of a runtime that serves a fetch handler. */
 
 export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
   /**
-   * Connections that may be open besides those that a response is under way on; 8,192 by
-   * default. For Deno alone: the others time connections out by themselves.
+   * How many connections without a running response may be open. Default: 8,192. Only for Deno: the
+   * other runtimes have timeouts for idle connections.
    */
   readonly maxIdle?: number;
-  /** Hears when connections cannot be accepted, and when they can be again. */
+  /** Called when connections cannot be accepted, and when they can again. */
   readonly notice?: (notice: ListenerNotice) => void;
 }
 
 export type ListenerNotice =
-  /** The listener has failed. It is opened again until that succeeds. */
+  /** The listener has failed and is being reopened. */
   | { readonly type: "interrupted"; readonly error: unknown }
-  /** Connections have been accepted for a while since. */
+  /** The reopened listener has worked for a while. */
   | { readonly type: "restored" };
 
 export interface Listening {
   readonly port: number;
   readonly hostname: string;
-  /** Resolves with the reason once the listener has failed and cannot be opened again. */
+  /** Resolves with the reason when the listener has failed and cannot be reopened. */
   readonly failed: Promise<unknown>;
-  /** Takes no new connections, and waits for the responses that are under way. */
+  /** Accepts no new connections and waits for running responses. */
   stop(): Promise<void>;
 }
 
 export type Listen = (
-  /** `connection` is the runtime's own account of the connection; `peerOf` reads it. */
+  /** `connection` is the runtime's information about the connection; `peerOf` reads it. */
   fetch: (request: Request, connection?: unknown) => Promise<Response>,
   options: ListenOptions,
 ) => Promise<Listening>;

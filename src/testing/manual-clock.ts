@@ -1,19 +1,18 @@
-/** A clock that moves only when it is told to. */
+/** A clock that tests move by hand. */
 import type { Clock } from "../lib/clock.ts";
 
-/** A clock that a test moves by hand: time passes when it says so, and at no other time. */
+/** A clock that a test moves by hand. Time does not pass by itself. */
 export interface ManualClock extends Clock {
-  /** Moves time forward and fires, in order, everything that falls due on the way. */
+  /** Moves time forward and fires, in order, the timers that are due by then. */
   advance(ms: number): void;
-  /** Moves time to the next thing that falls due; false if there is none. */
+  /** Moves time to the next timer and fires it. Returns false if no timer is set. */
   advanceToNext(): boolean;
   /** How many timers are set. */
   readonly timers: number;
 }
 
 /**
- * Makes a clock that stands still until it is told to move. It starts at `start`,
- * which is some Sunday unless told.
+ * Creates a clock that a test moves by hand. It starts at `start`; default: 4 January 2026, UTC.
  *
  * @example
  * ```ts

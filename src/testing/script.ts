@@ -1,4 +1,4 @@
-/** Who answers a tool's questions in a test, and with what. */
+/** The script of a test: how the person and the model answer a tool's questions. */
 import { type JsonObject, textOf } from "../model/content.ts";
 import type {
   ClientAnswer,
@@ -17,8 +17,8 @@ import type { ElicitsMap } from "../tool/types.ts";
 import type { ManualClock } from "./manual-clock.ts";
 
 /**
- * What a person does with a form: fill it in, refuse, close it, or never answer
- * at all. An `error` is the client's, which could not show it.
+ * The person's answer to a form: fill it in, decline, cancel, or never answer. An `error` means that
+ * the client could not show the form.
  */
 export type ScriptedElicit<TContent = JsonObject> =
   | { action: "accept"; content: TContent }
@@ -27,39 +27,39 @@ export type ScriptedElicit<TContent = JsonObject> =
   | "timeout"
   | RequestFailure;
 
-/** What a model says: some text, a whole answer, an error, or nothing at all. */
+/** The model's answer: a text, a whole response, an error, or none. */
 export type ScriptedSample = string | SampleResponse | RequestFailure | { timeout: true };
 
-/** One answer for every time, one after the other, or worked out from the question. */
+/** One answer for every question, a list of answers in order, or a function of the question. */
 export type Scripted<TAnswer, TRequest> =
   | TAnswer
   | readonly TAnswer[]
   | ((request: TRequest, nth: number) => TAnswer | Promise<TAnswer>);
 
-/** The script of a test: what the person and the model answer, and what the client can do. */
+/** The script of a test: the answers of the person and the model, and the client's capabilities. */
 export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   /** The person's answers, by the key of the question. */
   elicit?: keyof E extends never ? Record<string, never> : {
     readonly [K in keyof E]?: Scripted<ScriptedElicit<InferInput<E[K]["response"]>>, ElicitRequest>;
   };
-  /** Whether the person agrees to visit a page. */
+  /** The person's answer when asked to open a page. */
   elicitUrl?: Scripted<"accept" | "decline" | "cancel" | "timeout" | RequestFailure, ElicitRequest>;
   /** The model's answers. */
   sample?: Scripted<ScriptedSample, SampleRequest>;
-  /** What the client has opened to servers. */
+  /** The client's roots. */
   roots?: readonly Root[];
-  /** What the client can do; everything unless told. */
+  /** The client's capabilities. Default: all. */
   client?: ClientInfo;
-  /** Who answers samples besides the client; nobody unless told. */
+  /** The server's own model, for samples that the client does not answer. Default: none. */
   sampling?: SamplingSetup;
   clock?: ManualClock;
 }
 
-/** A question and what came back. */
+/** A question and its answer. */
 export interface ScriptedTurn {
   readonly kind: "elicit" | "elicitUrl" | "sample" | "roots";
   readonly key: string;
-  /** What the person or the model was asked, as text. */
+  /** The text of the question to the person or the model. */
   readonly asked: string;
   readonly answered: ClientAnswer | "timeout";
 }
@@ -69,7 +69,7 @@ export function isRequest(event: ToolSessionEvent): event is ToolSessionRequest 
     event.type === "roots_request";
 }
 
-/** Answers a question from the script; `before` are the questions that came before it. */
+/** Answers a question from the script. `before` contains the earlier questions. */
 export async function answered(
   request: ToolSessionRequest,
   script: ToolScript,
@@ -84,7 +84,7 @@ export async function answered(
   return { kind, key, asked, answered: toResponse(kind, answer) };
 }
 
-/** The answers of lists that no question has asked for, as places in the script. */
+/** The paths of listed answers that no question used. */
 export function leftover(script: ToolScript, turns: readonly ScriptedTurn[]): string[] {
   const lists: [string, unknown, ScriptedTurn["kind"], string?][] = [
     ...Object.entries(script.elicit ?? {}).map(([key, list]) =>

@@ -1,6 +1,6 @@
 /**
- * Runs a tool without a host: you say what the person and the model answer, and
- * look at what the tool asked and returned.
+ * Runs a tool without a host. The test scripts the answers of the person and the model, and checks
+ * what the tool asked and returned.
  */
 import { setImmediate } from "node:timers";
 import type { ContentBlock } from "../model/content.ts";
@@ -12,12 +12,12 @@ import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "
 import { createManualClock } from "./manual-clock.ts";
 import { answered, isRequest, leftover, type ScriptedTurn, type ToolScript } from "./script.ts";
 
-/** What happened in a test of a tool: what it returned, what it asked, and what was left over. */
+/** What happened in a test of a tool: its result, its questions, and the unused answers. */
 export interface ToolTestRun<TResult = unknown> {
   readonly outcome: ToolSessionOutcome;
   /**
-   * The result of the call. Reading it fails the test if the call ended without
-   * one, or if the tool broke; `outcome` is what the caller was told then.
+   * The result of the call. Reading it throws if the call ended without a result or the tool threw an
+   * unexpected error. `outcome` contains what the caller got in that case.
    */
   readonly result: ToolResult;
   /** The text of the result. */
@@ -25,22 +25,22 @@ export interface ToolTestRun<TResult = unknown> {
   /** The structured content of the result. */
   readonly structured: TResult;
   readonly events: readonly ToolSessionEvent[];
-  /** The questions, in order, with their answers. */
+  /** The questions with their answers, in order. */
   readonly conversation: readonly ScriptedTurn[];
-  /** Listed answers that the tool never asked for, as `elicit.key[1]` or `sample[0]`. */
+  /** Listed answers that were not used, as paths such as `elicit.key[1]` or `sample[0]`. */
   readonly leftover: readonly string[];
-  /** What the tool threw by mistake; the caller was told only that it failed. */
+  /** Unexpected errors that the tool threw. The caller learns only that the call failed. */
   readonly faults: readonly unknown[];
-  /** What works, and may not everywhere: text that the structured content does not have. */
+  /** Portability warnings: text that is missing in the structured content. */
   readonly warnings: readonly string[];
 }
 
-/** Names of tools whose author has been warned on the console: once is enough. */
+/** Names of tools that have been warned about on the console, once each. */
 const warned = new Set<string>();
 
 /**
- * Runs a tool to its end, answering its questions from the script. No host, no model
- * and no network are needed, and no time passes: deadlines fall due by themselves.
+ * Runs a tool until it ends and answers its questions from the script. It needs no host, model or
+ * network, and no real time passes: deadlines expire at once when nothing else can happen.
  *
  * @example
  * ```ts
@@ -80,7 +80,7 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
   try {
     const { client } = script;
     const session = registry.open(tool, params, client ? { client } : {});
-    // Held, it has no time to live, so that only the tool's own deadlines can end it.
+    // A held session does not expire, so only the tool's own deadlines can end it.
     registry.hold(session);
     const events: ToolSessionEvent[] = [];
     const turns: ScriptedTurn[] = [];
@@ -163,7 +163,7 @@ function isOver(session: LiveToolSession, lsn: number): boolean {
   return session.outcome !== undefined && session.log.lastLSN === lsn;
 }
 
-/** Waits until the session has something to tell. */
+/** Waits until the session has a new event. */
 function change(session: LiveToolSession): Promise<void> {
   return new Promise((resolve) => {
     const unwatch = session.log.watch(() => {
@@ -173,7 +173,7 @@ function change(session: LiveToolSession): Promise<void> {
   });
 }
 
-/** Lets the next deadline fall due, once the tool has nothing else left to do. */
+/** Lets the next deadline expire when the tool has nothing else to do. */
 async function passTime(
   session: LiveToolSession,
   lsn: number,
@@ -184,6 +184,6 @@ async function passTime(
   if (session.log.lastLSN > lsn || session.outcome || clock.advanceToNext()) return;
   const keys = session.openRequests().map((request) => `"${request.place.key}"`).join(", ");
   throw new Error(
-    `Cannot let ${keys} time out: tool "${toolName}" set no deadline; pass { timeout } to ctx.elicit, or set one around it`,
+    `Cannot let ${keys} time out: tool "${toolName}" has no deadline; pass { timeout } to ctx.elicit, or set one around it`,
   );
 }

@@ -353,6 +353,6 @@ describe("parley call without a terminal", () => {
   it("reports that no server is listening", function* () {
     const { code, stderr } = yield* runProgram(["call", "x", "--url", "http://127.0.0.1:9999"]);
     assert.equal(code, 1);
-    assert.match(stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9999\/mcp: nobody listens there/);
+    assert.match(stderr, /^Cannot reach http:\/\/127\.0\.0\.1:9999\/mcp: nothing listens there/);
   });
 });

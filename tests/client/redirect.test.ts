@@ -147,7 +147,7 @@ describe("the command line's client, when it is redirected,", () => {
       const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
       assert.equal(
         message,
-        `Cannot reach ${redirect.url}: it redirects to ${server.url} (HTTP ${status}), which loses what is sent; call that address instead`,
+        `Cannot reach ${redirect.url}: it redirects to ${server.url} (HTTP ${status}), which drops the request body; call that address instead`,
       );
     }
     assert.deepEqual(server.requests, []);
@@ -168,7 +168,7 @@ describe("the command line's client, when it is redirected,", () => {
     const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
     assert.equal(
       message,
-      `Cannot talk to ${redirect.url}: it redirects to ${guarded}, which refuses (HTTP 401: the server answered with HTTP status 401) and got none of your headers; if you trust it, call that address instead`,
+      `Cannot talk to ${redirect.url}: it redirects to ${guarded}, which refuses (HTTP 401: the server answered with HTTP status 401) and did not get your headers; if you trust it, call that address instead`,
     );
   });
 
