@@ -17,7 +17,7 @@ const order = createMcpTool("order").description("d").durable().elicits({ who: n
     return `${gift.content.name} for ${who.content.name}`;
   });
 
-/** A client whose call has left memory while the client was away. */
+/** A client that was away when its call left memory. */
 async function left(server: TestServer): Promise<{ client: TestClient; call: Exchange }> {
   const client = await TestClient.connect(server.fetch, { capabilities: ABLE });
   const call = await client.call("order");

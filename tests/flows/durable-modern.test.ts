@@ -16,7 +16,7 @@ import { describe, it } from "../suite.ts";
 const name = { response: z.object({ name: z.string() }) };
 const answer = (name: string) => ({ action: "accept", content: { name } });
 
-/** What the tool does to the world, and how it is held up while it does. */
+/** The tool's effects on the outside world, and a way to delay them. */
 class World {
   readonly paid: string[] = [];
   gate: Promise<void> | undefined;
@@ -142,7 +142,7 @@ describe("a durable call of a modern client", () => {
 });
 
 describe("a durable call over a store that two servers share", () => {
-  /** Two servers that can both go on with it. */
+  /** Two servers that can both continue the call. */
   async function withTwo(
     body: (a: Life["parley"], b: Life["parley"]) => Promise<void>,
     world = new World(),

@@ -19,7 +19,7 @@ const inputResponses = { who: { action: "accept", content: { name: "Ada" } } };
 
 const clientOf = (life: Life) => new ModernClient((request) => life.parley.fetch(request));
 
-/** A turn of the program, in which a store may finish what it does. */
+/** A turn of the event loop, in which a store may finish its work. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the state of a durable call", () => {

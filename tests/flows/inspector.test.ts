@@ -7,7 +7,7 @@ import { installPeers, peerCommand } from "../harness/peers.ts";
 import { describe, it } from "../suite.ts";
 import { runProgram, serveModules } from "../support/child-server.ts";
 
-/** What the Inspector prints, as JSON. It keeps its own files out of the way. */
+/** The Inspector's output, as JSON. Its own files go into a temporary folder. */
 async function inspect(url: string, home: string, ...args: string[]): Promise<unknown> {
   const command = ["--cli", url, "--transport", "http", ...args];
   const program = [...peerCommand("inspector"), ...command] as const;

@@ -13,7 +13,7 @@ import {
 import { ABLE_WITH_TASKS, ModernClient, TASKS } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
-// Calls whose record travels with the client: any server with the key goes on with them.
+// Calls whose record travels with the client: any server with the key can continue them.
 
 const name = { response: z.object({ name: z.string() }) };
 const answer = (name: string) => ({ action: "accept", content: { name } });
@@ -48,7 +48,7 @@ function orderTool(paid: string[] = [], { version = "1", padding = 0, sealed = t
     });
 }
 
-/** Several servers at once, all alike. */
+/** Several identical servers at once. */
 async function fleet(
   options: ParleyOptions,
   body: (servers: readonly Parley[]) => Promise<void>,
@@ -107,12 +107,12 @@ describe("a call with a portable record", () => {
         fleet({ serve: [orderTool()], formPasswords: false }, async ([b]) => {
           const first = await round(a!);
           const second = await round(a!, first.requestState, { who: answer("Ada") });
-          // The question stands already, and its answer is taken; later it is on record.
+          // The question was asked already, so its answer is accepted; later it is on record.
           const third = await round(b!, second.requestState, { secret: answer("hush") });
           assert.deepEqual(Object.keys(third.inputRequests), ["gift"]);
           const last = await round(b!, third.requestState, { gift: answer("tea") });
           assert.match(JSON.stringify(last), /tea for Ada, hush, 36/);
-          // What was not put before is not put there.
+          // A question that was not asked before is not asked there.
           const anew = await round(b!, (await round(b!)).requestState, { who: answer("Ada") });
           assert.match(JSON.stringify(anew), /this server does not allow passwords in forms/);
         }),
@@ -123,7 +123,7 @@ describe("a call with a portable record", () => {
     return fleet({ serve: [orderTool(paid)] }, async ([a, b]) => {
       const first = await round(a!);
       const ada = await round(b!, first.requestState, { who: answer("Ada") });
-      // The same round at another server, with another answer: nobody can know of the first.
+      // The same round at another server, with another answer: neither server knows of the other.
       const eve = await round(a!, first.requestState, { who: answer("Eve") });
       const next = await round(a!, ada.requestState, { secret: answer("1") });
       const last = await round(a!, next.requestState, { gift: answer("tea") });
@@ -133,7 +133,7 @@ describe("a call with a portable record", () => {
         JSON.stringify(await round(b!, other.requestState, { gift: answer("salt") })),
         /salt for Eve/,
       );
-      // Twice, and under one key: whoever is paid can tell.
+      // Twice, with the same idempotency key: the recipient can tell.
       assert.equal(paid.length, 2);
       assert.equal(new Set(paid).size, 1);
     });
@@ -266,7 +266,7 @@ describe("a call with a portable record", () => {
 
   it("stays with its server once its record is too large, which is reported to the operator", () => {
     const faults: Fault[] = [];
-    // What can be packed well is small, so this cannot.
+    // Random data, because it cannot be compressed.
     const noise = createMcpTool("order").description("d").durable({ sealed: true })
       .elicits({ who: name, gift: name })
       .execute(function* (_params, ctx) {

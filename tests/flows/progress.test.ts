@@ -1,4 +1,6 @@
-/** Progress that comes faster than it is read: all of it arrives, in order and in bounded memory. */
+/**
+ * Progress that is sent faster than it is read: all of it arrives, in order and in bounded memory.
+ */
 import assert from "node:assert/strict";
 import { all, each, until as settled } from "effection";
 import {
@@ -25,7 +27,7 @@ import { idle, until } from "../support/turn.ts";
 const PROGRESS = { progressToken: "p" };
 const MAX_EVENTS = 1_000;
 
-/** A tool that tells without ever waiting for anything else, and how far it is. */
+/** A tool that sends progress without waiting for anything else, and a counter of what it sent. */
 function chatter() {
   const state = { told: 0, cleaned: 0 };
   const body = (count: number) =>
@@ -51,7 +53,10 @@ function chatter() {
   return { tool, durable, state };
 }
 
-/** Reads a call to its end: everything must come, in order, and not long before it is read. */
+/**
+ * Reads a call to its end: everything must arrive, in order, and not be sent long before it is
+ * read.
+ */
 async function readAll(call: Exchange, count: number, state: { told: number }): Promise<void> {
   let last = 0;
   let most = 0;
@@ -59,7 +64,7 @@ async function readAll(call: Exchange, count: number, state: { told: number }): 
     if (next.result) {
       assert.equal(textOf(next.result), "said");
       assert.equal(last, count);
-      // Some are on their way, and some wait in the log.
+      // Some events are in transit, and some wait in the log.
       assert.ok(most <= 2 * MAX_EVENTS, `it was ${most} events ahead`);
       return;
     }
@@ -71,12 +76,12 @@ async function readAll(call: Exchange, count: number, state: { told: number }): 
   assert.fail(`the stream ended after ${last} events`);
 }
 
-/** Runs `body` with a server that nobody watches: checking each of so many messages takes long. */
+/** Runs `body` with a server without schema checks: checking so many messages takes too long. */
 async function unwatched(
   options: ParleyOptions,
   body: (fetch: (request: Request) => Promise<Response>) => Promise<void>,
 ): Promise<void> {
-  // Out of the step of Effection's that the test was called in: hosts call from outside.
+  // Leave the Effection step that the test runs in: platforms call a server from outside of one.
   await Promise.resolve();
   const parley = createParley({ clock: createManualClock(), ...options });
   try {
@@ -182,7 +187,7 @@ describe("progress that is sent in a loop", () => {
       try {
         const url = `http://127.0.0.1:${listening.port}/mcp`;
         const call = await start(fetch, "chatter", 100_000, url);
-        // The sockets hold some, too: how far it is ahead is not a matter of the log alone.
+        // Sockets buffer too: the log alone does not determine how far the tool is ahead.
         await readAll(call, 100_000, { told: 0 });
         assert.equal(state.cleaned, 1);
       } finally {
@@ -205,7 +210,7 @@ describe("progress that is sent in a loop", () => {
       assert.equal(progress.length, 100_000);
       assert.ok(progress.every((value, i) => value === i + 1), "in order");
       assert.equal(state.told, 100_000);
-      // Not all at once: what waits to be written is bounded.
+      // Not all at once: the output buffer is bounded.
       assert.ok(Math.max(...client.writes) < 5 * 1024 * 1024, `${client.writes}`);
     }
   });
@@ -254,7 +259,7 @@ describe("progress that is sent in a loop", () => {
 });
 
 describe("a reader that is too slow", () => {
-  /** Calls, reads nothing until the run no longer waits, and reads then. */
+  /** Calls, reads nothing until the run no longer waits, and then reads. */
   async function late(
     start: () => Promise<Exchange>,
     clock: { advance(ms: number): void },
@@ -313,7 +318,7 @@ describe("a reader that is too slow", () => {
     });
   });
 
-  /** What the notice has to say, from what came before and after it. */
+  /** The number that the notice must contain, from what came before and after it. */
   // deno-lint-ignore no-explicit-any
   function missed(messages: readonly any[], notice: number): string {
     const before = notice === 0 ? 0 : Number(messages[notice - 1].params.message);

@@ -7,18 +7,18 @@ import { type Life, living } from "../support/life.ts";
 import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
-// A tool that is run again may take its time before it comes to a question again. The
-// client does not know that, and must not have to.
+// A revived tool may take a while until it reaches its question again. The client does not know
+// that, and must not need to.
 
 const name = { response: z.object({ name: z.string() }) };
 const answer = (name: string) => ({ action: "accept", content: { name } });
 const CALL = { name: "order", arguments: {} };
 
-/** Something outside that the tool looks at, and that takes as long as the test wants. */
+/** An outside resource that the tool reads, and that answers when the test says so. */
 class Lookup {
   #open: (() => void) | undefined;
   #gate: Promise<void> | undefined;
-  /** From here on it takes until it is opened. */
+  /** From here on it waits until it is opened. */
   shut(): void {
     this.#gate = new Promise((resolve) => this.#open = resolve);
   }
@@ -56,7 +56,7 @@ function modern(life: Life, options = {}): ModernClient {
   return new ModernClient((request) => life.parley.fetch(request), options);
 }
 
-/** The session that a question belongs to; its id may hold underscores too. */
+/** The session that a question belongs to; its id may contain underscores too. */
 function sessionOf({ id }: { readonly id?: unknown }): string {
   return /^[a-z]+_(.+)_\d+$/.exec(String(id))![1]!;
 }
@@ -179,7 +179,7 @@ describe("an answer that comes before a revived tool has reached its question", 
 });
 
 describe("a durable call that is cancelled", () => {
-  /** Takes as long to clean up as the test wants. */
+  /** Cleans up for as long as the test wants. */
   function slow(lookup: Lookup, task = false) {
     const base = createMcpTool("order").description("d").durable();
     return (task ? base.task() : base).elicits({ who: name })

@@ -1,4 +1,6 @@
-/** What is kept of legacy clients: that it is right, that it stays small, and whose it is. */
+/**
+ * The records of legacy clients: that they are correct, stay small, and belong to one principal.
+ */
 import assert from "node:assert/strict";
 import { run } from "effection";
 import { z } from "zod";
@@ -21,7 +23,7 @@ const asking = createMcpTool("asking").description("d").elicits({ who: name })
     return "done";
   });
 
-/** Has something to tell, sleeps, and ends. */
+/** Sends progress, sleeps, and ends. */
 const sleeper = createMcpTool("sleeper").description("d").durable()
   .execute(function* (_params, ctx) {
     yield* ctx.notify("tired");
@@ -46,7 +48,7 @@ interface Kept {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-/** Lets work that is under way come to rest. */
+/** Waits until running work has finished. */
 async function rest(): Promise<void> {
   for (let turns = 0; turns < 30; turns++) await turn();
 }

@@ -9,7 +9,7 @@ import { describe, it } from "../suite.ts";
 const name = { response: z.object({ name: z.string() }) };
 const answer = (name: string) => ({ action: "accept", content: { name } });
 
-/** An order that pays in between; `paid` hears of every payment. */
+/** An order that pays in between; `paid` is called for every payment. */
 function orderTool(paid: string[] = []) {
   return createMcpTool("order").description("d").durable().elicits({ who: name, gift: name })
     .execute(function* (_params, ctx) {
@@ -30,7 +30,7 @@ const forgetful = createMcpTool("forgetful").description("d").elicits({ who: nam
     return "done";
   });
 
-/** A client that goes on with whichever server is there. */
+/** A client that continues with the current server. */
 async function connect(life: Life, options: object = {}): Promise<TestClient> {
   const fetch = (request: Request) => life.parley.fetch(request);
   return await TestClient.connect(fetch, { capabilities: ABLE, ...options });

@@ -1,4 +1,4 @@
-/** People who were sent to a page find it, also after the server that sent them was restarted. */
+/** A person who was sent to a page finds it even after the server was restarted. */
 import assert from "node:assert/strict";
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
@@ -9,7 +9,7 @@ import { describe, it } from "../suite.ts";
 
 const form = { response: z.object({ name: z.string() }) };
 
-/** Sends the person to a page of its own, and asks what they saw there. */
+/** Sends the person to its own page, and asks what they saw there. */
 const sending = createMcpTool("sending").description("d").durable().elicits({ seen: form })
   .execute(function* (_params, ctx) {
     const page = yield* ctx.usePage({
@@ -23,7 +23,7 @@ const sending = createMcpTool("sending").description("d").durable().elicits({ se
     return sent.elicitationId;
   });
 
-/** Has its page within a step, where nothing else is recorded. */
+/** Opens its page within a step, where nothing else is recorded. */
 const within = createMcpTool("within").description("d").durable().elicits({ seen: form })
   .execute(function* (_params, ctx) {
     const opened = yield* ctx.step("open", function* () {

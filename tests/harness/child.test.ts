@@ -34,7 +34,7 @@ describe("runChild()", () => {
   });
 
   onPosix("ends what the child left running", async () => {
-    // The orphan holds the pipes: were it alive, this would run into the deadline.
+    // The orphan holds the pipes: if it were alive, this would time out.
     assert.equal(await runChild("sh", ["-c", "sleep 1000 & exit 0"], { onLine: () => {} }), 0);
   }, { within: 5_000 });
 

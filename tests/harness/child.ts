@@ -17,13 +17,13 @@ const isWindows = process.platform === "win32";
 let guarded = false;
 
 export interface ChildOptions {
-  /** Sees each line that the child prints, on stdout or stderr. */
+  /** Called with each line that the child prints, on stdout or stderr. */
   onLine?(line: string): void;
-  /** Where what it prints goes, if there is `onLine`: to stdout unless told. Ended when it has. */
+  /** Where its output goes if `onLine` is set; default: stdout. Ended when the child has ended. */
   output?: Writable;
 }
 
-/** Resolves to the exit code; a death by signal counts as 1. */
+/** Resolves to the exit code; death by signal counts as 1. */
 export async function runChild(
   path: string,
   args: readonly string[],
@@ -38,19 +38,19 @@ export async function runChild(
   });
   groups.add(child);
   for (const source of onLine ? [child.stdout, child.stderr] : []) {
-    // Both to one sink: the order of what was printed stays, and nothing can follow our last word.
+    // Both to one sink: the order of the output is kept, and nothing can follow our last line.
     source?.pipe(output ?? process.stdout, { end: false });
     if (source && onLine) createInterface({ input: source }).on("line", onLine);
   }
   // A forgotten grandchild holds the pipes open: "close" comes only once its group is killed.
   child.once("exit", () => killGroup(child));
   const [code] = await once(child, "close");
-  // All of it is out, before anybody adds a word.
+  // All output is written before anything is added.
   if (output) await new Promise<void>((resolve) => output.end(resolve));
   return code ?? 1;
 }
 
-/** Kills all that run, with whatever they have started. */
+/** Kills all running children, with everything they have started. */
 export function endChildren(): void {
   groups.forEach(killGroup);
 }
@@ -71,6 +71,6 @@ function killGroup(child: ChildProcess): void {
     if (isWindows) child.kill();
     else process.kill(-child.pid, "SIGKILL");
   } catch {
-    // The group is empty: nothing was left behind.
+    // The group is empty: nothing was left.
   }
 }

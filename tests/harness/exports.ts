@@ -1,7 +1,7 @@
-/** Reads the names that a module exports, from its source: types leave no trace at run time. */
+/** Reads the names that a module exports from its source: types leave no trace at run time. */
 import { type Token, tokens } from "./tokens.ts";
 
-/** Sorted; a type as `type Name`. Understands `export { … }` and declarations, never a star. */
+/** Sorted; a type as `type Name`. Supports `export { … }` and declarations, but no star. */
 export function exportsOf(source: string): string[] {
   const all = tokens(source);
   return all.flatMap((token, index) => {

@@ -1,4 +1,4 @@
-/** Finds the files that the suite and the checks are about. Paths are relative, with `/`. */
+/** Finds the files of the suite and the checks. Paths are relative, with `/`. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 /** The repository, wherever the command was started. */
 export const root: string = fileURLToPath(new URL("../../", import.meta.url));
 
-/** For what tests write that must lie inside the project. */
+/** For files that tests must write inside the project. */
 export const TEMPORARY = "tests/tmp";
 
 /** Every file below `folder` whose name ends with `ending`, sorted; none if there is no folder. */
@@ -21,14 +21,14 @@ export function listFiles(folder: string, ending: string): string[] {
 }
 
 /**
- * What tests install for themselves is not ours, and there is a lot of it; what they write to
- * TEMPORARY may be gone before it is read, since the other runtime's tests do so too.
+ * Packages that tests install are not ours, and there are many. Files in TEMPORARY may be gone
+ * before they are read, since the other runtime's tests write there too.
  */
 function isForeign(folder: string): boolean {
   return folder.endsWith("/node_modules") || folder === TEMPORARY;
 }
 
-/** The text of a file of the repository. */
+/** The text of a file in the repository. */
 export function readText(path: string): string {
   return readFileSync(join(root, path), "utf8");
 }

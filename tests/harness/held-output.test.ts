@@ -6,7 +6,7 @@ import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
 import { HeldOutput } from "./held-output.ts";
 
-/** A reader; `slowly`, it takes each piece only when the test says so. */
+/** A reader; `slowly`, it reads each chunk only when the test says so. */
 class Reader extends Writable {
   text = "";
   #slowly: boolean;

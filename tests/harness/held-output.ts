@@ -1,6 +1,6 @@
 /**
- * What a program prints, kept in a file until it is its turn to be shown, and shown as it
- * comes from then on: of two programs at once, no lines are mixed, and none is kept in memory.
+ * Keeps a program's output in a file until it may be printed, and then prints it as it comes: the
+ * lines of two concurrent programs are not mixed, and no output is kept in memory.
  */
 import { closeSync, openSync, readSync, writeSync } from "node:fs";
 import process from "node:process";
@@ -18,10 +18,10 @@ export class HeldOutput extends Writable {
     this.#sink = sink;
   }
 
-  /** Shows what there is so far; resolves when all of that is out. */
+  /** Prints what there is so far; resolves when all of it is written. */
   async show(): Promise<void> {
     const chunk = new Uint8Array(1 << 16);
-    // The program may go on meanwhile, and the file grow.
+    // The program may continue meanwhile, and the file may grow.
     for (let at = 0; at < this.#size;) {
       const length = readSync(this.#file, chunk, 0, chunk.length, at);
       at += length;

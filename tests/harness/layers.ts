@@ -190,7 +190,7 @@ function forbidden(
     : `${here ?? path} may not import ${folder ?? name}`;
 }
 
-/** The folder below `src/` that a file stands in; undefined for the files beside the folders. */
+/** The folder below `src/` that contains a file; undefined for files directly in `src/`. */
 function folderOf(path: string): string | undefined {
   return /^src\/([^/]+)\/./.exec(path)?.[1];
 }
@@ -201,7 +201,7 @@ function target(path: string, specifier: string, packageName: string): string {
   return posix.normalize(posix.join(posix.dirname(path), specifier));
 }
 
-/** Folders whose rows lead back to themselves: the order would not be one. */
+/** Folders whose rows form a cycle: the order would not be partial. */
 export function cycleComplaints(): string[] {
   const reached = (from: string, seen = new Set<string>()): Set<string> => {
     for (const one of house[from]?.imports ?? []) {
@@ -220,7 +220,7 @@ export function houseTable(): string[] {
   );
 }
 
-/** Only these may know which runtime they are on. */
+/** Only these may know which runtime they run on. */
 const runtimeAware = /^src\/(?:platform\/|store\/|main\.ts$)/;
 
 export function globalComplaints(sources: readonly Source[]): string[] {

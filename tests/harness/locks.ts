@@ -1,8 +1,8 @@
-/** Reads the two lock files into one form: `name@version` to integrity. */
+/** Reads the two lock files into one format: `name@version` to integrity. */
 
 export type Locked = Map<string, string>;
 
-/** Deno appends the peers a package was resolved with; they are entries of their own. */
+/** Deno appends the peers that a package was resolved with; they have their own entries. */
 export function readDenoLock(text: string): Locked {
   const lock: { npm: Record<string, { integrity: string }> } = JSON.parse(text);
   return sorted(
@@ -14,7 +14,7 @@ export function readDenoLock(text: string): Locked {
   );
 }
 
-/** Bun lists a package once for each place it is installed at. */
+/** Bun lists a package once for each place where it is installed. */
 export function readBunLock(text: string): Locked {
   const lock: { packages: Record<string, [id: string, ...rest: unknown[]]> } = JSON.parse(
     text.replace(/,(\s*[}\]])/g, "$1"), // Bun leaves trailing commas

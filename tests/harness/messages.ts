@@ -1,15 +1,15 @@
-/** Finds the sentences that a program says when something is wrong, from its source. */
+/** Finds a program's error messages in its source. */
 import { type Token, tokens } from "./tokens.ts";
 
-/** Stands for whatever an expression puts there. */
+/** Stands for the value of an expression. */
 export const BLANK = "…";
 
-/** Every text that begins like a message of ours, with its expressions left blank. */
+/** Every text that begins like one of our messages, with its expressions left blank. */
 export function messagesIn(source: string): string[] {
   return textsIn(tokens(source)).map(({ text }) => text).filter((text) => /^Cannot\b/.test(text));
 }
 
-/** The texts that errors are made with on the spot, whatever they begin with, and their class. */
+/** The texts of errors that are created with `new`, whatever they begin with, and their class. */
 export function thrownIn(source: string): { readonly made: string; readonly text: string }[] {
   const all = tokens(source);
   const texts = new Map(textsIn(all).map(({ at, text }) => [at, text]));
@@ -22,7 +22,7 @@ export function thrownIn(source: string): { readonly made: string; readonly text
   });
 }
 
-/** Strings and templates as they would be said: joined where they are added to each other. */
+/** Strings and templates as they would be printed: concatenated parts are joined. */
 function textsIn(all: readonly Token[]): { readonly at: number; readonly text: string }[] {
   const found: { at: number; text: string }[] = [];
   let before: { text: string; end: number } | undefined;
@@ -34,14 +34,14 @@ function textsIn(all: readonly Token[]): { readonly at: number; readonly text: s
       before = { text: found.at(-1)!.text, end };
     } else {
       found.push({ at, text });
-      // What stands within a template is a text too, and does not end the one around it.
+      // A string inside a template's expression is a text too, and does not end the template.
       if (!before || before.end < at) before = { text, end };
     }
   }
   return found;
 }
 
-/** A string, or a template to its end. */
+/** A string, or a template up to its end. */
 function whole(all: readonly Token[], at: number): { text: string; end: number } {
   const { template, text } = all[at]!;
   if (!template || template.last) return { text, end: at };

@@ -1,16 +1,16 @@
-/** What is written for people: the pages, and the blocks of code in them. */
+/** The documentation: its pages, and the code blocks in them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { listFiles, readText } from "./files.ts";
 
-/** A block of code on a page. */
+/** A code block on a page. */
 export interface Block {
-  /** What stands behind the fence: the language, and whether it is only to be read. */
+  /** The info string of the fence: the language, and whether the block is only to be read. */
   readonly info: string;
   readonly code: string;
 }
 
-/** In the order in which somebody new would read them. */
+/** In the order in which a newcomer would read them. */
 const ORDER = ["README.md", "docs/writing-tools.md", "docs/testing-tools.md", "docs/serving.md"];
 
 /** All pages, by their paths. */
@@ -32,7 +32,7 @@ export function blocksOf(text: string): Block[] {
   );
 }
 
-/** A block that begins with a comment naming its file, as that file. */
+/** A block whose first comment names a file, as that file. */
 export function fileIn({ code }: Block): { name: string; code: string } | undefined {
   const [, name] = /^(?:\/\/|#) (\S+\.\w+)\n/.exec(code) ?? [];
   return name === undefined ? undefined : { name, code };
@@ -41,7 +41,7 @@ export function fileIn({ code }: Block): { name: string; code: string } | undefi
 /** The languages in which a block can be a file. */
 const FILES = /^(?:ts|json|ini|nginx)$/;
 
-/** Writes the files that the pages show into a folder, as somebody would who follows them. */
+/** Writes the files that the pages show into a folder, as a reader would. */
 export function unpackPages(folder: string, pages: readonly string[] = listPages()): string[] {
   const written = new Map<string, string>();
   for (const page of pages) {

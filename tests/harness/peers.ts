@@ -18,7 +18,7 @@ const programs = {
   mcpb: "@anthropic-ai/mcpb/dist/cli/cli.js",
 };
 
-/** Installs exactly what the lock file says. It takes no time where that is done already. */
+/** Installs exactly what the lock file says. Takes no time if that is done already. */
 export function installPeers(): void {
   installOnce("PARLEY_TEST_PEERS", folder, () => {
     const { path } = useRuntime("bun");

@@ -1,4 +1,4 @@
-/** Tells which test files use a module of tests/, by however many steps. */
+/** Finds which test files use a module of tests/, directly or indirectly. */
 import { existsSync } from "node:fs";
 import { join, posix } from "node:path";
 import { readText, root } from "./files.ts";

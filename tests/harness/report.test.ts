@@ -5,7 +5,7 @@ import { closingLine, sight, type Sightings, tally } from "./report.ts";
 const files = ["tests/a.test.ts"];
 const sightings = (): Sightings => ({ files: new Set(files), strays: [] });
 
-/** As Deno writes it: a group is a case like any other. */
+/** Deno's format: a group is a case like any other. */
 const denoReport = `
 <testcase name="outer" classname="./tests/a.test.ts" time="0.016" line="3" col="1">
     <failure message="2 test steps failed">2 test steps failed.</failure>
@@ -27,7 +27,7 @@ const denoReport = `
 <testcase name="hook &gt; four" classname="ext:x.ts" time="0.000" line="1" col="1">
 </testcase>`;
 
-/** As Bun writes it: groups are suites, and a class name reads from the inside out. */
+/** Bun's format: groups are suites, and a class name reads from the inside out. */
 const bunReport = `
 <testsuite name="tests/a.test.ts" file="tests/a.test.ts" tests="3">
   <testsuite name="outer" file="tests/a.test.ts" line="3">

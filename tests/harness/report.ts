@@ -12,11 +12,11 @@ export interface Tally {
   failed: number;
   /** The names of the tests that did not run. */
   skipped: string[];
-  /** What failed without being a test. */
+  /** Failures outside of tests. */
   complaints: string[];
 }
 
-/** What the lines on the terminal tell beyond the report. */
+/** What the runner's output says beyond the report. */
 export interface Sightings {
   /** Files that ran at least one test. */
   files: Set<string>;
@@ -42,7 +42,7 @@ export function tally(
   const cases = runtime === "deno" ? withoutGroups(listed) : listed;
   const seen = new Set([...run.sightings.files, ...listed.map((one) => one.file)]);
   const silent = run.files.filter((file) => !seen.has(file));
-  // A file that failed to load is both a stray error and silent: once is enough.
+  // A file that failed to load is both a stray error and silent: count it once.
   if (silent.length > complaints.length) {
     complaints.splice(0, Infinity, ...silent.map((file) => `${file} ran no test`));
   }
@@ -59,7 +59,7 @@ export function tally(
   };
 }
 
-/** Notes what a line of a runner's output tells. */
+/** Reads one line of a runner's output. */
 export function sight(runtime: RuntimeName, line: string, into: Sightings): void {
   // deno-lint-ignore no-control-regex
   const plain = line.replace(/\x1b\[[0-9;]*m/g, "");
@@ -96,7 +96,7 @@ function readCases(xml: string): Case[] {
   });
 }
 
-/** Keep a group that failed by itself, in its body or a hook: that failure is told nowhere else. */
+/** Keep a group that failed by itself, in its body or a hook: that failure appears nowhere else. */
 function withoutGroups(cases: Case[]): Case[] {
   const groups = new Set<string>();
   for (const { name } of cases) {

@@ -16,7 +16,7 @@ export type SystemPart = keyof typeof parts;
 export const CHROMIUM = "/usr/bin/chromium";
 
 const parts = {
-  /** The network of tests/bluesky-net, and what compiles its one native module. */
+  /** The network of tests/bluesky-net, and the compiler for its native module. */
   bluesky(): string[] {
     if (process.platform !== "linux" || process.arch !== "x64") return ["Linux on x64"];
     return [
@@ -26,12 +26,12 @@ const parts = {
     ];
   },
   browser: (): string[] => existsSync(CHROMIUM) ? [] : ["chromium"],
-  /** A Secret Service of its own, apart from that of whoever runs the tests. */
+  /** A separate Secret Service, apart from that of the person who runs the tests. */
   keyring: (): string[] =>
     missing({ "dbus-run-session": "dbus", "gnome-keyring-daemon": "gnome-keyring" }),
 };
 
-/** Why tests that need these cannot run here, with the Debian packages to install; or nothing. */
+/** Why tests that need these cannot run here, with the Debian packages to install; or undefined. */
 export function absence(...needed: SystemPart[]): string | undefined {
   const packages = new Set(needed.flatMap((part) => parts[part]()));
   return packages.size === 0 ? undefined : `this machine lacks ${[...packages].join(", ")}`;

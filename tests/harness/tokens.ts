@@ -1,14 +1,14 @@
 /**
- * Splits TypeScript into words, strings and punctuation: enough to find imports
- * and names in code, and never in a comment or inside a string. Throws on what it
- * cannot read, so that no rule passes because a file was misread.
+ * Splits TypeScript into words, strings and punctuation: enough to find imports and names in code,
+ * but not in comments or strings. Throws on what it cannot read, so that no rule passes because a
+ * file was misread.
  */
 
 export interface Token {
   kind: "word" | "string" | "mark";
   /** A string without its quotes. */
   text: string;
-  /** What it is of a template: text before, between and after the expressions in it. */
+  /** The part of a template: text before, between or after its expressions. */
   template?: { readonly first: boolean; readonly last: boolean };
 }
 
@@ -16,13 +16,13 @@ const pieces = {
   space: /\s+|\/\/.*|\/\*[\s\S]*?\*\//y,
   word: /[\p{ID_Start}$_#@][\p{ID_Continue}$]*|\d[\w.]*/yu,
   string: /"((?:[^"\\\n]|\\[\s\S])*)"|'((?:[^'\\\n]|\\[\s\S])*)'/y,
-  /** Text of a template, up to its end or to an expression in it. */
+  /** Text of a template, up to its end or to an expression. */
   template: /((?:[^`\\$]|\\[\s\S]|\$(?!\{))*)(`|\$\{)/y,
   regex: /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y,
   mark: /[^\s"'`\w]/y,
 };
 
-/** After these a slash opens a regular expression; after any other word it divides. */
+/** After these a slash starts a regular expression; after any other word it divides. */
 const beforeValue = /^(?:return|typeof|case|in|of|void|delete|throw|new|do|else|yield|await)$/;
 
 export function tokens(source: string): Token[] {
@@ -89,7 +89,7 @@ export function tokens(source: string): Token[] {
   return found;
 }
 
-/** The specifiers a module imports or re-exports, types and dynamic imports included. */
+/** The specifiers that a module imports or re-exports, including types and dynamic imports. */
 export function importsOf(source: string): string[] {
   const all = tokens(source);
   return all.flatMap((token, index) => {
@@ -101,7 +101,7 @@ export function importsOf(source: string): string[] {
   });
 }
 
-/** Whether code touches a global of that name: bare, on `globalThis`, or asked for with `in`. */
+/** Whether code uses a global of that name: bare, on `globalThis`, or tested with `in`. */
 export function usesGlobal(source: string, name: string): boolean {
   const all = tokens(source);
   return all.some((token, index) => {

@@ -32,7 +32,7 @@ describe("installOnce()", () => {
       installOnce(variable, "/a", install);
       installOnce(variable, "/a", install);
       assert.equal(times, 2);
-      // What a child finds.
+      // The environment of a child.
       assert.equal(process.env[variable], "/a");
       installOnce(variable, "/b", install);
       assert.equal(times, 3);

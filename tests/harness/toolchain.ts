@@ -26,7 +26,7 @@ const probes: Record<RuntimeName, readonly string[]> = {
 
 const found = new Map<RuntimeName, Runtime>();
 
-/** The one runtime of that name that the project uses. Throws if it cannot be had. */
+/** The pinned runtime of that name. Throws if it cannot be obtained. */
 export function useRuntime(name: RuntimeName): Runtime {
   const known = found.get(name);
   if (known) return known;
@@ -45,7 +45,7 @@ export function useRuntime(name: RuntimeName): Runtime {
   );
 }
 
-/** The runtime that executes this very file, at whatever version. */
+/** The runtime that executes this file, at any version. */
 export function currentRuntime(): RuntimeName {
   return process.versions["bun"] === undefined ? "deno" : "bun";
 }
@@ -60,7 +60,7 @@ export function pinnedVersion(name: RuntimeName): string {
   return engine.version;
 }
 
-/** Installs exactly what the lock file says; the other runtime can use the result as it is. */
+/** Installs exactly what the lock file says; the other runtime can use the result too. */
 export function installDependencies(): void {
   installOnce("PARLEY_TEST_INSTALLED", root, () => {
     const runtime = useRuntime(currentRuntime());
@@ -75,9 +75,9 @@ export function installDependencies(): void {
 }
 
 /**
- * Once for this process and its children, who find the folder in their environment. Deno and
- * Bun each lay packages out their own way: an install while the other runs its tests would
- * move them under its feet.
+ * Once for this process and its children, which find the folder in their environment. Deno and Bun
+ * lay packages out differently: installing while the other runs its tests would move files away
+ * from them.
  */
 export function installOnce(variable: string, folder: string, install: () => void): void {
   if (process.env[variable] === folder) return;
@@ -97,7 +97,7 @@ function* candidates(name: RuntimeName, version: string): Generator<string[]> {
 
 function probe(name: RuntimeName, command: string, args: string[]): Runtime | undefined {
   const { status, stdout } = spawnSync(command, [...args, ...probes[name]], {
-    // Away from the repository, where its configuration would have a say.
+    // Outside the repository, whose configuration would apply otherwise.
     cwd: tmpdir(),
     encoding: "utf8",
     stdio: ["ignore", "pipe", args.length > 0 ? "inherit" : "ignore"],

@@ -1,4 +1,4 @@
-/** Reads the output of `deno check` and compares it with what a file says must fail. */
+/** Reads the output of `deno check` and compares it with the errors that a file expects. */
 import { fileURLToPath } from "node:url";
 import { root } from "./files.ts";
 
@@ -6,7 +6,7 @@ import { root } from "./files.ts";
 export function readErrors(output: string): Map<string, string[]> {
   const errors = new Map<string, string[]>();
   for (const block of output.split(/^(?=TS\d+ \[ERROR\]: )/m).slice(1)) {
-    // The first place is the error's; those after it are of related declarations.
+    // The first position is the error's; later ones are of related declarations.
     const url = /^ +at (file:.+?):\d+:\d+$/m.exec(block)?.[1];
     if (url === undefined) throw new Error(`Cannot tell the place of a type error:\n${block}`);
     const file = fileURLToPath(url).slice(root.length).replaceAll("\\", "/");
@@ -16,7 +16,7 @@ export function readErrors(output: string): Map<string, string[]> {
   return errors;
 }
 
-/** How a file's errors differ from those it expects; none if each matches one of the other. */
+/** How a file's errors differ from the expected ones; empty if each matches one. */
 export function mismatches(source: string, errors: readonly string[]): string[] {
   const expected = Array.from(
     source.matchAll(/^\/\/ expect-error: (.+)$/gm),

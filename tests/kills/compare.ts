@@ -1,9 +1,9 @@
-/** Whether a flow whose server was killed went like one that was left alone. */
+/** Checks that a flow whose server was killed went like an uninterrupted one. */
 import assert from "node:assert/strict";
 import type { Story } from "./flows.ts";
 import type { Effect } from "./tools.ts";
 
-/** Throws where it did not. */
+/** Throws if it did not. */
 export function assertSame(killed: Story, alone: Story): void {
   assert.deepEqual(asDone(killed), asDone(alone), "the result");
   const done = bySession(killed.effects);
@@ -14,8 +14,8 @@ export function assertSame(killed: Story, alone: Story): void {
   assertSameMakes(killed);
   done.delete(session);
   for (const abandoned of done.values()) {
-    // Called before there was anything to name the call by: at most what comes before the first
-    // question, each once, and never more such calls than the client made.
+    // Calls that were made before the client had anything to name its call by: at most the effects
+    // before the first question, each once, and never more such calls than the client made.
     assert.deepEqual(abandoned, expected!.filter((suffix) => suffix.startsWith("#before")));
   }
   assert.ok(done.size < killed.calls, `${done.size + 1} calls had effects, of ${killed.calls}`);
@@ -26,7 +26,7 @@ export function assertSame(killed: Story, alone: Story): void {
   assert.deepEqual(told(killed), told(alone), "what the client was told");
 }
 
-/** The result without what is another one in every call. */
+/** The result without what differs in every call. */
 function asDone({ result }: Story): object {
   const { number: _number, since: _since, luck: _luck, ...rest } = result;
   return rest;
@@ -37,7 +37,7 @@ function bySession(effects: readonly Effect[]): Map<string, string[]> {
   const keys = new Map<string, Effect>();
   for (const effect of effects) {
     const before = keys.get(effect.key);
-    // What is done again must be the very same.
+    // A repeated effect must be identical.
     if (before) assert.deepEqual(effect, { ...before }, "the same key, but something else");
     keys.set(effect.key, effect);
   }
@@ -53,8 +53,8 @@ function bySession(effects: readonly Effect[]): Map<string, string[]> {
 }
 
 /**
- * The session that the result is of. Not the one with the last effect: a call that was abandoned
- * may be taken up later.
+ * The session of the result. Not the one with the last effect: an abandoned call may be revived
+ * later.
  */
 function finishedSession({ result, effects }: Story): string {
   const held = effects.find(({ name, data }) =>
@@ -68,7 +68,7 @@ function sessionOf({ key }: Effect): string {
   return key.slice(0, key.indexOf(":"));
 }
 
-/** What is another one in every call is the same throughout one. */
+/** What differs between calls is constant within one. */
 function assertSameMakes(story: Story): void {
   const { result, effects } = story;
   const { number, since, luck } = result;

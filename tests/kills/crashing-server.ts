@@ -17,7 +17,7 @@ import { listen } from "../../src/platform/listen.ts";
 
 const plan: { folder: string; crash?: "exit" | "spin" } = JSON.parse(process.argv[2]!);
 
-/** At once, and without a turn of the event loop, which may never come. */
+/** At once, without a turn of the event loop, which may never come. */
 const say = (what: string, value: unknown = "") => {
   writeSync(1, `${what} ${JSON.stringify(value)}\n`);
 };
@@ -41,7 +41,7 @@ const patient = createMcpTool("patient").description("d").durable().elicits({ go
     return answer.action === "accept" ? answer.content.text : answer.action;
   });
 
-/** At work whenever a server is there, and never done. */
+/** Runs whenever a server is there, and never ends. */
 const busy = createMcpTool("busy").description("d").durable().elicits({ go: text })
   .execute(function* (_params, ctx) {
     yield* ctx.elicit("go", { message: "Go?" });
@@ -52,7 +52,7 @@ const busy = createMcpTool("busy").description("d").durable().elicits({ go: text
     return "never";
   });
 
-/** Fifty times as fast: whoever is at work is believed to survive after some seconds. */
+/** Fifty times as fast: a running call counts as surviving after some seconds. */
 const clock: Clock = {
   now: () => Date.now() * 50,
   after(ms, fire) {

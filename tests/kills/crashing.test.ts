@@ -10,7 +10,7 @@ import { inFolder } from "./folder.ts";
 
 const accept = { action: "accept", content: { text: "fine" } };
 
-/** A process, and what it has said so far. */
+/** A process and its output so far. */
 class Server {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #gone: Promise<unknown>;
@@ -37,7 +37,7 @@ class Server {
     });
   }
 
-  /** What comes after a word, once it has been said. */
+  /** What follows a word, once it has been printed. */
   // deno-lint-ignore no-explicit-any
   async says(word: string): Promise<any> {
     for (;;) {
@@ -121,7 +121,7 @@ describe("a durable call whose step ends the server", () => {
             const told = await client.listen(patient.call.lastEventId);
             assert.equal(textOf((await told.rest()).at(-1)!.result), "fine");
             await survivor.says("busy");
-            // Whoever asks for it is told, and does not end the server either.
+            // Whoever asks for it gets an error, and does not end the server either.
             const refused = await client.listen(doomed.call.lastEventId);
             assert.equal(refused.status, 409);
             assert.match(

@@ -1,7 +1,7 @@
 import { describe, it } from "../suite.ts";
 import { everyPoint, whileTakingOver } from "./every-point.ts";
 
-/** A guard against hanging; it takes a fraction of that. */
+/** A guard against hanging; the test takes a fraction of that. */
 const within = 300_000;
 
 describe("a server that is killed at every point in turn, and started again", () => {

@@ -1,4 +1,4 @@
-/** Playing a flow with the server's death at every point of it in turn. */
+/** Plays a flow with the server's death at every point in turn. */
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { assertSame } from "./compare.ts";
@@ -7,7 +7,7 @@ import { inFolder } from "./folder.ts";
 import type { KillPlan, PassedPoint } from "./kill-points.ts";
 import { MortalServer } from "./mortal-server.ts";
 
-/** How many servers are killed side by side. */
+/** How many servers are killed in parallel. */
 const CHAINS = 4;
 
 /** A flow, and the point at which its server dies; then the one at which the next server dies, … */
@@ -18,7 +18,7 @@ interface Run {
   readonly named: boolean;
 }
 
-/** Plays it without a kill: what it must come to, and the points that there are. */
+/** Plays it without a kill: returns the expected outcome and all points. */
 export async function leftAlone(kind: Kind): Promise<{ story: Story; points: string[] }> {
   return await inFolder(async (folder) => {
     const server = new MortalServer(folder, () => ({ record: join(folder, "points") }));
@@ -35,8 +35,8 @@ export async function leftAlone(kind: Kind): Promise<{ story: Story; points: str
 }
 
 /**
- * The names of the points. Right after one `yield*` is right before the next, where
- * nothing is between them: that is one point, and dying there twice would show nothing.
+ * The names of the points. Right after one `yield*` is right before the next if nothing is between
+ * them: that is one point, and dying there twice would show nothing.
  */
 function distinct(points: readonly PassedPoint[]): string[] {
   return points.filter(({ name, instant }, i) => {
@@ -51,7 +51,7 @@ function isYield(name: string, side: string): boolean {
   return name.startsWith(side) && !/commit|effect/.test(name);
 }
 
-/** Kills a server at every point of a flow in turn; there must be so many points at least. */
+/** Kills a server at every point of a flow in turn; there must be at least this many points. */
 export async function everyPoint(kind: Kind, atLeast: number): Promise<void> {
   const { story, points } = await leftAlone(kind);
   assert.equal(new Set(points).size, points.length, "every point has a name of its own");
@@ -64,7 +64,7 @@ export async function everyPoint(kind: Kind, atLeast: number): Promise<void> {
   await inChains(kind, runs, story);
 }
 
-/** Kills the next server, too, while it takes the call over, and the one after that. */
+/** Kills the next server too, while it takes the call over, and the one after that. */
 export async function whileTakingOver(kind: Kind): Promise<void> {
   const { story, points } = await leftAlone(kind);
   const last = points.indexOf("before the effect of ship");
@@ -91,9 +91,9 @@ async function inChains(kind: Kind, runs: readonly Run[], alone: Story): Promise
 }
 
 /**
- * Plays one flow after the other, each with the server's death at its own point. The
- * server that comes after a death serves that flow to its end, and then the next.
- * Returns what differs from a flow that was left alone.
+ * Plays one flow after the other, each with the server's death at its own point. The server that
+ * comes after a death serves that flow to its end, and then the next. Returns what differs from an
+ * uninterrupted flow.
  */
 async function chain(kind: Kind, runs: readonly Run[], alone: Story): Promise<string[]> {
   return await inFolder(async (folder) => {
@@ -115,7 +115,7 @@ async function chain(kind: Kind, runs: readonly Run[], alone: Story): Promise<st
         break;
       }
     }
-    // Only now: nothing may have been done after its flow had ended, either.
+    // Only now: nothing may have happened after the end of its flow either.
     await server.stop();
     server.assertNowhere(SECRET);
     for (const [run, talk] of talks) {

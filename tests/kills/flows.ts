@@ -1,4 +1,4 @@
-/** A flow: one call of a tool, played by a client to its end; and what is known of it then. */
+/** A flow: one call of a tool, played by a client to its end, and its results. */
 import assert from "node:assert/strict";
 import { ABLE } from "../support/legacy/client.ts";
 import { ABLE_WITH_TASKS } from "../support/modern/client.ts";
@@ -8,7 +8,7 @@ import type { Message } from "../support/exchange.ts";
 import type { MortalServer } from "./mortal-server.ts";
 import type { Effect } from "./tools.ts";
 
-/** What the person types into a field that is not to be kept in clear. */
+/** What the person types into a sensitive field. */
 export const SECRET = "4929-1234-5678-9107";
 
 export type Era = "legacy" | "modern";
@@ -25,13 +25,13 @@ export interface Talk {
   readonly calls: number;
   // deno-lint-ignore no-explicit-any
   readonly result: any;
-  /** What reached the person and the model, by its name in the call. */
+  /** What was asked of the person and the model, by its name in the call. */
   readonly questions: ReadonlyMap<string, string>;
   /** Progress and log messages, and in the legacy era requests, duplicates included. */
   readonly told: readonly string[];
 }
 
-/** A flow, and what it did to the world. */
+/** A flow and its effects on the outside world. */
 export interface Story extends Talk {
   readonly effects: readonly Effect[];
 }
@@ -42,7 +42,7 @@ export async function play(server: MortalServer, kind: Kind, flow: string): Prom
   const answer = (request: Message, name: string) => {
     const { method, params } = request;
     const meaning = JSON.stringify({ method, params });
-    // It may be put again, but under its name nothing else may be.
+    // A question may be asked again, but no other under its name.
     assert.equal(questions.get(name) ?? meaning, meaning, "it was another question before");
     questions.set(name, meaning);
     return method === "elicitation/create" ? personSays(params.message) : MODEL_SAYS;
@@ -111,7 +111,7 @@ const MODEL_SAYS = {
   stopReason: "endTurn",
 };
 
-/** A message without what is another one in every request. */
+/** A message without what differs in every request. */
 function tellingOf({ method, params }: Message): string {
   const { progressToken: _token, _meta, ...rest } = params;
   return JSON.stringify({ method, params: rest });

@@ -1,6 +1,6 @@
 /**
- * The points at which a server may die, each with a name that is its own within
- * one flow, so that it is the same point in every run, however commits are grouped.
+ * The points at which a server may die. Each has a name that is unique within one flow, so that it
+ * is the same point in every run, however commits are grouped.
  */
 import { appendFileSync } from "node:fs";
 import process from "node:process";
@@ -21,13 +21,13 @@ export interface Kill {
 
 export interface KillPlan {
   readonly kill?: Kill | undefined;
-  /** Or: after so many commits of anything. */
+  /** Alternatively: after this many commits of any kind. */
   readonly commits?: number | undefined;
   /** The file that every point is written to, if they are to be counted. */
   readonly record?: string | undefined;
 }
 
-/** A point that a server has passed, where that is recorded. */
+/** A point that a server has passed, if that is recorded. */
 export interface PassedPoint {
   readonly flow: string;
   readonly name: string;
@@ -37,14 +37,14 @@ export interface PassedPoint {
 export class KillPoints {
   readonly #plan: KillPlan;
   #commits = 0;
-  /** Goes on with every turn: two points with the same one have nothing between them. */
+  /** Incremented every turn: two points with the same number have nothing between them. */
   #instant = 0;
 
   constructor(plan: KillPlan) {
     this.#plan = plan;
   }
 
-  /** The server is at a point. `names` are all that it goes by; the first is the one to be counted. */
+  /** The server is at a point. `names` are its names; the first is the one to be counted. */
   pass(flow: string, ...names: readonly string[]): void {
     const { record } = this.#plan;
     if (record !== undefined) {
@@ -65,7 +65,7 @@ export class KillPoints {
     if (++this.#commits === this.#plan.commits) die();
   }
 
-  /** `yield* at("pay", …)`: a point right before it, and one right after, however it comes out. */
+  /** `yield* at("pay", …)`: a point right before it, and one right after, whatever its outcome. */
   around(flow: string): <T>(name: string, operation: Operation<T>) => Operation<T> {
     const pass = (name: string) => this.pass(flow, name);
     return function* (name, operation) {
@@ -78,7 +78,7 @@ export class KillPoints {
     };
   }
 
-  /** The same store, with a point before and after everything that it commits. */
+  /** The same store, with a point before and after each commit. */
   overSessions(store: ToolSessionStore): ToolSessionStore {
     const flows = new Map<string, string>();
     const counts = new Map<string, number>();
@@ -120,7 +120,7 @@ export class KillPoints {
     });
   }
 
-  /** The same store; a client goes by the name of its flow. */
+  /** The same store; a client is named after its flow. */
   overClients(store: ClientSessionStore): ClientSessionStore {
     const counts = new Map<string, number>();
     // deno-lint-ignore no-this-alias
@@ -146,7 +146,7 @@ export class KillPoints {
     operation: Operation<T>,
   ): Operation<T> {
     const names = before.map((name) => `before commit of ${name}`);
-    // What was promised too early gets out before it dies, and is found to be missing.
+    // Anything promised too early is sent before the server dies, and is then found missing.
     if (this.#isLast(flow(), names)) yield* until(turns(50));
     this.pass(flow(), ...names);
     const value = yield* operation;
@@ -160,13 +160,13 @@ async function turns(count: number): Promise<void> {
   for (let n = 0; n < count; n++) await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Nothing is flushed, closed or said. */
+/** Nothing is flushed, closed or printed. */
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   throw new Error("It has outlived its own death");
 }
 
-/** A method that can be called away from its object: what is private finds only its own. */
+/** Binds a method to its object, which private fields require. */
 function bound<T extends object>(target: T, name: keyof T): unknown {
   const member: unknown = target[name];
   return typeof member === "function" ? member.bind(target) : member;

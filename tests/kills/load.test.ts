@@ -18,7 +18,7 @@ const kinds: readonly Kind[] = [
   { era: "legacy", tool: "lease" },
 ];
 
-/** Numbers from 0 up to 1 that are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers from 0 to 1, the same for the same seed (mulberry32). */
 function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -38,7 +38,7 @@ describe("a server that is killed at random moments, with many flows running", (
       await inFolder(async (folder) => {
         const random = randomFrom(seed);
         let lives = 0;
-        // A life begins with taking up what was under way: that, too, may be cut short.
+        // A server starts by reviving what was running: that may be cut short too.
         const server = new MortalServer(folder, () => ({
           commits: ++lives > KILLS ? undefined : 1 + Math.floor(random() * 100),
         }));

@@ -1,6 +1,6 @@
 /**
- * A server that is killed, and started again over the same files, until it is told
- * to stay dead. Who waits for it waits for its own word that it listens.
+ * A server that is killed, and started again with the same files, until it is told to stay dead.
+ * Callers wait until it reports that it listens.
  */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
@@ -12,7 +12,7 @@ import type { KillPlan, PassedPoint } from "./kill-points.ts";
 import { serverProgram } from "./program.ts";
 import type { Effect } from "./tools.ts";
 
-/** Milliseconds after which something that does not happen is taken not to happen. */
+/** Milliseconds after which a wait fails. */
 const GUARD = 20_000;
 
 export class MortalServer {
@@ -28,17 +28,19 @@ export class MortalServer {
   /** Everything that it ever printed. */
   printed = "";
 
-  /** `nextPlan` tells, for each life, where it ends. */
+  /** `nextPlan` returns, for each start, where the server dies. */
   constructor(folder: string, nextPlan: () => KillPlan) {
     this.folder = folder;
     this.#nextPlan = nextPlan;
     this.#start();
   }
 
-  /** Where it listens, once it does. */
+  /** Its address, once it listens. */
   readonly where = (): Promise<string> => this.#address;
 
-  /** Waits until it has been killed so many times; at the end of a flow, that is a matter of turns. */
+  /**
+   * Waits until it has been killed this many times; at the end of a flow that takes a few turns.
+   */
   async died(times: number): Promise<void> {
     while (this.deaths < times) {
       await new Promise<void>((resolve, reject) => {
@@ -60,19 +62,19 @@ export class MortalServer {
     await this.#exited;
   }
 
-  /** What was done to the world, in order. */
+  /** The effects on the outside world, in order. */
   effects(flow: string): Effect[] {
     return linesOf(this.folder, "effects").map((line): Effect => JSON.parse(line))
       .filter((effect) => effect.flow === flow);
   }
 
-  /** The points that a flow has passed, where they were recorded. */
+  /** The points that a flow has passed, if they were recorded. */
   points(flow: string): PassedPoint[] {
     return linesOf(this.folder, "points").map((line): PassedPoint => JSON.parse(line))
       .filter((point) => point.flow === flow);
   }
 
-  /** Nothing that it left behind holds this in clear. */
+  /** Asserts that no file it left behind holds this in clear text. */
   assertNowhere(secret: string): void {
     assert.ok(!this.printed.includes(secret), "it is in what the server printed");
     const files = readdirSync(this.folder);

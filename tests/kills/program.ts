@@ -1,4 +1,4 @@
-/** The server's program as one file, made once: it is started hundreds of times. */
+/** The server's program as one file, built once: it is started hundreds of times. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -7,7 +7,7 @@
  */
 import { join } from "node:path";
 import process from "node:process";
-// One by one, not from `mod.ts`: it is started hundreds of times.
+// Imported one by one, not from `mod.ts`: it is started hundreds of times.
 import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/parley.ts";
 import { Sealer } from "../../src/lib/sealer.ts";
@@ -17,7 +17,7 @@ import { makeTools } from "./tools.ts";
 
 const plan: KillPlan & { folder: string } = JSON.parse(process.argv[2]!);
 const points = new KillPoints(plan);
-// Against the death of a process, not of the machine: that is what is tried here.
+// Durable against the death of a process, not of the machine: that is what is tested here.
 const stores = openSqlite(join(plan.folder, "store.db"), "normal");
 const parley = createParley({
   formPasswords: true,

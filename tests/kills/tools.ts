@@ -14,7 +14,7 @@ import { createMcpTool } from "../../src/tool/builder.ts";
 import type { McpToolContextWithElicits } from "../../src/tool/types.ts";
 import type { KillPoints } from "./kill-points.ts";
 
-/** What the world has been told to do. */
+/** The effects on the outside world so far. */
 export interface Effect {
   readonly flow: string;
   readonly key: string;
@@ -37,7 +37,9 @@ type Params = z.infer<typeof parameters>;
 type Context = McpToolContextWithElicits<typeof questions>;
 
 export function makeTools(points: KillPoints, effectsPath: string) {
-  /** Does something to the world, between two points at which it is done and not recorded. */
+  /**
+   * Has an effect on the outside world, between two points at which it is done but not recorded.
+   */
   function effect(flow: string, name: string, data: unknown = null) {
     return function* (key: string): Operation<string> {
       points.pass(flow, `before the effect of ${name}`);

@@ -54,7 +54,7 @@ async function served(
   assert.deepEqual(parley.counts, NOTHING);
 }
 
-/** Talks without end, as fast as it is read. */
+/** Sends progress without end, as fast as it is read. */
 const endless = createMcpTool("endless").description("Never stops talking")
   .execute(function* (_params, ctx) {
     for (;;) {
@@ -192,7 +192,7 @@ export function hostCases(listen: Listen): void {
       caller.post(call("ask"), session);
       await caller.take(/elicit_/);
       await parley.close();
-      // It was told how its call ended before the line was closed.
+      // It was told how its call ended before the connection was closed.
       await caller.take(/shutting down/);
       await listening.stop();
       await assert.rejects(RawClient.connect(listening.port));

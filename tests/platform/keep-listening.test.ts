@@ -13,15 +13,15 @@ import { idle, until } from "../support/turn.ts";
 const NO_DESCRIPTORS = new Error("Too many open files (os error 24)");
 const ADDRESS = { port: 0, hostname: "127.0.0.1" };
 
-/** Listeners that fail when told to, on a clock that is moved by hand. */
+/** Listeners that fail on request, on a manual clock. */
 class Runtime {
   readonly clock = createManualClock();
   readonly notices: ListenerNotice[] = [];
   readonly opened: { options: ListenOptions; fail(error: unknown): void; stopped: boolean }[] = [];
-  /** What opening leads to; a listener, where it says nothing. */
+  /** The outcome of the next attempts; the default is a listener. */
   refusal: unknown;
   attempts = 0;
-  /** Holds back a listener that is being opened. */
+  /** Delays a listener that is being opened. */
   gate: Promise<void> | undefined;
 
   readonly open: OpenListener = async (options): Promise<Listener> => {

@@ -1,4 +1,4 @@
-/** HTTP by hand, for everything that `fetch` is too polite to do. */
+/** Raw HTTP, for everything that `fetch` refuses to do. */
 import { connect, type Socket } from "node:net";
 
 export class RawClient {
@@ -48,7 +48,7 @@ export class RawClient {
     this.#socket.write(text);
   }
 
-  /** The head of a POST to /mcp, with whatever headers come besides. */
+  /** The head of a POST to /mcp, with additional headers. */
   sendHead(headers: Record<string, string | number>, method = "POST"): void {
     const lines = Object.entries({
       host: "127.0.0.1",
@@ -65,7 +65,7 @@ export class RawClient {
     this.send(body);
   }
 
-  /** Waits until the pattern was received, and takes everything up to its end. */
+  /** Waits until the pattern was received, and consumes everything up to its end. */
   async take(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this.#received);
@@ -93,7 +93,7 @@ export class RawClient {
     this.#socket.pause();
   }
 
-  /** Goes away without a word. */
+  /** Disconnects abruptly. */
   vanish(): void {
     this.#socket.resetAndDestroy?.();
     this.#socket.destroy();

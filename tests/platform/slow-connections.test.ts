@@ -1,4 +1,4 @@
-/** Connections that never finish what they say, on a runtime that has no timeout for them. */
+/** Connections that never finish their request, on a runtime that has no timeout for them. */
 import assert from "node:assert/strict";
 import { createParley } from "parley-mcp";
 import { listen } from "../../src/platform/listen.ts";
@@ -46,7 +46,7 @@ describe("slow connections on Deno", () => {
         const first = new Crowd(listening.port, FEW, says);
         if (says === HALF_A_BODY) await noticed(() => first.answered === FEW);
         const more = new Crowd(listening.port, MOST);
-        // Some of the others may come after the listener is open again, and stay.
+        // Some of the others may connect after the listener is open again, and stay.
         await noticed(() => first.gone === FEW);
         await noticed(() => notices.length > 0);
         assert.equal(notices[0]!.type, "interrupted");

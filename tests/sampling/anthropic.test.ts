@@ -17,7 +17,7 @@ import {
 const OK: Reply = { json: anthropicAnswer([said("hi")]) };
 const NAME = "anthropic:claude-sonnet-4-5";
 
-/** What goes over the wire for a sample. */
+/** The request body for a sample. */
 async function sent(params: SampleParams, name = NAME): Promise<Received> {
   let received: Received | undefined;
   await withModel(name, [OK], async (setting) => {
@@ -27,7 +27,7 @@ async function sent(params: SampleParams, name = NAME): Promise<Received> {
   return received!;
 }
 
-/** What comes back for a sample that is answered so: content and reason to stop. */
+/** The answer to a sample for this response: content and stop reason. */
 async function back(params: SampleParams, content: object[], reason: string): Promise<unknown> {
   let response: unknown;
   await withModel(NAME, [{ json: anthropicAnswer(content, reason) }], async ({ provider }) => {

@@ -10,7 +10,7 @@ import { anthropicAnswer, ask, ollamaAnswer, openaiAnswer, plain, said } from ".
 
 const KEYS = { OPENAI_API_KEY: "ok-1", ANTHROPIC_API_KEY: "ak-1" };
 
-/** The one sentence that a bad configuration is told. */
+/** The one-sentence error for an invalid configuration. */
 function complaint(configure: () => unknown): string {
   try {
     configure();
@@ -78,7 +78,7 @@ describe("samplingFromEnvironment()", () => {
             "authorization",
             undefined,
           ],
-          // A key for OpenAI is not for anybody who speaks its language.
+          // A key for OpenAI is not sent to other servers with the same API.
           [
             { PARLEY_MODEL: "openai-compatible:m", PARLEY_MODEL_URL: `${url}/v1` },
             "/v1/chat/completions",

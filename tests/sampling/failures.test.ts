@@ -1,4 +1,4 @@
-/** What becomes of a sample when its model fails: the same for all three wire formats. */
+/** What happens to a sample when its model fails: the same for all three wire formats. */
 import assert from "node:assert/strict";
 import { createSamplingProvider, SampleError, type SampleResponse } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
@@ -31,7 +31,7 @@ const PROVIDERS: { name: string; ok: Reply; error: (message: string) => object }
   },
 ];
 
-/** The error of a sample, which must be one for the model, and hold no secret. */
+/** The error of a sample, which must be one for the model, and contain no secret. */
 async function failure(sample: Promise<SampleResponse>): Promise<string> {
   try {
     await sample;

@@ -1,6 +1,6 @@
 /**
- * A model behind a real socket: it answers what the test says, and remembers what
- * it was asked. It refuses ids of tool calls that providers refuse. And a clock that never makes anybody wait.
+ * A model behind a real socket: it sends scripted responses, and records its requests. It refuses
+ * ids of tool calls that providers refuse. Also a clock that never makes anybody wait.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -20,12 +20,12 @@ export interface Received {
 export type Reply =
   | { status?: number; headers?: Record<string, string>; json: unknown }
   | { status?: number; headers?: Record<string, string>; text: string }
-  /** Never answers; sends half an answer and stops; drops the connection. */
+  /** Never answers; sends half a response and stops; drops the connection. */
   | "hang"
   | "stall"
   | "reset";
 
-/** One after the other, the last one for ever, or worked out from what was received. */
+/** One after the other, the last one for ever, or computed from the request. */
 export type Replies = readonly Reply[] | ((received: Received, nth: number) => Reply);
 
 export interface FakeModel {
@@ -122,7 +122,7 @@ function send(response: ServerResponse, reply: Reply): void {
 
 export const TIMEOUT = 60_000;
 
-/** Pauses pass at once; time limits pass when they are told to. */
+/** Pauses end at once; timeouts fire on request. */
 export function createTestClock() {
   const pauses: number[] = [];
   const limits = new Set<() => void>();
@@ -139,7 +139,7 @@ export function createTestClock() {
       limits.add(fire);
       return () => limits.delete(fire);
     },
-    /** Lets every time limit pass. */
+    /** Fires every timeout. */
     expire() {
       for (const fire of [...limits]) fire();
     },

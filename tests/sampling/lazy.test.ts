@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { listFiles, readText } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 
-/** What a file imports at once; types cost nothing, and `import()` only when it is called. */
+/** What a file imports statically; types cost nothing, and `import()` only when it is called. */
 function importedAtOnce(file: string): string[] {
   const statements = readText(file).matchAll(
     /^(?:import|export)\s+(?!type\b)(?:[^;"]*?\sfrom\s+)?"([^"]+)"/gm,

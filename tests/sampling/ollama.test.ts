@@ -18,7 +18,7 @@ import {
 const OK: Reply = { json: ollamaAnswer({ content: "hi" }) };
 const NAME = "ollama:llama3.3";
 
-/** What goes over the wire for a sample. */
+/** The request body for a sample. */
 async function sent(params: SampleParams): Promise<Received> {
   let received: Received | undefined;
   await withModel(NAME, [OK], async (setting) => {
@@ -28,7 +28,7 @@ async function sent(params: SampleParams): Promise<Received> {
   return received!;
 }
 
-/** What comes back for a sample that is answered so: content and reason to stop. */
+/** The answer to a sample for this response: content and stop reason. */
 async function back(params: SampleParams, message: object, reason?: string): Promise<unknown> {
   let response: unknown;
   await withModel(NAME, [{ json: ollamaAnswer(message, reason) }], async ({ provider }) => {

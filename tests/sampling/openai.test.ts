@@ -20,7 +20,7 @@ const OK: Reply = { json: openaiAnswer({ content: "hi" }) };
 const usage = { inputTokens: 21, outputTokens: 9 };
 const model = "gpt-4o-2024-08-06";
 
-/** What goes over the wire for a sample. */
+/** The request body for a sample. */
 async function sent(params: SampleParams, name = "openai:gpt-4o"): Promise<Received> {
   let received: Received | undefined;
   await withModel(name, [OK], async (setting) => {
@@ -30,7 +30,7 @@ async function sent(params: SampleParams, name = "openai:gpt-4o"): Promise<Recei
   return received!;
 }
 
-/** What comes back for a sample that is answered so. */
+/** The answer to a sample for this response. */
 async function back(params: SampleParams, json: object): Promise<unknown> {
   let response: unknown;
   await withModel("openai:gpt-4o", [{ json }], async ({ provider }) => {

@@ -1,6 +1,6 @@
 /**
- * What a tool gets for everything that a model may do, over a real socket: the
- * same with all three providers.
+ * What a tool gets for everything that a model may do, over a real socket: the same with all three
+ * providers.
  */
 import assert from "node:assert/strict";
 import { z } from "zod";
@@ -14,7 +14,7 @@ type Call = readonly [name: string, input: object];
 
 interface Dialect {
   readonly name: string;
-  /** How this provider says text, data and calls, and that it was cut off or refused. */
+  /** How this provider sends text, data and calls, and says that it was cut off or refused. */
   text(text: string): Reply;
   data(input: object): Reply;
   calls(...calls: Call[]): Reply;
@@ -78,7 +78,7 @@ const tools = [
 ] as const;
 
 for (const { name, text, data, calls, half, refusal } of DIALECTS) {
-  /** What `sampleSchema` or `sampleTools` gives for these replies, and how often it asked. */
+  /** What `sampleSchema` or `sampleTools` returns for these replies, and how often it asked. */
   const outcome = async (what: "data" | "calls", ...replies: Reply[]) => {
     let result: unknown;
     await withModel(name, replies, async ({ model, provider }) => {

@@ -1,4 +1,4 @@
-/** Samples that are put to every provider, and the shapes that providers answer in. */
+/** Samples that are sent to every provider, and the response formats of the providers. */
 import type { McpMessage, SampleParams, SampleResponse } from "../../src/mod.ts";
 
 export const user = (text: string): McpMessage => ({
@@ -14,7 +14,7 @@ export const CELL = {
 
 export const plain: SampleParams = { messages: [user("Hello?")], maxTokens: 100 };
 
-/** What `ctx.sampleSchema` puts to a provider. */
+/** The request of `ctx.sampleSchema` to a provider. */
 export const data: SampleParams = {
   messages: [user("Pick a cell.")],
   maxTokens: 100,
@@ -36,7 +36,7 @@ export const tools: SampleParams = {
   toolChoice: { mode: "required" },
 };
 
-/** Everything that a conversation may hold, but for sound. */
+/** Everything that a conversation may contain, except audio. */
 export const conversation: McpMessage[] = [
   {
     role: "user",
@@ -69,7 +69,7 @@ export const conversation: McpMessage[] = [
   user("And now?"),
 ];
 
-/** The answer without the ids that are made up on the way. */
+/** The answer without generated ids. */
 export function withoutIds({ content, ...rest }: SampleResponse): unknown {
   const blocks = Array.isArray(content) ? content : [content];
   return {
@@ -88,7 +88,7 @@ export const ask = (
   params: SampleParams,
 ) => provider.sample(params, new AbortController().signal);
 
-// The shapes of the three providers, as their documentation gives them.
+// The response formats of the three providers, from their documentation.
 
 export function openaiAnswer(message: object, finish_reason = "stop"): object {
   return {

@@ -6,7 +6,7 @@ import type { SchemaInput } from "../../src/schema/types.ts";
 import { assertForm, refusal } from "./form-rules.ts";
 import { describe, it } from "../suite.ts";
 
-/** The one field of a form, as it goes out. */
+/** The one field of a form, as it is sent. */
 function fieldOf(field: z.ZodType | z3.ZodTypeAny): unknown {
   const form = "_zod" in field ? z.object({ f: field }) : z3.object({ f: field });
   return fieldsOf(form)["f"];

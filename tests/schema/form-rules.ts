@@ -50,7 +50,7 @@ const form = z.strictObject({
   required: z.array(z.string()).optional(),
 });
 
-/** Fails unless `json` may go out as `requestedSchema`, by these rules and by the official SDK's. */
+/** Fails unless `json` is a valid `requestedSchema`, by these rules and by the official SDK's. */
 export function assertForm(json: unknown): void {
   const strict = form.safeParse(json);
   assert.ok(strict.success, `${JSON.stringify(json)}: ${strict.error}`);
@@ -58,7 +58,7 @@ export function assertForm(json: unknown): void {
   assert.ok(official.success, `${JSON.stringify(json)}: ${official.error}`);
 }
 
-/** The problem with a schema that must not be taken for a form. */
+/** The problem with a schema that must not be accepted as a form. */
 export function refusal(schema: SchemaInput): SchemaProblem {
   try {
     toElicitationSchema(schema);

@@ -12,7 +12,7 @@ function told(schema: SchemaInput, value: unknown): string {
   return describeIssues(outcome.issues);
 }
 
-/** One schema in all three dialects. */
+/** One schema in all three schema libraries. */
 function dialects(four: z.ZodType, three: z3.ZodTypeAny): [string, SchemaInput][] {
   return [["Zod 4", four], ["Zod 3", three], ["JSON Schema", { ...toSchema(four, "input").json }]];
 }
@@ -231,7 +231,7 @@ describe("describeIssues()", () => {
   });
 });
 
-/** Zod puts a pattern beside each format, which JSON Schema would complain about as well. */
+/** Zod adds a pattern to each format, which JSON Schema would report as well. */
 function withoutPatterns(schema: SchemaInput): SchemaInput {
   if ("_def" in schema) return schema;
   return JSON.parse(JSON.stringify(schema, (key, value) => key === "pattern" ? undefined : value));

@@ -104,7 +104,7 @@ describe("toSchema() with plain JSON Schema", () => {
     const above = { minimum: 3, exclusiveMinimum: true };
     assert.notEqual(told({ ...above, $schema: four }, 3), "");
     const seven = "http://json-schema.org/draft-07/schema#";
-    // Beside a reference nothing counts in draft 7.
+    // In draft 7, keywords beside a reference are ignored.
     const beside = {
       definitions: { S: { type: "string" } },
       $ref: "#/definitions/S",

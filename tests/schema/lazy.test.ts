@@ -18,7 +18,7 @@ import { describe, it } from "../suite.ts";
 const word = fc.string({ minLength: 1, maxLength: 5 });
 const words = fc.uniqueArray(word, { minLength: 1, maxLength: 3 });
 
-/** Parts that need not be tried, and one or two of each kind that must be. */
+/** Parts that are always present, and one or two of each kind that must be tried. */
 const part: fc.Arbitrary<z.ZodType> = fc.oneof(
   fc.nat(9).chain((n) =>
     fc.constantFrom<z.ZodType>(z.string(), z.string().min(n).max(n), z.string().length(n))
@@ -93,7 +93,7 @@ const type: fc.Arbitrary<z.ZodType> = fc.letrec<{ type: z.ZodType }>((tie) => ({
 
 const object = fc.dictionary(word, type, { maxKeys: 4 }).map((shape) => z.object(shape));
 
-/** What becomes of it, one way or another. */
+/** The outcome: a schema or an error. */
 function outcome(make: () => Schema): unknown {
   try {
     const { json, parse } = make();
@@ -109,7 +109,7 @@ describe("objectSchema() and formSchema()", () => {
     let tried = 0;
     fc.assert(
       fc.property(object, fc.constantFrom("input" as const, "output" as const), (input, side) => {
-        // Ids must be unique in all the world.
+        // Ids must be globally unique.
         z.globalRegistry._idmap.clear();
         if (isPlainObject(input)) {
           waiting++;

@@ -1,4 +1,4 @@
-/** Requests that come through a proxy, which may come from anywhere. */
+/** Requests through a proxy, which may come from anywhere. */
 import assert from "node:assert/strict";
 import { createServer, request as httpRequest } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -7,7 +7,7 @@ import { createMcpTool, createParley, type ParleyOptions, toNodeHandler } from "
 import { listen } from "../../src/platform/listen.ts";
 import { describe, it } from "../suite.ts";
 
-/** Says whether the tool takes its callers for this machine's own. */
+/** Returns whether the tool considers its caller local. */
 const where = createMcpTool("where").description("Tells where it runs")
   .execute(function* (_params, ctx) {
     return { local: ctx.server.local, url: ctx.server.url ?? null };
@@ -37,7 +37,7 @@ const HEADERS = {
 
 type Headers = Record<string, string>;
 
-/** What is left of an answer: a refusal's status, or what the tool says. */
+/** A refusal's status, or the tool's text. */
 function told(status: number, body: string) {
   if (status !== 200) return status;
   const { result } = JSON.parse(body);
@@ -47,7 +47,7 @@ function told(status: number, body: string) {
 const LOCAL = { local: true, url: "http://127.0.0.1:7411" };
 const EXPOSED = { local: false, url: null };
 
-/** A server on this machine, and what it says to a request from `peer` with these headers. */
+/** A server on this machine, and its response to a request from `peer` with these headers. */
 async function serving(
   options: ParleyOptions,
   body: (call: (headers?: Headers, peer?: string) => Promise<unknown>) => Promise<void>,
@@ -89,7 +89,7 @@ describe("a request through an untrusted proxy", () => {
           assert.equal(await call({ ...headers, host }), 403, JSON.stringify(headers));
         }
       }
-      // What was refused changes nothing for those who call directly.
+      // A refused request changes nothing for direct callers.
       assert.deepEqual(await call(), LOCAL);
     }));
 
@@ -98,7 +98,7 @@ describe("a request through an untrusted proxy", () => {
       assert.deepEqual(await call(), LOCAL);
       const host = "tools.example.com";
       assert.deepEqual(await call({ host, "x-forwarded-for": "127.0.0.1" }), EXPOSED);
-      // Strangers and this machine's own callers have no names to be told apart by.
+      // Remote callers and this machine's own callers cannot be told apart without names.
       assert.deepEqual(await call(), EXPOSED);
     }));
 
@@ -200,7 +200,10 @@ async function throughSocket(port: number, headers: Headers) {
 describe("the peer's address", () => {
   const local = { "x-forwarded-for": "127.0.0.1" };
 
-  /** Calls through a socket, with a server that trusts this machine's proxies, and one that does not. */
+  /**
+   * Calls through a socket, with a server that trusts this machine's proxies, and one that does
+   * not.
+   */
   async function check(
     serve: (parley: ReturnType<typeof createParley>) => Promise<[number, () => Promise<unknown>]>,
   ) {

@@ -13,7 +13,7 @@ const hello = createMcpTool("hello").description("Greets.").execute(function* ()
   return "hello";
 });
 
-/** Tools that come when the test says so. */
+/** Tools that are loaded when the test says so. */
 class Later {
   asked = 0;
   readonly #tools = Promise.withResolvers<readonly FinalizedMcpTool[]>();
@@ -37,7 +37,7 @@ class Later {
   }
 }
 
-/** What becomes of a promise, to be looked at. */
+/** Tracks whether and how a promise settled. */
 function watched<T>(promise: Promise<T>): { value: T | undefined } {
   const seen: { value: T | undefined } = { value: undefined };
   promise.then((value) => seen.value = value);

@@ -1,4 +1,4 @@
-/** What is kept of a caller's own words is short, however long they were. */
+/** Limits on what the server keeps of a caller's own text. */
 import assert from "node:assert/strict";
 import { createMcpResource, type EndedCall } from "parley-mcp";
 import { describe, it } from "../suite.ts";
@@ -46,7 +46,7 @@ describe("a client's capabilities", () => {
       const { error } = (await refused.rest())[0]!;
       assert.equal(error.code, -32602);
       assert.match(error.message, /clientCapabilities.* take more than 16384 bytes/);
-      // Many short ones take more than they are long.
+      // Many short ones take more memory than their length.
       const many = (length: number) => ({ many: { lists: Array.from({ length }, () => []) } });
       assert.equal((await call(many(600))).status, 400);
       assert.equal((await call(many(400))).status, 200);

@@ -10,7 +10,7 @@ import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { serving, type TestServer } from "../support/legacy/server.ts";
 import { useStdio } from "../transport/stdio/channel.ts";
 
-/** Opens a page, tells where it is, and stays until somebody has been there. */
+/** Opens a page, reports its address, and stays until somebody has visited it. */
 function visited(options: Partial<PageOptions> = {}) {
   return createMcpTool("visited").description("Waits for a visit")
     .execute(function* (_params, ctx) {
@@ -205,7 +205,7 @@ describe("a page of a tool on stdio", () => {
       (answer.result!.content as { text: string }[])[0]!.text,
       `Cannot open a page: port ${port} of this machine is taken; choose another port, or none`,
     );
-    // Free again, it is the one that is used.
+    // The port is free again, so it is used.
     taken.close();
     yield* until(once(taken, "close"));
     client.request("tools/call", { name: "visited" });

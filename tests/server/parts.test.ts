@@ -7,7 +7,7 @@ import { echo } from "../support/tools.ts";
 const REFUSED =
   "Cannot read the body: it has more than 100000 keys, strings and elements; send fewer";
 
-/** About four megabytes of each: what is small as text, and large once it is parsed. */
+/** About four megabytes of each: small as text, and large once it is parsed. */
 const bodies = {
   keys: `{${Array.from({ length: 400_000 }, (_, i) => `"${i.toString(36)}":0`).join(",")}}`,
   strings: `[${Array.from({ length: 400_000 }, (_, i) => `"${i}"`).join(",")}]`,

@@ -12,7 +12,7 @@ import { useFolder } from "../support/folder.ts";
 import { handTool } from "../support/tools.ts";
 import { until } from "../support/turn.ts";
 
-/** A store that fails or hangs when told to, and counts what is written. */
+/** A store that fails or hangs on request, and counts its writes. */
 class Disk extends InMemoryToolSessionStore {
   state: "well" | "full" | "stuck" = "well";
   writes = 0;
@@ -71,7 +71,7 @@ describe("GET /readyz", () => {
       store.state = "well";
       server.clock.advance(1_000);
       assert.deepEqual(await probe(server), READY);
-      // Told once, and not to whoever asks.
+      // Logged once, and not sent to callers.
       const [fault, ...more] = server.faults.splice(0);
       assert.match(String(fault!.error), /the disk is full/);
       assert.equal(fault!.what, 'not ready: the check "store" fails');

@@ -1,4 +1,7 @@
-/** What one caller may hold of what all share, and who has to give when there is no room. */
+/**
+ * How much one caller may hold of what all share, and who gives up something when there is no
+ * room.
+ */
 import assert from "node:assert/strict";
 import {
   type ClientSessionRecord,
@@ -15,7 +18,7 @@ import { servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";
 import { ask, echo, handTool } from "../support/tools.ts";
 
-/** Callers name themselves, which only a test may believe. */
+/** Callers name themselves, which only a test may trust. */
 const principal: NonNullable<ParleyOptions["principal"]> = (request) =>
   request.headers.get("x-name") ?? "";
 const as = (name: string) => ({ headers: { "x-name": name }, capabilities: ABLE });
@@ -217,7 +220,7 @@ describe("pages", () => {
     });
   const serve = [leaves, forever];
 
-  /** The address of a new page, or what the model is told instead. */
+  /** The address of a new page, or the text that the model gets instead. */
   async function page(client: ModernClient, name = "leaves"): Promise<string> {
     const result = await client.call(name);
     return `${result.isError ? "isError: " : ""}${result.content[0].text}`;

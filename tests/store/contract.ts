@@ -13,7 +13,7 @@ import { describe, it } from "../suite.ts";
 
 const FIRST = { afterLSN: 0, epoch: 1 };
 
-/** Calls `make` once for each case; what it gives must be empty. */
+/** Calls `make` once for each case; it must return an empty store. */
 export function storeContract(
   name: string,
   make: () => ToolSessionStore | Operation<ToolSessionStore>,

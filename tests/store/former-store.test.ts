@@ -28,7 +28,7 @@ interface Place {
   serve(options?: ParleyOptions): Parley;
 }
 
-/** A copy of the store, and servers over it, half an hour after it was written. */
+/** A copy of the store, and servers for it, half an hour after it was written. */
 async function withFormerStore(body: (place: Place) => Promise<void>): Promise<void> {
   const { folder, held, remove } = copyFormerStore();
   const clock = createManualClock(held.madeAt + HOUR / 2);
@@ -61,7 +61,7 @@ async function withFormerStore(body: (place: Place) => Promise<void>): Promise<v
   }
 }
 
-/** Lets time pass, a millisecond in each turn, until something has happened. */
+/** Advances the clock by a millisecond in each turn until the condition holds. */
 async function driven<T>(clock: ManualClock, promise: Promise<T>): Promise<T> {
   let over = false;
   promise.finally(() => over = true).catch(() => {});
@@ -124,7 +124,7 @@ describe("a store of format 3 with waiting calls", () => {
       const suffixes = world.steps.map((key) => key.slice(key.indexOf(":")));
       assert.deepEqual(
         suffixes.toSorted(),
-        // Modern calls that work or sleep wait for their client.
+        // Modern calls that run or sleep wait for their client.
         [":#after:free:0", ":/0:left:0", "::ship:0", "::wake:0", "::work:0"],
       );
       const other = resume(older.sessionId);

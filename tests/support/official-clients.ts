@@ -1,4 +1,4 @@
-/** The official clients, driving the same call and writing down what they see. */
+/** The official clients, which make the same call and record what they see. */
 import * as v2 from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -21,7 +21,7 @@ export const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 
 export interface Official {
   readonly conversation: Conversation;
-  /** The revision that was agreed upon. */
+  /** The negotiated revision. */
   readonly version: string | undefined;
   call(name: string, args: { [key: string]: unknown }, signal?: AbortSignal): Promise<void>;
   close(): Promise<void>;
@@ -95,7 +95,7 @@ interface Asked {
   readonly params: object;
 }
 
-/** What a client does with what it hears; both clients call these alike. */
+/** How a client handles messages; the same for both clients. */
 export function handlers({ questions, answers, logs, progress }: Conversation) {
   const ask = ({ method, params }: Asked) => {
     const { _meta, ...rest } = params as { [key: string]: unknown };
@@ -115,7 +115,7 @@ export function handlers({ questions, answers, logs, progress }: Conversation) {
     },
     logged: ({ params }: { readonly params: object }) => void logs.push(params),
     progressed(step: { readonly message?: string | undefined }) {
-      // The newer client tells of its own doings too.
+      // The newer client also sends notifications about itself.
       if (!step.message?.startsWith("Fulfilling input required")) progress.push(step);
     },
   };

@@ -1,4 +1,4 @@
-/** The official clients over stdio: each starts a program of its own. */
+/** The official clients over stdio: each starts its own program. */
 import * as v2 from "@modelcontextprotocol/client";
 import { StdioClientTransport as V2Transport } from "@modelcontextprotocol/client/stdio";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";

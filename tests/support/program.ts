@@ -1,4 +1,4 @@
-/** The program as a process of its own, for as long as a test lasts. */
+/** The program in its own process, for as long as a test lasts. */
 import { type Operation, resource, until } from "effection";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -7,7 +7,7 @@ import process from "node:process";
 import { root } from "../harness/files.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 
-/** How the program is started. */
+/** The command that starts the program. */
 export type Start = readonly [string, ...string[]];
 
 /** From its source, on the runtime that runs the tests. */
@@ -27,7 +27,7 @@ export class Program {
   readonly child: ChildProcessWithoutNullStreams;
   stdout = "";
   stderr = "";
-  /** How it ended; everything that it said is there by then. */
+  /** Its exit; all of its output is available by then. */
   readonly exit: Promise<Exit>;
   readonly #news = new Set<() => void>();
 
@@ -42,7 +42,7 @@ export class Program {
       this.stderr += text;
       wake();
     });
-    // It may have gone before it has read everything.
+    // It may exit before it has read everything.
     child.stdin.on("error", () => {});
     this.exit = once(child, "close").then(([code, signal]) => {
       wake();
@@ -50,7 +50,7 @@ export class Program {
     });
   }
 
-  /** Waits until it has said something. */
+  /** Waits until it has printed something. */
   async says(pattern: RegExp, where: "stdout" | "stderr" = "stderr"): Promise<RegExpExecArray> {
     for (;;) {
       const found = pattern.exec(this[where]);
@@ -71,7 +71,7 @@ export class Program {
     }
   }
 
-  /** Not by `child.kill()`: Deno then takes the signal for the cause of whatever end it comes to. */
+  /** Not by `child.kill()`: Deno then reports the signal as the cause of any exit. */
   signal(signal: "SIGTERM" | "SIGINT"): void {
     process.kill(this.child.pid!, signal);
   }
@@ -82,7 +82,7 @@ export class Program {
     this.child.stdin.write(`${lines.join("\n")}\n`);
   }
 
-  /** What it wrote to stdout, line by line; a line that is no JSON fails the test. */
+  /** Its stdout, line by line; a line that is not JSON fails the test. */
   get messages(): { [key: string]: unknown }[] {
     return this.stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
   }
@@ -94,7 +94,7 @@ export interface ProgramOptions {
   readonly env?: { readonly [name: string]: string | undefined };
 }
 
-/** Starts it. Whatever is left of it when the test ends is killed. */
+/** Starts the program, and kills it when the test ends. */
 export function useProgram(
   args: readonly string[],
   { start = fromSource(), cwd = root, env = {} }: ProgramOptions = {},
@@ -116,7 +116,7 @@ export function useProgram(
   });
 }
 
-/** Runs it to its end, with nothing to read. */
+/** Runs it to its end, with empty input. */
 export function* runProgram(
   args: readonly string[],
   options: ProgramOptions = {},

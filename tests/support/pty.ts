@@ -7,11 +7,11 @@ import process from "node:process";
 import { type Operation, until } from "effection";
 import { fromSource, type Program, type ProgramOptions, useProgram } from "./program.ts";
 
-/** Whether a terminal can be had here. */
+/** Whether a pseudo-terminal is available here. */
 export const hasTerminal: boolean = process.platform === "linux" &&
   spawnSync("script", ["--version"], { stdio: "ignore" }).status === 0;
 
-/** Why tests cannot have one, for `it.unless`. */
+/** Why no pseudo-terminal is available, for `it.unless`. */
 export const terminalAbsence: string | undefined = hasTerminal
   ? undefined
   : 'no pseudo-terminal: install util-linux, which has "script"';
@@ -32,13 +32,13 @@ export class Terminal {
     this.program = program;
   }
 
-  /** All that was ever shown, without colours and movements. */
+  /** Everything that was ever shown, without colours and cursor movements. */
   get shown(): string {
     // deno-lint-ignore no-control-regex
     return this.program.stdout.replaceAll(/\x1b\[[0-9;?]*[a-zA-Z]/g, "");
   }
 
-  /** Waits until it shows something that it has not been seen to show yet. */
+  /** Waits until it shows something that was not matched before. */
   async shows(pattern: RegExp): Promise<string> {
     for (;;) {
       const found = pattern.exec(this.shown.slice(this.#read));

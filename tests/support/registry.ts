@@ -24,7 +24,8 @@ export function withRegistry(
   options: RegistryOptions = {},
 ): () => Promise<void> {
   return async () => {
-    // Out of the step of Effection's that the test was called in: hosts call from outside.
+    // Leave the Effection step that the test runs in: platforms call a registry from outside of
+    // one.
     await Promise.resolve();
     const clock = createManualClock();
     const faults: Fault[] = [];
@@ -50,12 +51,12 @@ export function withRegistry(
   };
 }
 
-/** The same tool, with a record that is kept. */
+/** The same tool, made durable. */
 export function asDurable<T extends Definition>(tool: T): T {
   return { ...tool, durable: { version: "1", sealed: false } };
 }
 
-/** Lets everything happen that waits for nothing but its turn. */
+/** Runs pending microtasks until the condition holds. */
 export async function until(condition: () => boolean): Promise<void> {
   for (let turns = 0; turns < 5_000; turns++) {
     if (condition()) return;
@@ -69,13 +70,13 @@ export async function idle(): Promise<void> {
   for (let turns = 0; turns < 100; turns++) await Promise.resolve();
 }
 
-/** How a session ended, once it has. */
+/** The outcome of a session, once it has ended. */
 export async function ended(session: LiveToolSession): Promise<ToolSessionOutcome> {
   await until(() => session.outcome !== undefined);
   return session.outcome!;
 }
 
-/** The text of a session's result, once it has one. */
+/** The text of a session's result, once it has ended. */
 export async function textOf(session: LiveToolSession): Promise<string> {
   const outcome = await ended(session);
   assert.equal(outcome.status, "completed", JSON.stringify(outcome));
@@ -88,7 +89,7 @@ export function types(session: LiveToolSession): string {
   return session.log.after(0).map(({ type }) => type).join();
 }
 
-/** The id of the question that is open, counted from the oldest. */
+/** The id of an open question, counted from the oldest. */
 export function questionOf(session: LiveToolSession, nth = 0): string {
   const request = session.openRequests()[nth];
   assert.ok(request, "no question is open");
@@ -104,7 +105,7 @@ export interface Reading {
   readonly events: ToolSessionEvent[];
   outcome?: ToolSessionOutcome;
   error?: unknown;
-  /** Leaves the stream. */
+  /** Stops reading. */
   leave(): PromiseLike<void>;
 }
 
@@ -144,7 +145,7 @@ export const askTool = createMcpTool("ask").description("Asks for a number")
     return answer.action === "accept" ? `got ${answer.content.n}` : answer.action;
   });
 
-/** A tool that does what `body` says, with the questions `n` and `m`. */
+/** A tool that runs `body`, with the questions `n` and `m`. */
 export function tool(
   // deno-lint-ignore no-explicit-any
   body: (ctx: any) => Operation<unknown>,

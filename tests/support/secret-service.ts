@@ -1,6 +1,6 @@
 /**
- * A Secret Service for one test: Debian's gnome-keyring on a bus of its own, with a home
- * of its own. The keyring of whoever runs the tests is never touched.
+ * A Secret Service for one test: Debian's gnome-keyring on its own bus, with its own home folder.
+ * The keyring of the person who runs the tests is never touched.
  */
 import { type Operation, resource, until } from "effection";
 import { spawn } from "node:child_process";
@@ -12,18 +12,18 @@ import { createInterface } from "node:readline";
 import { useFolder } from "./folder.ts";
 
 export interface SecretService {
-  /** For programs that are to find it. */
+  /** The environment for programs that are to find it. */
   readonly env: Readonly<Record<string, string>>;
-  /** As when the screen is locked; nobody is there to be asked. */
+  /** As when the screen is locked, with nobody to ask. */
   lock(): Promise<void>;
   /** As when the person has logged in again. */
   unlock(): Promise<void>;
 }
 
-/** `empty`: a service that has no keyring to put anything into, as on a fresh server. */
+/** `empty`: a service that has no keyring to write to, as on a fresh server. */
 export type Content = "unlocked" | "empty";
 
-/** It says where the bus is, takes commands, and ends when its stdin does. */
+/** It prints the bus address, takes commands, and ends when its stdin does. */
 const script = `
 lock() {
   dbus-send --session --print-reply --dest=org.freedesktop.secrets /org/freedesktop/secrets \\

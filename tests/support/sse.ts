@@ -1,4 +1,4 @@
-/** Reads server-sent events one by one, comments and empty ones included. */
+/** Reads server-sent events one by one, including comments and empty ones. */
 
 export interface Frame {
   readonly id?: string;
@@ -12,14 +12,14 @@ export class FrameReader {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #decoder = new TextDecoder();
   #text = "";
-  /** How the chunks came, one number of frames for each. */
+  /** How the chunks arrived: one number of frames for each. */
   readonly chunks: number[] = [];
 
   constructor(body: ReadableStream<Uint8Array>) {
     this.#reader = body.getReader();
   }
 
-  /** The next frame; nothing once the stream has ended. */
+  /** The next frame; undefined once the stream has ended. */
   async next(): Promise<Frame | undefined> {
     for (;;) {
       const end = this.#text.indexOf("\n\n");
@@ -46,7 +46,7 @@ export class FrameReader {
     return frames;
   }
 
-  /** Goes away without reading on. */
+  /** Disconnects without reading on. */
   async cancel(): Promise<void> {
     await this.#reader.cancel();
   }
@@ -68,7 +68,7 @@ export function parseFrame(text: string): Frame {
   return frame;
 }
 
-/** A connection that was cut is a TypeError on Deno, and an Error with a code on Bun. */
+/** A cut connection is a TypeError on Deno, and an Error with a code on Bun. */
 export function isCut(error: unknown): boolean {
   return error instanceof TypeError || (error as { code?: unknown }).code !== undefined ||
     (error as Error).message.startsWith("The stream ended within a frame");

@@ -3,7 +3,7 @@ import { action, type Operation } from "effection";
 import { createMcpTool, type McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 
-/** Answers at once. */
+/** Returns at once. */
 export const echo = createMcpTool("echo")
   .description("Says the same again")
   .parameters(z.object({ text: z.string() }))
@@ -11,7 +11,7 @@ export const echo = createMcpTool("echo")
     return text;
   });
 
-/** Asks one question, and says what the answer was. */
+/** Asks one question, and returns the answer. */
 export const ask = createMcpTool("ask")
   .description("Asks for a number")
   .elicits({ number: { response: z.object({ number: z.number() }) } })
@@ -53,10 +53,10 @@ export class HandRun {
   #waiting: Step[] = [];
   #take: ((step: Step) => void) | undefined;
   #result: { readonly value: string } | undefined;
-  /** True once it has cleaned up after itself. */
+  /** True once it has cleaned up. */
   ended = false;
 
-  /** Lets it take a step. */
+  /** Makes it take a step. */
   do(step: Step): void {
     const take = this.#take;
     this.#take = undefined;
@@ -76,7 +76,7 @@ export class HandRun {
     this.do((ctx) => ctx.elicit("number", { message: "Which number?" }));
   }
 
-  /** Lets it return. */
+  /** Makes it return. */
   finish(value = "done"): void {
     this.#result = { value };
     this.do(() => nothing());
@@ -100,7 +100,7 @@ export class HandRun {
 
 function* nothing(): Operation<void> {}
 
-/** A tool named `hand`, and its runs in the order in which they were called. */
+/** A tool named `hand`, and its runs in the order of the calls. */
 export function handTool() {
   const runs: HandRun[] = [];
   const tool = createMcpTool("hand")

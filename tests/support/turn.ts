@@ -1,11 +1,13 @@
-/** Lets everything happen that is due already, such as a stream asking for its next chunk. */
+/** Runs everything that is due already, such as a stream asking for its next chunk. */
 import { setImmediate } from "node:timers";
 
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** Lets turns pass until something is the case, which is a matter of a few, never of time. */
+/**
+ * Lets turns of the event loop pass until a condition holds: a few turns, never a matter of time.
+ */
 export async function until(isSo: () => boolean): Promise<void> {
   for (let turns = 0; !isSo(); turns++) {
     if (turns > 1_000) throw new Error(`Waited for nothing: ${isSo}`);
@@ -14,8 +16,8 @@ export async function until(isSo: () => boolean): Promise<void> {
 }
 
 /**
- * Lets turns pass until the other end of a real socket has noticed something, which
- * is a matter of that end alone; the test's own limit ends it otherwise.
+ * Lets turns pass until the other end of a real socket has noticed something, which depends on
+ * that end alone; otherwise the test's time limit ends the wait.
  */
 export async function noticed(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turn();

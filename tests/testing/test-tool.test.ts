@@ -10,7 +10,7 @@ const asking = createMcpTool("asking").description("Asks for numbers until it is
     other: { response: z.object({ s: z.string() }) },
   });
 
-/** Sums up what the person says, until they decline. */
+/** Adds up the person's numbers, until they decline. */
 const summing = asking.execute(function* (_params, ctx) {
   let sum = 0;
   for (;;) {

@@ -1,4 +1,4 @@
-/** The builder as somebody without types sees it. */
+/** The builder as code without types sees it. */
 import { createMcpTool, type FinalizedMcpTool } from "../../src/mod.ts";
 
 export interface Loose {
@@ -12,7 +12,7 @@ export interface Loose {
   handoff(phases?: unknown): FinalizedMcpTool;
 }
 
-/** A builder that takes anything. */
+/** A builder that accepts anything. */
 export function loosely(name: unknown): Loose {
   return createMcpTool(name as string) as unknown as Loose;
 }

@@ -7,7 +7,7 @@ import { type Loose, loosely } from "./loose.ts";
 
 function* body() {}
 
-/** The tool is refused, with an error that names the tool, the field and a way out. */
+/** Asserts that the tool is refused, with an error that names the tool, the field and a remedy. */
 function refuses(field: string, build: () => unknown, subject = 'tool "t"'): void {
   let refused: unknown;
   try {
@@ -93,7 +93,7 @@ describe("parameters() and output()", () => {
           [],
           "object",
           null,
-          // What an import gives when two files import each other.
+          // What an import returns when two files import each other.
           undefined,
         ]
       ) {

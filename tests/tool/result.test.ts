@@ -10,7 +10,7 @@ import {
 } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 
-/** What the caller is told when the tool returns `value`, and what the operator is told. */
+/** What the caller and the operator get when the tool returns `value`. */
 async function told(value: unknown, output?: z.ZodObject) {
   const half = createMcpTool("t").description("d");
   const tool = output

@@ -4,7 +4,7 @@ import { z as z3 } from "zod/v3";
 import { createMcpTool, type FinalizedMcpTool, testTool } from "../../src/mod.ts";
 import { describe, it } from "../suite.ts";
 
-// One tool, written three times: what a schema is written in must not show.
+// One tool, written with three schema libraries: the difference must not be visible.
 
 const zod4 = createMcpTool("order").description("Orders.")
   .parameters(z.object({ dish: z.string().min(2), plates: z.int().default(1) }))
@@ -65,7 +65,7 @@ const tools: Record<string, FinalizedMcpTool> = {
   "JSON Schema": json,
 };
 
-/** The same without the keywords that say nothing here. */
+/** The same without the keywords that have no effect here. */
 function essence(schema: unknown): unknown {
   const { type, properties, required } = schema as Record<string, unknown>;
   return { type, properties, required };

@@ -1,4 +1,4 @@
-/** A flight, booked in both eras, with and without a model. */
+/** Books a flight in both eras, with and without a model. */
 import assert from "node:assert/strict";
 import type { JsonObject, SampleParams } from "parley-mcp";
 import { bookFlight } from "../../../tools/book_flight.ts";
@@ -23,7 +23,7 @@ const BOOKED = {
 
 const ADVICE = { flight: "PY 201", why: "the early bird" };
 
-/** A person who takes PY 233, and (perhaps) a model who likes PY 201. */
+/** A person who chooses PY 233, and (optionally) a model that prefers PY 201. */
 function table(sampling: "tools" | "words" | "none", heard: string[] = []): Table {
   return {
     person({ message, requestedSchema }) {

@@ -1,4 +1,4 @@
-/** A whole game of tic-tac-toe, of the same tool, through everybody who can play it. */
+/** A whole game of tic-tac-toe, with the same tool, through every client that can play it. */
 import assert from "node:assert/strict";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
@@ -61,14 +61,14 @@ interface GameOver {
   readonly moves: { readonly mark: Mark; readonly cell: Cell }[];
 }
 
-/** How many of each question a game of so many moves takes. */
+/** How many questions of each kind a game of this many moves takes. */
 function checkGame({ result, asked }: Played, { ending, toss }: (typeof GAMES)[number]): void {
   assert.notEqual(result.isError, true, JSON.stringify(result.content));
   const game = result.structuredContent as unknown as GameOver;
   assert.equal(game.ending, ending);
   assert.equal(game.person, toss < 0.5 ? "X" : "O");
   assert.equal(new Set(game.moves.map(({ cell }) => cell)).size, game.moves.length);
-  // The last of nine moves is nobody's choice.
+  // The last of nine moves is not a choice.
   const chosen = game.moves.slice(0, 8);
   const persons = chosen.filter(({ mark }) => mark === game.person).length;
   assert.equal(asked.filter((what) => what === "form").length, persons);
@@ -133,7 +133,7 @@ describe("play_ttt with official clients", () => {
       await withModel(game, OPENAI, async ({ provider, model }) => {
         const options = { serve: [createPlayTtt(() => game.toss)], sampling: { provider } };
         await onSocket(options, async (url) => {
-          // The client could sample, and grants ten rounds by itself.
+          // The client supports sampling, and allows ten rounds by default.
           const played = await playV2(url, table(game, "tools"), CALL);
           checkGame(played, game);
           assert.deepEqual(samplesOf(played), []);
@@ -207,7 +207,7 @@ describe("play_ttt over stdio", () => {
   });
 });
 
-/** A parked game, over one server after another. */
+/** A parked game, continued by one server after another. */
 describe("a game of tic-tac-toe that outlives its server", () => {
   type Round = { readonly requestState: string; readonly inputRequests?: JsonObject } & ToolResult;
 
@@ -234,7 +234,7 @@ describe("a game of tic-tac-toe that outlives its server", () => {
     model: "p",
   });
 
-  /** Plays on until the game is over, each move with another server. */
+  /** Plays until the game is over, each move with another server. */
   async function playOn(life: Life, ...starts: ParleyOptions[]) {
     const client = new ModernClient((request) => life.parley.fetch(request), {
       capabilities: { elicitation: {} },
@@ -269,7 +269,7 @@ describe("a game of tic-tac-toe that outlives its server", () => {
     }));
 });
 
-// Models behind a socket, each of which plays in the words of its provider.
+// Models behind a socket, each in the wire format of its provider.
 
 interface Dialect {
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
- * Clients who play: the official ones, of both generations, each with a person and
- * (where it can sample) a model behind it. They write down what they were asked.
+ * Clients that play: the official ones, of both generations, each with a person and (if it
+ * supports sampling) a model behind it. They record what they were asked.
  */
 import * as v2 from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -14,7 +14,7 @@ import {
 import type { JsonObject, SampleParams, ToolResult } from "parley-mcp";
 import { assertModelIds } from "../../support/model-ids.ts";
 
-/** Who sits behind the client. */
+/** The person and the model behind the client. */
 export interface Table {
   /** Fills in a form. */
   person(form: { message: string; requestedSchema: JsonObject }): JsonObject | "decline" | "cancel";
@@ -25,7 +25,7 @@ export interface Table {
 export interface Played {
   readonly result: ToolResult;
   readonly version: string | undefined;
-  /** What came, in order: `form`, `sample` or `sample with tools`. */
+  /** What was asked, in order: `form`, `sample` or `sample with tools`. */
   readonly asked: readonly string[];
   readonly progress: readonly number[];
 }
@@ -41,7 +41,7 @@ function capabilitiesOf({ model }: Table) {
   };
 }
 
-/** What a client does with what it is asked; both generations call these alike. */
+/** How a client handles requests; the same for both generations. */
 function seats({ person, model }: Table, asked: string[]) {
   return {
     elicit({ params }: { params: unknown }) {
@@ -59,7 +59,7 @@ function seats({ person, model }: Table, asked: string[]) {
   };
 }
 
-/** The client of the legacy revisions, over HTTP unless it is told another way. */
+/** The client of the legacy revisions, over HTTP by default. */
 export async function playV1(
   where: string | Transport,
   table: Table,
@@ -112,7 +112,7 @@ export async function playV2(
   try {
     const result = await client.callTool(call, {
       onprogress: ({ progress: step, message }) => {
-        // It tells of its own doings too.
+        // It also sends notifications about itself.
         if (!message?.startsWith("Fulfilling input required")) progress.push(step);
       },
     });

@@ -15,7 +15,7 @@ import { onLegacySocket } from "../../support/socket.ts";
 import { PatientClient } from "../../support/legacy/patient-client.ts";
 import type { Message } from "../../support/exchange.ts";
 
-/** A tool that does something once, after it has asked. */
+/** A tool that has one effect, after it has asked. */
 function transferTool() {
   const done: number[] = [];
   const tool = createMcpTool("transfer")
@@ -93,7 +93,7 @@ describe("a cut connection", () => {
     await onLegacySocket({ serve: [tool] }, async ({ url }) => {
       const seen = new Set<string>();
       const proxy = await cuttingProxy(url, ({ boundary, method, posted, event }) => {
-        // Ids differ between attempts; what is said does not.
+        // Ids differ between attempts; the content does not.
         const key = [boundary, method, posted, event].join().replace(
           /_[0-9a-f-]{36}_|"?\d+"?/g,
           "",

@@ -14,7 +14,7 @@ const clients: [string, (url: string) => Promise<Official>][] = [
   ["v2", (url) => connectV2(url, "legacy")],
 ];
 
-/** Come back soon: nobody should have to wait in a test. */
+/** A short retry time, so that tests do not wait. */
 const limits = { reconnectDelay: 5 };
 
 for (const [name, connect] of clients) {
@@ -56,7 +56,7 @@ for (const [name, connect] of clients) {
           let count = 0;
           let cut: Crossing | undefined;
           const proxy = await cuttingProxy(url, (crossing) => {
-            // Both the stream of the call and, once it was cut, what resumes it.
+            // Both the stream of the call and, once it was cut, the one that resumes it.
             if (
               crossing.boundary !== "event" || /"(initialize|notifications\/)/.test(crossing.posted)
             ) {
@@ -114,7 +114,7 @@ for (const [name, connect] of clients) {
   });
 }
 
-/** Lets the client go at once, and takes its time. */
+/** Hangs up at once, and then runs for a while. */
 const patient = createMcpTool("patient").description("Takes its time")
   .execute(function* (_params, ctx) {
     yield* ctx.hangUp();
@@ -123,7 +123,7 @@ const patient = createMcpTool("patient").description("Takes its time")
     return "worth the wait";
   });
 
-/** Asks, and is never content with the answer. */
+/** Asks, and never accepts the answer. */
 function endlessTool() {
   const state = { cleaned: 0 };
   const tool = createMcpTool("endless").description("Has no end")

@@ -1,6 +1,6 @@
 /**
- * The official clients of earlier days, each in the release that was current for
- * its revision, over real sockets and over the transports of their time.
+ * Earlier official clients, each in the release that was current for its revision, over real
+ * sockets and the transports of their time.
  */
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
@@ -12,7 +12,7 @@ import { noticed } from "../../support/turn.ts";
 
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
 
-/** As much of a client as all releases have. */
+/** The part of a client that all releases have. */
 interface OlderClient {
   connect(transport: unknown): Promise<void>;
   setRequestHandler(schema: unknown, handle: (request: never) => object): void;

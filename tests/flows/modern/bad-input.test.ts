@@ -38,7 +38,7 @@ const page = createMcpResource("r").uri("r://{page}").read(function* ({ page }) 
 });
 const serve: ParleyOptions["serve"] = [echo, greet, greetAll, job, routed, prompt, page];
 
-/** What comes back may be anything but a crash, and must be what the specification wants. */
+/** The response may be anything but a crash, and must follow the specification. */
 async function survives(
   { fetch, faults, watch }: ModernServer,
   text: string,
@@ -74,7 +74,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
 
-/** Replaces, removes or adds something somewhere. */
+/** Replaces, removes or adds something at a random place. */
 const mutation = fc.record({
   path: fc.array(fc.nat(6), { maxLength: 5 }),
   value: fc.oneof(
@@ -108,7 +108,7 @@ function rebuilt(like: object, entries: readonly (readonly [string, unknown])[])
   return object;
 }
 
-/** Headers that say what the body says, as far as a header can. */
+/** Headers that match the body, as far as a header can. */
 function fittingHeaders(body: unknown): Record<string, string> {
   // deno-lint-ignore no-explicit-any
   const { method, params } = (body ?? {}) as any;
@@ -266,7 +266,7 @@ describe("a body", () => {
             accept: "application/json, text/event-stream",
           },
           body: broken,
-          // Deno's and Bun's types do not know of it, but the platform asks for it.
+          // Deno's and Bun's types lack this field, but the platform requires it.
           ...{ duplex: "half" },
         }),
       ).catch(() => undefined);

@@ -6,7 +6,7 @@ import { onSocket } from "../../support/socket.ts";
 import { Gate } from "../../support/gate.ts";
 import { describe, it } from "../../suite.ts";
 
-/** A tool that says when it begins to work, and when it has cleaned up. */
+/** A tool that reports when it starts and when it has cleaned up. */
 function workTool() {
   const gate = new Gate();
   const began = Promise.withResolvers<void>();

@@ -58,7 +58,7 @@ interface Kit {
   readonly asked: string[];
 }
 
-/** A modern client on a socket, who answers every form. */
+/** A modern client on a socket that answers every form. */
 function connected(
   serve: NonNullable<ParleyOptions["serve"]>,
   body: (kit: Kit) => Promise<void>,

@@ -10,7 +10,7 @@ import { describe, it } from "../../suite.ts";
 
 const FLOWS = 200;
 
-/** Numbers from 0 to 1 that are the same in every run. */
+/** Pseudo-random numbers from 0 to 1, the same in every run. */
 function seeded(seed: number): () => number {
   return () => {
     seed = (seed + 0x6d2b79f5) | 0;
@@ -22,7 +22,7 @@ function seeded(seed: number): () => number {
 
 const form = { response: z.object({ n: z.number() }) };
 
-/** Asks in three rounds, one of them twice at once; each round has an effect. */
+/** Asks in three rounds, in one of them two questions at once; each round has an effect. */
 function orderTool(effects: Map<string, number>) {
   return createMcpTool("order").description("Orders").parameters(z.object({ flow: z.number() }))
     .elicits({ one: form, two: form, three: form })
@@ -57,7 +57,7 @@ describe("a retry storm", () => {
     const client = new ModernClient(watch.over(parley.fetch));
     let sent = 0;
 
-    // What is to be sent waits here, and goes out in no order at all.
+    // Requests wait here, and are sent in random order.
     const waiting: (() => void)[] = [];
     let draining = false;
     const drain = async () => {

@@ -25,7 +25,7 @@ function result(method: string, result: object): string[] {
   return modernComplaints({ jsonrpc: "2.0", id: 1, result }, method);
 }
 
-/** The watch that every other test relies on. */
+/** Tests the checks that every other test relies on. */
 describe("modernComplaints()", () => {
   it("accepts valid messages", () => {
     const complete = { resultType: "complete", _meta };

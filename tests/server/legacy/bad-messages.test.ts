@@ -119,7 +119,7 @@ describe("an invalid message", () => {
     }));
 });
 
-/** Arguments that are an object fail later, and otherwise. */
+/** Arguments that are an object fail later, with another error. */
 function isPlain(params: { arguments?: unknown }): boolean {
   const args = params.arguments;
   return typeof args === "object" && args !== null && !Array.isArray(args);

@@ -174,7 +174,7 @@ describe("a batch", () => {
           "Cannot answer in this batch: its answers take more than 10000 characters; send the request by itself",
       });
       assert.ok(text.length < 25_000, `${text.length} characters`);
-      // By itself it is answered.
+      // Sent alone, it is answered.
       assert.ok((await client.request("resources/list")).result);
     });
   });

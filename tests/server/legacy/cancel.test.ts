@@ -26,7 +26,7 @@ describe("notifications/cancelled", () => {
       assert.equal(withdrawn?.params.requestId, question.id);
       assert.deepEqual(rest, []);
       assert.equal(parley.counts.live, 0);
-      // Too late, and no harm done.
+      // Too late, and harmless.
       assert.equal((await client.answer(question, { action: "cancel" })).status, 202);
       await client.notify("notifications/cancelled", { requestId: call.id });
     });

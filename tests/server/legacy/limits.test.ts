@@ -46,7 +46,7 @@ describe("limits", () => {
       assert.equal((await call.response.json()).id, call.id);
       assert.equal(runs.length, 0);
       assert.equal(parley.counts.live, 0);
-      // What never takes a stream is served all the same.
+      // Requests that never need a stream are still served.
       assert.ok((await client.request("tools/list")).result);
       await standing.leave();
       assert.equal(await (await client.call("echo", { text: "hi" })).text(), "hi");
@@ -125,7 +125,7 @@ describe("timeouts", () => {
       }
       assert.equal(parley.counts.clientSessions, 2);
       await stream.leave();
-      // Nobody came back to answer: the call goes first, then the session.
+      // Nobody came back to answer: the call expires first, then the session.
       clock.advance(130_000);
       assert.equal(parley.counts.live, 0);
       clock.advance(130_000);

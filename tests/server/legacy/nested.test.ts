@@ -67,7 +67,7 @@ describe("deeply nested JSON", () => {
           );
           assert.equal(response.status, 200);
           const { result } = await response.json();
-          // How deep a validator can go is a matter of the runtime's stack.
+          // How deep a validator can go depends on the runtime's stack.
           if (levels === 50 || !result.isError) assert.equal(result.content[0].text, "taken", name);
         }
       }

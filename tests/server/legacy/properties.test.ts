@@ -1,4 +1,4 @@
-/** Whatever is sent: a well-formed answer, an unharmed server, and nothing left behind. */
+/** For any input: a well-formed response, an unharmed server, and nothing left behind. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
@@ -29,7 +29,7 @@ const serve = [
 
 const STATUSES = [200, 202, 400, 404, 406, 413, 415, 429, 503];
 
-/** Reads what came back as far as it comes by itself, and looks at its form. */
+/** Reads the response as far as it comes by itself, and checks its form. */
 async function assertWellFormed(response: Response): Promise<void> {
   assert.ok(STATUSES.includes(response.status), `${response.status}`);
   if (response.status === 202) return assert.equal(await response.text(), "");
@@ -51,7 +51,7 @@ async function assertWellFormed(response: Response): Promise<void> {
 
 const version = fc.constantFrom(...LEGACY_VERSIONS);
 
-/** Messages that are right, to be spoilt. */
+/** Valid messages, to be corrupted. */
 const valid = fc.constantFrom<object>(
   initialize(),
   { jsonrpc: "2.0", id: 1, method: "ping" },
@@ -105,7 +105,7 @@ const odd = fc.oneof(
   ),
 );
 
-/** Puts something odd into a message, anywhere, or takes something away. */
+/** Inserts something odd into a message, anywhere, or removes something. */
 const spoilt = fc.tuple(
   valid,
   fc.array(fc.tuple(fc.nat(), fc.option(odd)), { minLength: 1, maxLength: 3 }),
@@ -146,7 +146,7 @@ async function answers(bodies: fc.Arbitrary<string>, runs: number): Promise<void
       }),
       { numRuns: runs },
     );
-    // Those that were spoilt `initialize` requests have begun sessions of their own.
+    // Corrupted `initialize` requests have started their own sessions.
     assert.ok(parley.counts.clientSessions <= runs);
   });
 }

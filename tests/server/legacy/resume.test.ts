@@ -8,7 +8,7 @@ import { serving } from "../../support/legacy/server.ts";
 import { ask, handTool } from "../../support/tools.ts";
 import { until } from "../../support/turn.ts";
 
-/** Says a few things that grow and one that does not, asks, and says a few more. */
+/** Sends progress and logs, asks, and sends more. */
 const story = createMcpTool("story")
   .description("Tells and asks")
   .elicits({ number: { response: z.object({ number: z.number() }) } })
@@ -145,7 +145,7 @@ describe("resuming a stream", () => {
         assert.equal(response.status, 405, id);
         assert.match(response.headers.get("allow")!, /POST/);
       }
-      // Another session has streams of its own.
+      // Another session has its own streams.
       assert.equal((await other.listen("1.0")).status, 405);
       assert.equal((await client.listen("1.0")).status, 200);
     }));
@@ -167,7 +167,7 @@ describe("resuming a stream", () => {
       await call.expect("notifications/cancelled");
       assert.deepEqual(await call.rest(), []);
       assert.equal((await client.listen(call.lastEventId)).status, 405);
-      // What came before the end can still be had.
+      // Events before the end are still available.
       assert.equal((await (await client.listen("2.0")).rest()).length, 2);
     });
   });

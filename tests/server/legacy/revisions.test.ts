@@ -128,7 +128,7 @@ describe("content blocks", () => {
           }[version],
         );
       }
-      // All of it was held against the schemas.
+      // All of it was checked against the schemas.
       assert.ok(watch.messages >= 4 * 4);
     }));
 });

@@ -1,4 +1,4 @@
-/** Legacy requests that name no session. */
+/** Legacy requests without a session id. */
 import assert from "node:assert/strict";
 import { createMcpResource, createMcpTool } from "parley-mcp";
 import { InMemoryToolSessionStore } from "../../../src/store/memory.ts";
@@ -17,7 +17,7 @@ const announcing = createMcpTool("announcing").description("d").execute(function
   return "announced";
 });
 
-/** A client that was welcomed, and lost its session's id. */
+/** A client that was initialized, and lost its session id. */
 async function forgetful(fetch: ConstructorParameters<typeof TestClient>[0], headers = {}) {
   const client = new TestClient(fetch, { headers });
   assert.equal((await client.post(initialize({ capabilities: ABLE }))).status, 200);

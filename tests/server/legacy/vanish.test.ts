@@ -1,6 +1,6 @@
 /**
- * Clients that vanish at every possible point. Whatever they leave behind is
- * either theirs to come back for, within its time, or gone at once.
+ * Clients that vanish at every possible point. What they leave behind is either kept for them for
+ * a limited time, or gone at once.
  */
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
@@ -70,7 +70,7 @@ interface Walk {
   question?: string | number;
 }
 
-/** Walks so far, then hangs up on everything. */
+/** Takes this many steps, then disconnects everything. */
 async function vanishAfter({ parley }: TestServer, count: number): Promise<void> {
   const walk: Walk = { client: new TestClient(parley.fetch) };
   for (const step of steps.slice(0, count)) await step(walk);
@@ -140,7 +140,7 @@ describe("a client that vanishes", () => {
       await call.leave();
       let id = "1.0";
       const methods: (string | undefined)[] = [];
-      // It reads one message, hangs up, and comes back, again and again.
+      // It reads one message, disconnects, and comes back, again and again.
       for (;;) {
         const resumed = await client.listen(id);
         const message = await resumed.message();

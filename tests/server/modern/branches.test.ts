@@ -124,7 +124,7 @@ describe("a run that starts several branches", () => {
       await until(() => gate.waiting === 1);
       clock.advance(100);
       const exchange = await call;
-      // The reader waits already, and would be told of the first question at once.
+      // The reader waits already, and would get the first question at once.
       const result = exchange.result();
       await idle();
       gate.open();

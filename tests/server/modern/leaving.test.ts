@@ -57,7 +57,7 @@ function testing(body: (kit: Kit) => Promise<void>): () => Promise<void> {
 const go = { go: accept({ go: true }) };
 const CANCELLED = ["began", "cleaned up"];
 
-/** A call that has become a stream, and works. */
+/** A running call whose response is a stream. */
 async function streaming(
   { client, clock, gate }: Kit,
   params: { readonly [key: string]: unknown } = {},
@@ -202,7 +202,7 @@ describe("leaving before the response begins", () => {
     "cancels if the client had left before the call began",
     testing(async ({ fetch, parley, done }) => {
       const leaving = new AbortController();
-      // Gone between the body and the call.
+      // The client leaves between the body and the call.
       const client = new ModernClient(async (request) => {
         const response = fetch(request);
         leaving.abort();
@@ -283,7 +283,7 @@ describe("a question that is withdrawn", () => {
         client.start("tools/call", { name: "impatient", arguments: { again } });
       const [once, twice] = await Promise.all([call(false), call(true)]);
       gate.open();
-      // The readers have not asked for more, so nothing has gone out.
+      // The readers have not asked for more, so nothing was sent.
       clock.advance(1_000);
       assert.equal(textOf((await once.rest()).at(-1)!.result), "timeout");
       assert.deepEqual(asked((await twice.rest()).at(-1)!.result), ["go_2"]);

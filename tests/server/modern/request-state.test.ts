@@ -114,7 +114,7 @@ describe("States", () => {
   const session = { portable: false } as LiveToolSession;
   const handOut = (states: States, lsn = state.lsn, to = binding) =>
     states.seal(session, { ...state, lsn }, to).requestState;
-  // Nothing is looked at twice in these: each time it is another request.
+  // Nothing is cached in these: each time it is another request.
   const again = (other: Partial<StateBinding> = {}): StateBinding => {
     const { params } = binding;
     return { ...binding, params: { ...params }, ...other };

@@ -278,7 +278,7 @@ describe("inputResponses without a requestState", () => {
       clock.advance(100);
       const deciding = call();
       await until(() => gate.waiting === 2);
-      // The reader waits already, and would be told of a question at once.
+      // The reader waits already, and would get a question at once.
       const read = (await streaming).text();
       await idle();
       gate.open();

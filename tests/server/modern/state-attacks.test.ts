@@ -35,7 +35,7 @@ function as(fetch: ModernServer["fetch"], who: string): ModernClient {
   return new ModernClient(fetch, { headers: { authorization: who } });
 }
 
-/** It is refused, and nothing is said of why. */
+/** Asserts that it is refused without a reason. */
 async function refused(
   client: ModernClient,
   method: string,

@@ -46,7 +46,7 @@ function testing(
   };
 }
 
-/** Methods, or what the answer is. */
+/** The methods of notifications, or the response's text. */
 async function story(exchange: { rest(): Promise<unknown[]> }): Promise<string> {
   // deno-lint-ignore no-explicit-any
   const messages = await exchange.rest() as any[];

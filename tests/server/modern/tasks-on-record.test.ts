@@ -26,7 +26,7 @@ const asking = (name: string, start: "at_once" | "when_told") =>
       return answer.action === "accept" ? `${answer.content.n}` : "-";
     });
 
-/** Something that is answered, and whether it has been. */
+/** A request, and whether it has been answered. */
 function watched<T>(promise: Promise<T>): { readonly promise: Promise<T>; answered: boolean } {
   const watched = { promise, answered: false };
   promise.then(() => watched.answered = true, () => watched.answered = true);
@@ -49,7 +49,7 @@ function testing(
   };
 }
 
-/** Lets commits through until it is answered; it must not be before at least one. */
+/** Lets commits through until it is answered, which must take at least one. */
 async function committed<T>(store: HandStore, promise: Promise<T>): Promise<T> {
   const call = watched(promise);
   await until(() => store.commits.length > 0);

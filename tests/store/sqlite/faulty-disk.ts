@@ -1,9 +1,9 @@
-/** A disk that fails when it is told to: what is between a store and its file. */
+/** A disk that fails on request: it sits between a store and its file. */
 import type { StatementSync } from "node:sqlite";
 import type { Connection } from "../../../src/store/sqlite/file.ts";
 
 export class FaultyDisk {
-  /** Called before every command and every statement that is run; what it throws is what fails. */
+  /** Called before every command and statement; what it throws is the failure. */
   before: (sql: string) => void = () => {};
   /** Called after every command. */
   after: (sql: string) => void = () => {};
@@ -18,7 +18,7 @@ export class FaultyDisk {
     close: () => db.close(),
   });
 
-  /** Fails everything that has these words in it, for as long as it is told to. */
+  /** Fails everything that contains these words, for as long as it is told to. */
   fail(words: string, message: string): void {
     this.before = (sql) => {
       if (sql.includes(words)) throw new Error(message);

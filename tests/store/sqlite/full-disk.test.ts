@@ -7,7 +7,7 @@ import { describe, it } from "../../suite.ts";
 import type { FullDiskReport } from "./full-disk.ts";
 import { useChild } from "./kit.ts";
 
-/** Runs what follows with a small file system in a folder, which nobody else sees. */
+/** Runs a command with a small file system in a folder, invisible to others. */
 const withSmallDisk = (folder: string) => [
   "unshare",
   "-rm",
@@ -19,7 +19,7 @@ const withSmallDisk = (folder: string) => [
 
 const [probe, ...args] = [...withSmallDisk("/mnt"), "true"];
 const possible = spawnSync(probe!, args).status === 0;
-// Where the project is built it must not be left out.
+// In CI it must not be skipped.
 const wanted = possible || process.env["CI"] !== undefined;
 
 describe("a disk that is full", () => {

@@ -1,6 +1,6 @@
 /**
- * What a store does on a file system of one megabyte, in a process of its
- * own: prints what happened as one line of JSON.
+ * What a store does on a file system of one megabyte, in its own process: prints what happened as
+ * one line of JSON.
  */
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -13,13 +13,16 @@ import { entry, event, failure, tryOpen } from "./kit.ts";
 export interface FullDiskReport {
   /** What was acknowledged before the first failure. */
   readonly before: number;
-  /** What those that failed said, without repeats. */
+  /** The messages of the failures, without duplicates. */
   readonly errors: readonly string[];
-  /** Of how many tries on the full disk none was acknowledged. */
+  /** How many attempts on the full disk failed without one being acknowledged. */
   readonly failed: number;
-  /** Whether everything acknowledged was there: on the full disk, reopened on it, and at the end. */
+  /**
+   * Whether everything acknowledged was there: on the full disk, after reopening on it, and at the
+   * end.
+   */
   readonly whole: readonly boolean[];
-  /** What a new store on the full disk said. */
+  /** The message for a new store on the full disk. */
   readonly another: string;
   /** What was acknowledged once there was room again, and after a sweep. */
   readonly after: readonly number[];
@@ -39,7 +42,7 @@ await main(function* () {
   const errors = new Set<string>();
   yield* all(IDS.map((id) => stores.sessions.set(id, { ...entry(id), expiresAt: 1 })));
 
-  /** Appends to each session at once; tells how many were acknowledged. */
+  /** Appends to each session at once; returns how many were acknowledged. */
   function* appendToAll(): Operation<number> {
     const outcomes = yield* all(IDS.map(function* (id): Operation<number> {
       const afterLSN = lasts.get(id)!;

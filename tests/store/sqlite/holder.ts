@@ -1,4 +1,4 @@
-/** A process that opens a store, says so, and keeps it until it is told to close it. */
+/** A process that opens a store, reports it, and keeps it open until it is told to close it. */
 import process from "node:process";
 import { openSqlite } from "../../../src/store/sqlite/stores.ts";
 

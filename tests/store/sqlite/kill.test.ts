@@ -28,7 +28,7 @@ describe("a process that is killed while it writes", () => {
           hear(line!);
         }
         yield* until(child.kill());
-        // What it had said by then counts as well.
+        // What it had printed by then counts as well.
         for (let line; (line = yield* until(child.line())) !== undefined;) hear(line);
       });
       const stores = openSqlite(path);

@@ -1,4 +1,4 @@
-/** What the tests of the file have in common. */
+/** Shared by the tests of the SQLite store. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { copyFileSync, existsSync } from "node:fs";
@@ -66,7 +66,7 @@ export function useStoresThrough(
   });
 }
 
-/** What an operation throws, or undefined where it succeeds. */
+/** The error of an operation, or undefined if it succeeds. */
 export function* failure(body: () => Operation<unknown>): Operation<Error | undefined> {
   try {
     yield* body();
@@ -87,26 +87,26 @@ export function tryOpen(path: string, busyTimeout?: number): SqliteStores | Stor
   }
 }
 
-/** Copies a file with what is beside it, as a crash would leave them. */
+/** Copies a file and the files beside it, as a crash would leave them. */
 export function copyStore(from: string, to: string): void {
   for (const end of ["", "-wal"]) {
     if (existsSync(from + end)) copyFileSync(from + end, to + end);
   }
 }
 
-/** A process of its own, under the runtime that runs the tests. */
+/** A child process, under the runtime that runs the tests. */
 export interface Child {
   /** The next line that it prints; undefined once it has ended. */
   line(): Promise<string | undefined>;
   /** Sends it a line. */
   tell(line: string): void;
-  /** Ends it without warning, and waits until it is gone. */
+  /** Kills it, and waits until it is gone. */
   kill(): Promise<void>;
-  /** Waits until it has ended by itself, and gives its exit code. */
+  /** Waits until it has ended by itself, and returns its exit code. */
   ended(): Promise<number | null>;
 }
 
-/** Starts a module of tests/store; `before` is a command that it is run by. */
+/** Starts a module of tests/store/sqlite; `before` is a command that runs it. */
 export function useChild(
   module: string,
   args: readonly string[],
@@ -127,9 +127,9 @@ export function useChild(
       stdio: ["pipe", "pipe", "inherit"],
       env: process.env,
     });
-    // Not "close": that waits for somebody to read the rest of what it has printed.
+    // Not "close": that waits until somebody has read the rest of its output.
     const exited = once(child, "exit");
-    // It may be gone before it has read what it was told.
+    // It may be gone before it has read its input.
     child.stdin.on("error", () => {});
     const lines = linesOf(child.stdout.setEncoding("utf8"));
     try {
@@ -148,7 +148,7 @@ export function useChild(
   });
 }
 
-/** Whole lines only: a last one without an end was cut off. */
+/** Whole lines only: a last line without an end was cut off. */
 async function* linesOf(chunks: AsyncIterable<string>): AsyncGenerator<string, undefined> {
   let rest = "";
   for await (const chunk of chunks) {

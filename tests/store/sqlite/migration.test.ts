@@ -8,7 +8,7 @@ import { useFolder } from "../../support/folder.ts";
 import { describe, it } from "../../suite.ts";
 import { copyStore, entry, event, events, tryOpen, useStores } from "./kit.ts";
 
-// As the versions before this one made it.
+// A file as earlier versions created it.
 const FORMER_SCHEMA = (version: 1 | 2) => `
   PRAGMA journal_mode = WAL;
   PRAGMA application_id = ${0x50726c79};
@@ -43,7 +43,7 @@ const FORMER_SCHEMA = (version: 1 | 2) => `
 const IDS = Array.from({ length: 40 }, (_, i) => `s${i}`);
 const CLIENT = { id: "c", expiresAt: 5, state: { version: "2025-11-25" } };
 
-/** Each session has as many events as its number; every other one expires, every third may wake. */
+/** Each session has as many events as its number; every second expires, every third may wake. */
 function formerFile(path: string, version: 1 | 2): DatabaseSync {
   const db = new DatabaseSync(path);
   db.exec(FORMER_SCHEMA(version));
@@ -76,7 +76,7 @@ describe("openSqlite() with a file of an older version", () => {
         if (state === "unclean") copyStore(source, path);
         db.close();
         assert.equal(existsSync(`${path}-wal`), state === "unclean");
-        // The second time it is of this version already.
+        // The second time it has the current version already.
         for (let round = 0; round < 2; round++) {
           const { sessions, clients, close } = openSqlite(path);
           for (const [i, id] of IDS.entries()) {
@@ -119,7 +119,7 @@ describe("openSqlite() with a file of an older version", () => {
   it("leaves the file unchanged if the migration fails half-way", function* () {
     const path = join(yield* useFolder(), "store.db");
     const db = formerFile(path, 1);
-    // The last step but one fails: there is already something by that name.
+    // The last step but one fails: the name is already taken.
     db.exec("CREATE TABLE remains (what TEXT)");
     db.close();
     const before = readFileSync(path);

@@ -23,7 +23,7 @@ function contents(folder: string): Record<string, string> {
   );
 }
 
-/** Opening must be refused in words, and leave everything in the folder as it is. */
+/** Asserts that opening is refused with a reason, and changes nothing in the folder. */
 function refuses(path: string, folder: string, words: RegExp): void {
   const before = contents(folder);
   const refused = tryOpen(path);

@@ -9,7 +9,7 @@ import { entry, event, events, useStores, useStoresThrough } from "./kit.ts";
 
 const sizeOf = (path: string) => existsSync(path) ? statSync(path).size : 0;
 
-/** Counts the commits; `onCommit` sees each. */
+/** Counts the commits; `onCommit` is called for each. */
 function counting(onCommit: () => void): (db: Connection) => Connection {
   return (db) => ({
     exec: (sql) => {

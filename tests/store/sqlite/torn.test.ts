@@ -13,9 +13,9 @@ const LOG_HEADER = 32;
 const FRAME_HEADER = 24;
 const FRAME = FRAME_HEADER + PAGE;
 
-/** Every transaction appends to all of these, to each another number of events. */
+/** Every transaction appends to all of these, a different number of events to each. */
 const IDS = ["a", "b", "c"];
-/** As many are in the file itself; as many more are in its log only. */
+/** This many are in the file itself; as many more are in its log only. */
 const CLOSED = 20;
 const LOGGED = 20;
 
@@ -28,7 +28,7 @@ const logOf = (id: string, n: number) =>
 
 interface Torn {
   readonly path: string;
-  /** How long the log was once each of the transactions in it had been acknowledged. */
+  /** The length of the log after each acknowledged transaction. */
   readonly ends: readonly number[];
 }
 
@@ -55,7 +55,7 @@ function* crashed(folder: string): Operation<Torn> {
   return { path, ends };
 }
 
-/** Opens a copy that `tear` has been at, and tells which transactions are there, or the words. */
+/** Opens a copy that `tear` has changed, and returns which transactions are there, or the error. */
 function* after(
   { path }: Torn,
   tear: (copy: string) => void,
@@ -82,7 +82,7 @@ function* after(
       counts.push(n!);
     }
     assert.deepEqual(new Set(counts).size, 1, `a transaction is there in part: ${counts}`);
-    // What was refused would not be told here; what is there can be gone on with.
+    // It must be possible to continue with what is there.
     const afterLSN = lastAfter("a", counts[0]!);
     yield* stores.sessions.append("a", [event(afterLSN + 1)], { afterLSN, epoch: 1 });
     return counts[0]!;
@@ -152,7 +152,7 @@ describe("a store whose file is torn", () => {
     let tried = 0;
     for (const page of pages) {
       const start = (page - 1) * PAGE;
-      // The first sector has the header of the file; a sector is written or it is not.
+      // The first sector has the header of the file; a sector is written completely or not at all.
       for (const from of [start + 512, start + 2048, start + PAGE - 512]) {
         if (from >= length) continue;
         tried++;
@@ -180,7 +180,7 @@ describe("a store whose file is torn", () => {
           (copy: string) => change(copy, (bytes) => bytes.fill(0, place)),
         ]
       ) {
-        // Without its log too: all that was in the file alone.
+        // Without its log too: everything that was in the file alone.
         for (const rest of [tear, (copy: string) => (truncateSync(`${copy}-wal`), tear(copy))]) {
           const found = yield* after(torn, rest);
           if (found instanceof StoreError) {

@@ -6,7 +6,7 @@ import { describe, it } from "../../suite.ts";
 import { entry, event, useStores } from "./kit.ts";
 
 const long = (length: number) => "x".repeat(length);
-/** Whole kilobytes, as what stands around the texts does not matter. */
+/** Whole kilobytes, since the overhead around the texts does not matter. */
 const kilobytes = (usage: ReadonlyMap<string, number>) =>
   Object.fromEntries([...usage].map(([who, bytes]) => [who, Math.floor(bytes / 1_000)]));
 
@@ -21,7 +21,7 @@ describe("SqliteToolSessionStore.usage()", () => {
     yield* sessions.set("b", { ...entry("b"), principal: "bob", params: long(1_000) });
     yield* sessions.set("c", { ...entry("c"), params: long(4_000) });
     assert.deepEqual(kilobytes(yield* sessions.usage()), { ann: 10, bob: 1, "": 4 });
-    // An entry that is written again takes the place of the former one.
+    // An entry that is written again replaces the former one.
     const shorter = { ...ann, params: long(1_000) };
     yield* sessions.append("a", [event(3)], { afterLSN: 2, epoch: 1, entry: shorter });
     yield* sessions.set("b", { ...entry("b"), principal: "bob", params: long(7_000) });

@@ -1,6 +1,6 @@
 /**
- * A process that appends for ever, to several sessions at once, and prints each
- * event that was acknowledged. Whoever started it kills it.
+ * A process that appends for ever, to several sessions at once, and prints each acknowledged
+ * event. The process that started it kills it.
  */
 import { writeSync } from "node:fs";
 import process from "node:process";
@@ -20,7 +20,7 @@ await main(function* () {
       const pair = [event(last + 1, "x".repeat(last % 700)), event(last + 2)];
       yield* sessions.append(id, pair, { afterLSN: last, epoch: 1 });
       last += 2;
-      // Not console.log(): this must be out before the next one is begun.
+      // Not console.log(): this must be written before the next one begins.
       writeSync(1, `${id} ${last}\n`);
     }
   }));

@@ -15,7 +15,7 @@ function setUp() {
   return { clock, deadlines, read };
 }
 
-/** A request whose body is fed by hand. */
+/** A request whose body is written by hand. */
 function fed(headers: Record<string, string> = {}) {
   let controller!: ReadableStreamDefaultController<Uint8Array>;
   let cancelled = false;
@@ -104,7 +104,7 @@ describe("readBody()", () => {
       clock.advance(1);
       assert.deepEqual(await reading, { why: "too_slow" });
       assert.equal(deadlines.size, 0);
-      // What comes later harms nobody.
+      // Later chunks have no effect.
       if (!body.cancelled) body.break();
     }
   });

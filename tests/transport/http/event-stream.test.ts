@@ -64,7 +64,7 @@ function setUp(first = "first;") {
     stream,
     reader,
     next,
-    /** Whether everything has been let go of. */
+    /** Whether everything was released. */
     assertClosed() {
       assert.equal(closed, 1);
       assert.equal(deadlines.size, 0);

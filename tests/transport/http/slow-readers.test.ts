@@ -25,7 +25,7 @@ describe("a reader that stalls", () => {
         clock.advance(1);
         assert.equal(parley.counts.streams, 0);
         assert.equal(runs[0]!.ended, false);
-        // Only the first chunk had been made ready.
+        // Only the first chunk was prepared.
         assert.deepEqual(await call.frames.rest(), [{ id: "1.0", retry: 1_000, data: "" }]);
         const resumed = await client.listen("1.0");
         runs[0]!.finish();
@@ -49,7 +49,7 @@ describe("a slow reader", () => {
         const [run] = runs;
         run!.do(function* (ctx) {
           yield* ctx.branch(function* (branch) {
-            // A question that is open while much else is said.
+            // A question that stays open while many events follow.
             yield* all([
               branch.elicit("number", { message: "Which number?" }),
               (function* () {

@@ -11,7 +11,7 @@ import { idle, turn, until } from "../../support/turn.ts";
 const version = "2024-11-05";
 const legacySse = true;
 
-/** A client of the old transport: what it posts, and the one stream that it hears. */
+/** A client of the old transport: its posts, and its one stream. */
 async function open(fetch: Fetch): Promise<{ client: TestClient; stream: Exchange }> {
   const stream = await new TestClient(fetch, { url: `${ORIGIN}/sse` }).listen();
   assert.equal(stream.status, 200);
@@ -109,7 +109,7 @@ describe("HTTP+SSE", () => {
         const stranger = new TestClient(fetch, { url: `${ORIGIN}/messages${query}` });
         assert.equal((await stranger.post(initialize())).status, 404);
       }
-      // Its session is no session of the other transport.
+      // Its session does not exist for Streamable HTTP.
       const other = new TestClient(fetch);
       other.sessionId = new URL(`${ORIGIN}/x`).pathname;
       assert.equal((await other.start("ping")).status, 404);

@@ -19,7 +19,7 @@ const encoder = new TextEncoder();
 
 export class Client implements Stdio {
   readonly input: ReadableStream<Uint8Array>;
-  /** Every line that came, parsed. */
+  /** Every line that arrived, parsed. */
   readonly messages: Message[] = [];
   /** How much was written at a time. */
   readonly writes: number[] = [];
@@ -49,7 +49,7 @@ export class Client implements Stdio {
     for (const wake of this.#news.splice(0)) wake();
   };
 
-  /** Sends bytes as they are. */
+  /** Sends raw bytes. */
   raw(bytes: string | Uint8Array): void {
     this.#controller.enqueue(typeof bytes === "string" ? encoder.encode(bytes) : bytes);
   }
@@ -59,14 +59,14 @@ export class Client implements Stdio {
     this.raw(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
   }
 
-  /** Sends a request of the legacy era. */
+  /** Sends a legacy request. */
   request(method: string, params: object = {}): number {
     const id = ++this.#lastId;
     this.send({ id, method, params });
     return id;
   }
 
-  /** Sends a request of the modern era. */
+  /** Sends a modern request. */
   modern(method: string, params: object = {}, version = "2026-07-28"): number {
     const _meta = {
       [PROTOCOL_VERSION]: version,
@@ -85,7 +85,7 @@ export class Client implements Stdio {
     });
   }
 
-  /** The first message that fits, once it is there. */
+  /** The first matching message, once it arrives. */
   async find(fits: (message: Message) => boolean): Promise<Message> {
     for (;;) {
       const found = this.messages.find(fits);
@@ -94,7 +94,7 @@ export class Client implements Stdio {
     }
   }
 
-  /** The answer to a request. */
+  /** The response to a request. */
   answerTo(id: number): Promise<Message> {
     return this.find((message) => message.id === id && message.method === undefined);
   }
@@ -115,13 +115,13 @@ export const ABLE = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {
 export interface Served {
   readonly client: Client;
   readonly parley: ReturnType<typeof createParley>;
-  /** Resolves when the channel is served no longer. */
+  /** Resolves when the channel is no longer served. */
   readonly ended: Promise<void>;
   readonly abort: AbortController;
   readonly faults: unknown[];
 }
 
-/** A server on a channel of its own. */
+/** A server on its own channel. */
 export function useStdio(options: ParleyOptions): Operation<Served> {
   return resource(function* (provide) {
     const client = new Client();

@@ -16,7 +16,7 @@ import type { Start } from "../../support/program.ts";
 const MODULES = ["tests/support/multi-round-tool.ts", "tests/transport/stdio/tools.ts"]
   .map((file) => join(root, file));
 
-/** The official clients, with a tool that asks and asks. */
+/** The official clients, with a tool that asks in several rounds. */
 export function officialCases(start: () => Start): void {
   const stdio = (): Start => [...start(), "stdio", ...MODULES];
   const clients: [string, string, () => Promise<Official>][] = [
@@ -46,7 +46,7 @@ export function officialCases(start: () => Start): void {
   }
 }
 
-/** The Inspector's command line, which can answer no questions. */
+/** The Inspector's command line, which cannot answer questions. */
 export function inspectorCases(start: () => Start): void {
   const inspect = (era: string, ...args: string[]) =>
     inspector([...start(), "stdio", ...MODULES], era, args);
@@ -69,7 +69,7 @@ export function inspectorCases(start: () => Start): void {
   }, { within: 60_000 });
 }
 
-/** What the Inspector prints. It keeps its own files out of the way. */
+/** The Inspector's output. Its own files go into a temporary folder. */
 async function inspector(
   start: Start,
   era: string,

@@ -23,7 +23,7 @@ describe("LineCutter", () => {
         chunks.push(bytes.subarray(start));
         assert.deepEqual(
           cut(1e6, chunks).map((line) => "text" in line && line.text),
-          // A mark of the byte order is none of the text.
+          // A byte order mark is not part of the text.
           lines.map((line) => line.replace(/^\uFEFF/, "")),
         );
       },

@@ -24,7 +24,7 @@ interface Sent {
   readonly params?: { readonly _meta?: { readonly progressToken?: number } };
 }
 
-/** The other end of a client: hands it progress and the result, in one turn or in several. */
+/** The other end of a client: sends progress and the result, in one turn or in several. */
 class Transport {
   onmessage?: (message: object) => void;
   onclose?: () => void;
@@ -66,7 +66,7 @@ class Transport {
 
 const INFO = { name: "test", version: "1" };
 
-/** How many of one progress notification reach the caller. */
+/** How many progress notifications reach the caller. */
 async function seen(release: "v1" | "v2", together: boolean): Promise<number> {
   let count = 0;
   const transport = new Transport(together);

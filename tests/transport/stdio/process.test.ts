@@ -67,12 +67,12 @@ describe("parley stdio", () => {
     const program = yield* begin();
     const size = 12_000_000;
     program.child.stdout.pause();
-    // Together: while so much waits to be read, nothing more is taken on.
+    // Together: while this much waits to be read, nothing more is accepted.
     program.send(
       { id: 1, method: "tools/call", params: { name: "large", arguments: { size } } },
       { id: 2, method: "tools/call", params: { name: "slow", arguments: { ms: 0 } } },
     );
-    // The other one is at work although the first is not read.
+    // The second call runs although the first response is not read.
     yield* until(program.says(/slow has begun/));
     program.child.stdin.end();
     program.child.stdout.resume();

@@ -12,7 +12,7 @@ function textIn(message: { result?: { [key: string]: unknown } }): unknown {
   return (message.result?.content as { text: string }[] | undefined)?.[0]?.text;
 }
 
-/** Answers the questions of the legacy era that come from now on, each with `b`. */
+/** Answers the legacy questions that come from now on, each with `b`. */
 function answerForms(client: Client, b: (message: string) => number): void {
   const seen = new Set<unknown>();
   const look = async () => {
@@ -257,7 +257,7 @@ describe("stdio() with a slow reader", () => {
     yield* until(client.answerTo(client.initialize()));
     const gate = Promise.withResolvers<void>();
     client.gate = gate.promise;
-    // Each is far more than may wait; all of them are answered in the end.
+    // Each is far more than may be buffered; all of them are answered in the end.
     const ids = Array.from({ length: 12 }, () =>
       client.request("tools/call", {
         name: "large",
@@ -318,7 +318,7 @@ describe("stdio() with two hundred calls in flight", () => {
         ),
       );
     }
-    // Backwards, and by way of others that are called and answered meanwhile.
+    // In reverse order, interleaved with other calls and answers.
     for (const [a, question] of [...questions.entries()].reverse()) {
       if (a % 3 === 0) client.modern("tools/call", { name: "echo", arguments: { text: `e${a}` } });
       const result = a % 7 === 0

@@ -1,4 +1,4 @@
-/** Tools that the tests of stdio call; also loaded as a module, by the program. */
+/** Tools for the tests of stdio; also loaded as a module by the program. */
 import { sleep, suspend, until } from "effection";
 import { log } from "node:console";
 import { writeSync } from "node:fs";
@@ -30,7 +30,7 @@ export const large = createMcpTool("large")
     return "x".repeat(size);
   });
 
-/** Prints in every way that there is, and tells the test when it is halted. */
+/** Prints in every possible way, and reports when it is halted. */
 export const noisy = createMcpTool("noisy")
   .description("Prints to stdout.")
   .execute(function* () {
@@ -49,7 +49,7 @@ export const noisy = createMcpTool("noisy")
     return "quiet";
   });
 
-/** The way that each runtime has besides. */
+/** The additional way of each runtime. */
 async function printNatively(text: string): Promise<void> {
   const { Deno, Bun } = globalThis as unknown as {
     Deno?: { stdout: { write(bytes: Uint8Array): Promise<number> } };

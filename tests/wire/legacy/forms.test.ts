@@ -21,7 +21,7 @@ function older(field: object): unknown {
   return (olderForm(form({ field })).properties as { field: unknown }).field;
 }
 
-/** What becomes of what a person wrote into one field. */
+/** How a person's text in one field is converted. */
 function newer(field: object, written: unknown, required: string[] = []): unknown {
   const response = { action: "accept" as const, content: { field: written } };
   const answer = newerAnswer(form({ field }, required), response);

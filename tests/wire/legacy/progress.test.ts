@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { ProgressTrack } from "../../../src/wire/legacy/encode.ts";
 import { describe, it } from "../../suite.ts";
 
-/** Any number a tool might say, the unsuitable ones often. */
+/** Any number that a tool might send, often an unsuitable one. */
 const said = fc.oneof(
   fc.double(),
   fc.constantFrom(0, -0, 1, 1e17, Number.MAX_SAFE_INTEGER, NaN, Infinity, -Infinity),

@@ -27,7 +27,7 @@ describe("encodeProgress()", () => {
       let last = -Infinity;
       for (const number of numbers) {
         const { progress, total } = JSON.parse(encodeProgress(one, number, number)!).params;
-        // At the very end there is nothing greater.
+        // At the very end there is no greater number.
         assert.ok(progress > last || last > 1e308, `${progress} after ${last}`);
         assert.ok(total === undefined || Number.isFinite(total));
         last = progress;
@@ -140,7 +140,7 @@ describe("inputRequestsText()", () => {
         }),
       );
       const expected = JSON.parse(JSON.stringify(inputRequests(requests)));
-      // Twice: the second time from what is kept of the first.
+      // Twice: the second time from the cache.
       assert.deepEqual(JSON.parse(inputRequestsText(requests)), expected);
       assert.deepEqual(JSON.parse(inputRequestsText(requests)), expected);
     }));
