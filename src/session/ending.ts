@@ -1,4 +1,4 @@
-/** How a run's end is put on record, and what its session is then. */
+/** Turns the end of a run into the final event and the outcome of its session. */
 import { StoreConflictError } from "../model/errors.ts";
 import type { EventBody, RpcError, ToolSessionOutcome } from "../model/events.ts";
 import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
@@ -35,7 +35,7 @@ export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Endi
   }
 }
 
-/** Why a call cannot be recorded any longer, in words for whoever made it. */
+/** Why a call can no longer be recorded, for its caller. */
 export function whyLost(error: unknown): string {
   if (!(error instanceof StoreConflictError)) return "the server could not store this call";
   return error.missing
@@ -43,17 +43,17 @@ export function whyLost(error: unknown): string {
     : "another server has taken this call up";
 }
 
-/** A tool that cannot be run again. */
+/** The end of a session whose tool departs from the record. */
 export function divergedEnding({ kind, name }: Definition, how: string): Ending {
   return faulted(`Cannot run ${kind} "${name}" again from its record: ${how}; call it anew`);
 }
 
-/** A run whose record is not ours to write any more. */
+/** The end of a session that can no longer write its record. */
 export function lostEnding(why: string): Ending {
   return faulted(`Cannot go on: ${why}; send the same request again`);
 }
 
-/** A run that would have to wait, and has no room for that: the model may know what to do. */
+/** The end of a session that has no room to wait. The model may know what to do. */
 export function noRoomEnding(tool: Definition, why: string): Ending {
   return endingOf(
     refusal(
@@ -71,7 +71,7 @@ function failedWith(error: RpcError): Ending {
   return { event: { type: "error", error }, outcome: { status: "failed", error } };
 }
 
-/** How a session ended whose last event this is, if it has. */
+/** The outcome of a session with this last event; undefined if it has not ended. */
 export function outcomeIn(last: EventBody): ToolSessionOutcome | undefined {
   switch (last.type) {
     case "result":

@@ -1,12 +1,12 @@
 /**
- * The log of one session: numbered from 1 without gaps, read by anyone at their
+ * The log of one session. Events are numbered from 1 without gaps, and each reader reads at its
  * own pace.
  *
- * L1  An event is visible only once it is recorded; without a journal that is at once.
- * L2  A reader sees events in order, each once, whenever it joined.
- * L3  What is kept is bounded. A reader that is too far behind is told, not fed a gap;
- *     one that is attached, and keeps up, never is. See pace.ts.
- * L4  Nothing follows the final event.
+ * LOG-1  An event is visible only once it is recorded; without a journal that is at once.
+ * LOG-2  A reader sees events in order, each once, whenever it joined.
+ * LOG-3  The log keeps a bounded number of events. A reader that is too far behind gets an error
+ *        instead of a gap. An attached reader that keeps up never falls behind; see pace.ts.
+ * LOG-4  Nothing follows the final event.
  */
 import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
 import type { Deadlines } from "../lib/deadlines.ts";
@@ -22,9 +22,9 @@ import type { Journal } from "./journal.ts";
 import { LogReader, Pace } from "./pace.ts";
 
 export interface LogLimits {
-  /** Events that are kept for readers that are behind. */
+  /** How many events are kept for readers that are behind. */
   readonly maxEvents: number;
-  /** Bytes, roughly, that those events may take. */
+  /** How many bytes, roughly, those events may take. */
   readonly maxBytes: number;
 }
 
@@ -35,25 +35,25 @@ export class EventLog {
   /** How many of `#events`, from the front, are no longer kept. */
   #dropped = 0;
   #bytes = 0;
-  /** Bytes of all events that were ever appended, but for the final one. */
+  /** Bytes of all events that were ever appended, except the final one. */
   #appendedBytes = 0;
-  /** The final event, as long as nobody has asked how much it weighs. */
+  /** The final event, until its size is needed. */
   #unweighed: ToolSessionEvent | undefined;
   #last = 0;
   #visible = 0;
   #closed = false;
   #journal: Journal | undefined;
-  /** Most logs are never watched by more than one. */
+  /** One watcher, or a set of several: most logs have one at most. */
   #watchers: (() => void) | Set<() => void> | undefined;
   #readers: LogReader[] | undefined;
-  /** Where a reader will begin that is still to come, while it is; -1 otherwise. */
+  /** The LSN after which an expected reader will begin; -1 if none is expected. */
   #awaitedAt = -1;
   #awaitedBytes = 0;
-  /** Made when somebody first has to wait. */
+  /** Created when a run first has to wait. */
   #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
-  /** Whose log it is: a session has an id of its own only once somebody asks for it. */
+  /** Takes the session rather than its id, which is generated on first access. */
   constructor(session: { readonly id: string } | string, limits: LogLimits) {
     this.#session = session;
     this.#limits = limits;
@@ -63,7 +63,7 @@ export class EventLog {
     return typeof this.#session === "string" ? this.#session : this.#session.id;
   }
 
-  /** Goes on after events that an earlier run has left. */
+  /** Continues after the events of an earlier run. */
   restore(events: readonly ToolSessionEvent[]): void {
     this.#events = [...events];
     this.#bytes = this.#appendedBytes = estimateSize(events);
@@ -71,12 +71,12 @@ export class EventLog {
     this.#closed = events.length > 0 && isFinal(events.at(-1)!);
   }
 
-  /** From here on, events become visible when the journal says so. */
+  /** Attaches a journal: from now on it decides when events become visible (LOG-1). */
   keepIn(journal: Journal): void {
     this.#journal = journal;
   }
 
-  /** Roughly how much memory the kept events take. */
+  /** How much memory, roughly, the kept events take. */
   get bytes(): number {
     if (this.#unweighed) {
       this.#bytes += estimateSize(this.#unweighed);
@@ -85,7 +85,7 @@ export class EventLog {
     return this.#bytes;
   }
 
-  /** Roughly how many bytes all events took, those included that are no longer kept. */
+  /** How many bytes, roughly, all events took, including those that are no longer kept. */
   get totalBytes(): number {
     return Math.max(this.bytes, this.#appendedBytes);
   }
@@ -105,12 +105,13 @@ export class EventLog {
     return this.#closed;
   }
 
-  /** Numbers an event. `then` is called when it is recorded, before any reader wakes. */
+  /** Appends an event. Calls `then` once it is recorded, before any reader wakes. */
   append(body: EventBody, then?: () => void): void {
+    // LOG-4
     if (this.#closed) return;
     const event = { ...body, lsn: this.#last + 1 } as ToolSessionEvent;
     const final = isFinal(body);
-    // Most logs hold nothing else, and then nobody ever asks.
+    // Most logs hold only a final event, and its size is never needed.
     if (final) this.#unweighed = event;
     else {
       const bytes = estimateSize(event);
@@ -138,7 +139,7 @@ export class EventLog {
     this.#show();
   }
 
-  /** Waits until it is known whether everything so far is recorded; undefined if it is. */
+  /** Resolves to whether everything so far could be recorded; undefined if it is recorded. */
   whenRecorded(): Promise<boolean> | undefined {
     if (this.#visible >= this.#last || !this.#journal) return undefined;
     const lsn = this.#last;
@@ -148,8 +149,8 @@ export class EventLog {
   }
 
   /**
-   * The journal is lost. What it did not record has never happened, and whatever
-   * is appended from now on is told to those who listen, and kept nowhere.
+   * The journal is lost. Events that it did not record are removed. Later events reach the
+   * readers, and are recorded nowhere.
    */
   abandonJournal(): void {
     const waiting = this.#recorded;
@@ -181,7 +182,7 @@ export class EventLog {
     return this.#events[this.#dropped + (lsn + 1 - first)];
   }
 
-  /** The newest event that is still kept and fits, whether it is recorded yet or not. */
+  /** The newest kept event that fits, recorded or not. */
   findLast(fits: (event: ToolSessionEvent) => boolean): ToolSessionEvent | undefined {
     for (let i = this.#events.length - 1; i >= this.#dropped; i--) {
       const event = this.#events[i]!;
@@ -200,9 +201,9 @@ export class EventLog {
     return [...open.values()];
   }
 
-  /** Calls `wake` whenever there is something new, until the function that comes back is called. */
+  /** Calls `wake` whenever there is something new. Returns a function that stops it. */
   watch(wake: () => void): () => void {
-    // A function of its own for each watch: the same one may watch twice.
+    // A new function for each call, because the same `wake` may watch twice.
     const watcher = () => wake();
     const watchers = this.#watchers;
     if (watchers === undefined) this.#watchers = watcher;
@@ -214,26 +215,26 @@ export class EventLog {
     };
   }
 
-  /** Whether anybody waits for what comes. */
+  /** Whether anybody watches the log. */
   get watched(): boolean {
     const watchers = this.#watchers;
     return typeof watchers === "object" ? watchers.size > 0 : watchers !== undefined;
   }
 
-  /** Somebody is about to read on after an LSN. From here on, runs wait for it. */
+  /** A reader is about to read after an LSN. From now on, runs wait for it. */
   awaitReader(lsn: number): void {
     if (this.#closed) return;
     this.#awaitedAt = lsn;
     this.#awaitedBytes = this.#bytesUpTo(lsn);
   }
 
-  /** Nobody is about to read, after all. */
+  /** The expected reader does not come. */
   expectNobody(): void {
     this.#awaitedAt = -1;
     this.#pace?.changed();
   }
 
-  /** Lets a reader in that has everything up to an LSN. From here on, runs wait for it. */
+  /** Attaches a reader that has everything up to an LSN. From now on, runs wait for it. */
   attach(lsn: number): LogReader {
     this.#awaitedAt = -1;
     const reader = new LogReader(this, lsn, this.#bytesUpTo(lsn));
@@ -243,16 +244,16 @@ export class EventLog {
     return reader;
   }
 
-  /** For readers. */
+  /** For `LogReader`. */
   detach(reader: LogReader): void {
     const left = this.#readers?.filter((one) => one !== reader);
     this.#readers = left && left.length > 0 ? left : undefined;
     this.#pace?.changed();
   }
 
-  /** For readers. */
+  /** For `LogReader`. */
   taken(reader: LogReader, lsn: number): void {
-    // Counted from whichever end is nearer: some take one event at a time, others all.
+    // Counts from the nearer end: some readers take one event at a time, others all.
     const isNear = lsn - reader.lsn < this.#last - lsn && reader.lsn + 1 >= this.firstLSN;
     reader.bytes = isNear ? reader.bytes + this.#bytesIn(reader.lsn, lsn) : this.#bytesUpTo(lsn);
     reader.lsn = lsn;
@@ -260,10 +261,10 @@ export class EventLog {
     this.#pace?.renew();
   }
 
-  /** True while whoever has something to tell should wait, because of readers or the journal. */
+  /** True while a run should wait before it emits more, because of readers or the journal. */
   get isFull(): boolean {
     const { maxEvents, maxBytes } = this.#limits;
-    // Most logs never come so far.
+    // Most logs stay far below the limits.
     if (this.#last * 2 < maxEvents && this.#appendedBytes * 2 < maxBytes) return false;
     if (this.#journal && this.#isAhead(this.#visible, this.#appendedBytes)) return true;
     if (this.#awaitedAt >= 0 && this.#isAhead(this.#awaitedAt, this.#awaitedBytes)) return true;
@@ -275,12 +276,12 @@ export class EventLog {
     return false;
   }
 
-  /** Calls `go` when there may be room; the function that comes back calls that off. */
+  /** Calls `go` when there may be room. Returns a function that cancels it. */
   whenRoom(deadlines: Deadlines, go: () => void): () => void {
     return (this.#pace ??= new Pace(this, deadlines)).wait(go);
   }
 
-  /** For the pace: the readers that everybody waits for do not keep up. */
+  /** For `Pace`: stops waiting for the readers that do not keep up. */
   giveUpReaders(): void {
     this.#awaitedAt = -1;
     for (const reader of this.#readers ?? NOBODY) {
@@ -288,7 +289,7 @@ export class EventLog {
     }
   }
 
-  /** Whether half of what is kept, or more, comes after a place. */
+  /** Whether half of the limits, or more, comes after a position. */
   #isAhead(lsn: number, bytes: number): boolean {
     const { maxEvents, maxBytes } = this.#limits;
     const events = this.#last - lsn;
@@ -299,7 +300,7 @@ export class EventLog {
     return lsn === 0 ? 0 : this.#appendedBytes - this.#bytesIn(lsn, this.#last);
   }
 
-  /** Bytes of the events after one LSN up to another, as far as they are kept. */
+  /** Bytes of the kept events after one LSN up to another. */
   #bytesIn(after: number, upTo: number): number {
     const first = this.firstLSN;
     let bytes = 0;
@@ -310,13 +311,13 @@ export class EventLog {
     return bytes;
   }
 
-  /** Wakes whoever watches: there is news of the session, though nothing was appended. */
+  /** Wakes the watchers, because the session changed without an event. */
   stir(): void {
     this.#wake();
   }
 
   #show(): void {
-    // Readers first: one that keeps up must not lose the front of a large batch.
+    // Readers come first: one that keeps up must not lose the start of a large batch (LOG-3).
     this.#wake();
     this.#trim();
     this.#pace?.changed();
@@ -326,14 +327,14 @@ export class EventLog {
     const watchers = this.#watchers;
     if (!watchers) return;
     if (typeof watchers === "function") return watchers();
-    // Over a copy, because watchers come and go meanwhile; those that went stay asleep.
+    // Iterates over a copy, because watchers come and go meanwhile.
     for (const watcher of [...watchers]) if (watchers.has(watcher)) watcher();
   }
 
   #trim(): void {
     const { maxEvents, maxBytes } = this.#limits;
     let kept = this.#events.length - this.#dropped;
-    // The last event always stays: it may be the result.
+    // The last event stays, because it may be the result.
     while (kept > 1 && (kept > maxEvents || this.bytes > maxBytes)) {
       const event = this.#events[this.#dropped]!;
       if (event.lsn >= this.#visible) break;
@@ -341,7 +342,7 @@ export class EventLog {
       this.#dropped++;
       kept--;
     }
-    // Moving the array at every drop would make a long stream quadratic.
+    // Copying the array at every drop would make a long stream quadratic.
     if (this.#dropped > 64 && this.#dropped > kept) {
       this.#events = this.#events.slice(this.#dropped);
       this.#dropped = 0;
@@ -359,7 +360,7 @@ interface Readable {
   markDelivered(): void;
 }
 
-/** The events after an LSN: those that were, then those that come, then how it ended. */
+/** The events after an LSN: past ones, then new ones, then the outcome. */
 export function readEvents(
   find: () => Operation<Readable>,
   afterLSN: number,
@@ -422,7 +423,7 @@ export function estimateSize(value: unknown): number {
 
 const forms = new WeakMap<object, number>();
 
-/** A form is asked again and again, and always weighs the same. */
+/** A form is sent many times, and its size never changes. */
 function weighForm(schema: unknown): number {
   if (typeof schema !== "object" || schema === null) return estimateSize(schema);
   let bytes = forms.get(schema);

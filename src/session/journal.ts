@@ -1,6 +1,6 @@
 /**
- * Writes the events of one session to a store, in order, one commit at a time
- * while the next batch gathers.
+ * Writes the events of one session to a store, in order. While one commit is being written, the
+ * events of the next one are collected.
  */
 import type { Operation, Scope } from "effection";
 import type { ToolSessionEvent } from "../model/events.ts";
@@ -10,9 +10,9 @@ import type { AppendChange, ToolSessionEntry, ToolSessionStore } from "../store/
 export interface JournalReader {
   /** Everything up to this LSN is in the store. */
   recorded(lsn: number): void;
-  /** The store refused; nothing further will be written. */
+  /** The store refused a write. Nothing more will be written. */
   failed(error: unknown): void;
-  /** What is written with the events that are written now; `meta` replaces that of the entry. */
+  /** What is written along with the current events. `meta` replaces that of the entry. */
   standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
@@ -23,13 +23,13 @@ export class Journal {
   #entry: ToolSessionEntry;
   #gathered: ToolSessionEvent[] = [];
   #writing = false;
-  /** The entry in the store is ours, as it is here. */
+  /** The store has the entry as it is here. */
   #entryWritten: boolean;
   #broken = false;
   #expiresAt: number;
   #whenWritten: (() => void)[] = [];
 
-  /** `written` says that the entry is in the store already. */
+  /** `written`: whether the store has the entry already. */
   constructor(
     home: Scope,
     store: ToolSessionStore,
@@ -49,7 +49,7 @@ export class Journal {
     return this.#entry.epoch;
   }
 
-  /** When the store may forget it, as was last written or is about to be. */
+  /** When the store may delete the session, as last written or about to be written. */
   get expiresAt(): number {
     return this.#expiresAt;
   }
@@ -60,7 +60,7 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Changes the entry. One that is not in the store yet will be there as it is now. */
+  /** Changes the entry, and writes it unless it is about to be written for the first time. */
   update(change: Partial<ToolSessionEntry>): void {
     this.#entry = { ...this.#entry, ...change };
     this.#expiresAt = this.#entry.expiresAt ?? 0;
@@ -69,7 +69,7 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Calls `then` once nothing waits to be written, the entry included; that may be at once. */
+  /** Calls `then` once everything is written, including the entry; this may be at once. */
   whenWritten(then: () => void): void {
     if (!this.#entryWritten && !this.#writing && !this.#broken) this.#commit();
     if (this.#writing) this.#whenWritten.push(then);
@@ -98,7 +98,7 @@ export class Journal {
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
     const { id, epoch } = this.#entry;
     let entry = this.#entryWritten ? undefined : this.#entry;
-    // Before it is written: whatever changes meanwhile is written after it.
+    // Set before the write: changes during the write are written after it.
     this.#entryWritten = true;
     if (batch.length > 0) {
       const { meta, ...standing } = this.#reader.standing();

@@ -1,28 +1,27 @@
 /**
- * Keeps a run at the pace of those who read its log.
+ * Backpressure: keeps a run at the pace of the readers of its log.
  *
- * What a run tells (progress, log messages) may come faster than it is read. Instead
- * of dropping events, or keeping all of them, the run waits before it tells more.
+ * A run may emit progress and log messages faster than they are read. Instead of dropping events,
+ * or keeping all of them, the run waits before it emits more.
  *
- * A1  A reader that keeps up gets every event: a run that is half a log ahead of it waits.
- * A2  A reader that takes nothing for `KEEP_UP_TIME` while a run waits does not keep up.
- *     No run waits for it until it takes something, and it is told how much it missed.
- * A3  Nothing waits where nobody reads. A run whose first reader is still to come waits
- *     for it like for any other.
- * A4  What is to be recorded waits for its journal, however long that takes.
+ * PACE-1  A reader that keeps up gets every event: a run that is half a log ahead of it waits.
+ * PACE-2  A reader that takes nothing for `KEEP_UP_TIME` while a run waits does not keep up. No run
+ *         waits for it until it takes something, and it is told how much it missed.
+ * PACE-3  Without a reader, nothing waits. A run waits for an expected reader like for any other.
+ * PACE-4  Events that must be recorded wait for the journal, however long that takes.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 
-/** Milliseconds for which a run waits for a reader that takes nothing. */
+/** How many milliseconds a run waits for a reader that takes nothing (PACE-2). */
 export const KEEP_UP_TIME = 5_000;
 
-/** Somebody who reads a log, and how far. The log changes it. */
+/** The position of one reader in a log. The log updates it. */
 export class LogReader {
   readonly #log: { taken(reader: LogReader, lsn: number): void; detach(reader: LogReader): void };
   lsn: number;
-  /** Bytes, roughly, of everything that it has taken. */
+  /** How many bytes, roughly, the reader has taken. */
   bytes: number;
-  /** It does not keep up: no run waits for it. */
+  /** The reader does not keep up: no run waits for it. */
   isBehind = false;
 
   constructor(
@@ -35,24 +34,24 @@ export class LogReader {
     this.bytes = bytes;
   }
 
-  /** It has taken everything up to an LSN. */
+  /** The reader has taken everything up to an LSN. */
   taken(lsn: number): void {
     if (lsn !== this.lsn) this.#log.taken(this, lsn);
   }
 
-  /** It reads no more. */
+  /** The reader has stopped reading. */
   detach(): void {
     this.#log.detach(this);
   }
 }
 
-/** Those who wait until their log has room. */
+/** The runs that wait until their log has room. */
 export class Pace {
   readonly #log: { readonly isFull: boolean; giveUpReaders(): void };
   readonly #deadlines: Deadlines;
-  /** The longest waiting first. */
+  /** The one that has waited longest comes first. */
   readonly #waiting = new Set<() => void>();
-  #patience: Deadline | undefined;
+  #deadline: Deadline | undefined;
   #isLooking = false;
 
   constructor(
@@ -63,29 +62,29 @@ export class Pace {
     this.#deadlines = deadlines;
   }
 
-  /** Calls `go` when there may be room; the function that comes back calls that off. */
+  /** Calls `go` when there may be room. Returns a function that cancels it. */
   wait(go: () => void): () => void {
     const waiter = () => go();
     this.#waiting.add(waiter);
-    this.#bePatient();
+    this.#setDeadline();
     return () => {
       this.#waiting.delete(waiter);
-      this.#bePatient();
+      this.#setDeadline();
     };
   }
 
-  /** A reader has taken something, so that it has time again. */
+  /** A reader has taken something: its time starts again. */
   renew(): void {
-    this.#patience?.cancel();
-    this.#patience = undefined;
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
     this.changed();
   }
 
-  /** Something was recorded, or a reader came or left. */
+  /** An event was recorded, or a reader came or left. */
   changed(): void {
     if (this.#waiting.size === 0 || this.#isLooking) return;
     this.#isLooking = true;
-    // A turn later: whoever reads is not done yet with what it took.
+    // One turn later: the reader has not finished with what it took.
     queueMicrotask(() => {
       this.#isLooking = false;
       this.#look();
@@ -98,22 +97,22 @@ export class Pace {
       this.#waiting.delete(go);
       go();
     }
-    this.#bePatient();
+    this.#setDeadline();
   }
 
-  /** There is a deadline for the readers as long as somebody waits for them. */
-  #bePatient(): void {
+  /** Sets a deadline for the readers while a run waits for them (PACE-2). */
+  #setDeadline(): void {
     if (this.#waiting.size > 0) {
-      this.#patience ??= this.#deadlines.add<Pace>(KEEP_UP_TIME, giveUp, this);
+      this.#deadline ??= this.#deadlines.add<Pace>(KEEP_UP_TIME, giveUp, this);
     } else {
-      this.#patience?.cancel();
-      this.#patience = undefined;
+      this.#deadline?.cancel();
+      this.#deadline = undefined;
     }
   }
 
-  /** For its deadline: the readers had time enough. */
+  /** For the deadline: the readers had enough time (PACE-2). */
   giveUp(): void {
-    this.#patience = undefined;
+    this.#deadline = undefined;
     this.#log.giveUpReaders();
     this.#look();
   }

@@ -1,10 +1,10 @@
 /**
- * The questions of one session: putting them, answering them, taking them back.
+ * The questions of one session: sending, answering and withdrawing them.
  *
- * Q1  A question is registered before it is announced: a reader may answer at once.
- * Q2  An answer, or that there was none in time, is recorded before the tool hears of it.
- * Q3  The first answer counts. Later ones change nothing, and whoever sent them is told.
- * Q4  A question that was put before, in a run that has to be run again, is not put again.
+ * QUESTION-1  A question is registered before it is announced: a reader may answer at once.
+ * QUESTION-2  An answer or a timeout is recorded before the tool receives it.
+ * QUESTION-3  The first answer counts. Later ones change nothing, and their senders are told.
+ * QUESTION-4  A replay does not send a question on record again.
  */
 import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
@@ -24,7 +24,7 @@ import type {
 import type { Recorded, Step } from "./replay.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
-/** An answer, and the question that it is for. */
+/** An answer, and the id of its question. */
 export interface QuestionAnswer {
   readonly requestId: string;
   readonly response: ClientAnswer;
@@ -33,20 +33,20 @@ export interface QuestionAnswer {
 export class Questions {
   readonly #session: LiveToolSession;
   #pending: Pending | undefined;
-  /** Answers that came with the call; each serves the first question with its name. */
+  /** Answers that came with the call. Each one answers the first question with its name. */
   presets: Map<string, ClientAnswer> | undefined;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
   }
 
-  /** True while at least one is not settled. */
+  /** True while at least one question is not settled. */
   get unsettled(): boolean {
     if (this.#pending !== undefined && this.#pending.open.size > 0) return true;
     return (this.#session.replay?.unasked().length ?? 0) > 0;
   }
 
-  /** When the first one times out; Infinity if none does, undefined if none waits. */
+  /** When the next question times out; Infinity if none does, undefined if none is open. */
   get nextExpiry(): number | undefined {
     let next: number | undefined;
     const wait = ({ expiresAt = Infinity }: ToolSessionRequest) => {
@@ -59,7 +59,7 @@ export class Questions {
     return next;
   }
 
-  /** Those that wait for an answer, oldest first, also if the tool has yet to come to them again. */
+  /** The open questions, oldest first, including those that a replay has not reached yet. */
   open(): ToolSessionRequest[] {
     const requests = this.#session.replay?.unasked() ?? [];
     for (const open of this.#pending?.open.values() ?? []) {
@@ -68,7 +68,7 @@ export class Questions {
     return requests;
   }
 
-  /** The one that went out under a name, open or not. */
+  /** The question that was sent under a name, open or not. */
   named(name: string): ToolSessionRequest | undefined {
     for (const { request } of this.#pending?.open.values() ?? []) {
       if (request.name === name) return request;
@@ -82,7 +82,7 @@ export class Questions {
     return new AskEffect(this, question, timeout) as unknown as Operation<Reply>;
   }
 
-  /** For `Asking`: puts the question, or finds what became of it. */
+  /** For `AskEffect`: sends the question, or finds its outcome on record. */
   enter(asking: AskEffect): () => void {
     const session = this.#session;
     const { question } = asking;
@@ -110,14 +110,14 @@ export class Questions {
   }
 
   /**
-   * Records several answers, and hands none of them to the tool before all are
-   * recorded. If one contradicts an answer on record, none is taken.
+   * Records several answers, and delivers none of them before all are recorded (QUESTION-2).
+   * If one contradicts an answer on record, none is taken (QUESTION-3).
    */
   respond(answers: readonly QuestionAnswer[], ended: boolean): AnswerOutcome[] {
     const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
     if (outcomes.includes("conflicting")) return outcomes;
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
-    // Before anything changes: an answer that cannot even be written down leaves all open.
+    // First of all: if an answer cannot be serialised, all questions stay open.
     const bodies = taken.map(({ requestId, response }) => {
       const request = this.#pending?.open.get(requestId)?.request ??
         this.#session.replay!.unaskedRequest(requestId)!;
@@ -139,12 +139,12 @@ export class Questions {
     return outcomes;
   }
 
-  /** Takes back whatever is still open, because the run is over. */
+  /** Withdraws all open questions, because the run is over. */
   withdrawAll(): void {
     for (const id of this.#pending?.open.keys() ?? []) this.#withdraw(id, "halted");
   }
 
-  /** Puts a question, or takes up one that was put before. */
+  /** Sends a question, or continues to wait for one on record (QUESTION-4). */
   #put(asking: AskEffect, before: Step | undefined): () => void {
     const { id, log, deadlines, replay } = this.#session;
     const { question, timeout } = asking;
@@ -156,17 +156,18 @@ export class Questions {
       : deadlines.now() + timeout;
     const request = asking.request = before?.request ?? pending.number(id, question, expiresAt);
     const preset = before ? undefined : this.presets?.get(request.name);
-    // Whoever hears of the question must not think that it waits.
+    // Set before the event: a reader must not take the question for an open one.
     asking.answered = preset !== undefined || before?.answering === true;
     if (expiresAt !== undefined && !asking.answered) {
       asking.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
         this.#withdraw(request.id, "timeout", () => asking.resolve({ type: "timeout" }));
       });
     }
+    // QUESTION-1
     pending.open.set(request.id, asking);
     if (before) {
       asking.put = true;
-      // Whoever waits to hear how it stands hears of no event.
+      // No event tells readers that the question is open again.
       log.stir();
     } else log.append(request, () => asking.put = true);
     this.#session.changed();
@@ -180,7 +181,7 @@ export class Questions {
 
   #deliver(answers: readonly QuestionAnswer[]): void {
     for (const { requestId, response } of answers) {
-      // What the tool did with the one before may have made this one pointless.
+      // After the answer before, the tool may have withdrawn this question.
       const open = this.#pending?.open.get(requestId);
       if (!open) {
         this.#session.replay?.answered(requestId, response);
@@ -204,7 +205,7 @@ export class Questions {
     if (closing?.type === "answer") {
       return sameAnswer(closing, response) ? "repeated" : "conflicting";
     }
-    // Too long ago to be compared, it counts as the same while the tool is at work.
+    // The log no longer holds the first answer: assume that this one is the same.
     if (this.#pending?.wasAsked(id, requestId)) return "repeated";
     return ended ? "ended" : "unknown";
   }
@@ -221,7 +222,7 @@ export class Questions {
     };
   }
 
-  /** What the tool got before; what was masked on record is opened for it. */
+  /** The reply on record. Answers that are masked there are unsealed. */
   #replyOf({ request }: Step, recorded: Recorded): Reply {
     if (recorded.type !== "answered") return { type: "timeout" };
     const { response, sealed } = recorded;
@@ -249,8 +250,8 @@ export class Questions {
     open.deadline?.cancel();
     const { suspending, lost, log } = this.#session;
     if (suspending) return;
-    // One whose answer is on its way into the log is answered, only too late for the tool;
-    // one that a lost journal has taken back was never put.
+    // If the answer is being recorded, the question is answered, only too late for the tool.
+    // If the journal is lost, the question was never sent.
     if (!open.answered && lost === undefined) {
       log.append({ type: "withdrawn", requestId, reason }, then);
     }
@@ -261,9 +262,8 @@ export class Questions {
 type Settle = (result: { ok: true; value: Reply } | { ok: false; error: unknown }) => void;
 
 /**
- * One question: the operation that asks it, the one effect of that operation, and
- * what stands among the open questions, all in one object. Every parked call keeps
- * one, and an `action` would be a dozen.
+ * One question: the operation that asks it, its only effect and its entry among the open
+ * questions, all in one object. Every parked call keeps one; an `action` would be a dozen.
  */
 class AskEffect implements OpenRequest {
   request!: ToolSessionRequest;
@@ -301,7 +301,7 @@ class AskEffect implements OpenRequest {
     throw error;
   }
 
-  /** Effection's way to perform an effect, and to leave it. */
+  /** Effection calls this to perform the effect, and the returned function to leave it. */
   enter(settle: Settle): (left: (result: { ok: boolean; error?: unknown }) => void) => void {
     this.#settle = settle;
     const leave = this.questions.enter(this);
@@ -331,10 +331,7 @@ function isAccepted(response: ClientAnswer): response is ElicitResponse & { cont
     "action" in response && response.content !== undefined;
 }
 
-/**
- * Compares an answer with the one on record. Where a field is masked on record
- * there is nothing to compare with, and it counts as the same.
- */
+/** Compares an answer with the one on record. A field that is masked there counts as the same. */
 export function sameAnswer(recorded: AnswerBody, response: ClientAnswer): boolean {
   return same(recorded.response, response);
 }
@@ -356,9 +353,9 @@ export interface OpenRequest {
   readonly request: ToolSessionRequest;
   resolve(reply: Reply): void;
   deadline?: Deadline;
-  /** It is recorded, and may be shown. */
+  /** The question is recorded, and may be shown. */
   put?: boolean;
-  /** Its answer is being recorded; a second one comes too late. */
+  /** The answer is being recorded: a second one comes too late. */
   answered?: boolean;
 }
 
@@ -368,7 +365,7 @@ export class Pending {
   #names: Set<string> | undefined;
   #firstName: string | undefined;
 
-  /** Goes on where an earlier run of the same session left off. */
+  /** Continues the numbers and names of an earlier run of the session. */
   constructor(asked = 0, names?: ReadonlySet<string>) {
     this.#asked = asked;
     if (names && names.size > 0) {
@@ -377,7 +374,7 @@ export class Pending {
     }
   }
 
-  /** Gives a question its id and its name. */
+  /** Gives a question its id and name. */
   number(sessionId: string, question: PlacedQuestion, expiresAt?: number): ToolSessionRequest {
     const request = this.#numbered(sessionId, question);
     return expiresAt === undefined ? request : { ...request, expiresAt };
@@ -411,16 +408,16 @@ export class Pending {
     }
   }
 
-  /** Whether a question with this id was ever put. */
+  /** Whether a question with this id was ever sent. */
   wasAsked(sessionId: string, requestId: string): boolean {
     const [, seq] = requestId.match(/^(?:elicit|sample|roots)_.*_([1-9]\d*)$/) ?? [];
     return seq !== undefined && Number(seq) <= this.#asked &&
       requestId.slice(requestId.indexOf("_") + 1) === `${sessionId}_${seq}`;
   }
 
-  /** The key itself the first time, numbered after that; never the same twice. */
+  /** The key itself the first time, then the key with a number. Names are unique. */
   #name(key: string): string {
-    // Most runs ask once, and need no set for that.
+    // Most runs ask once, which needs no set.
     if (this.#firstName === undefined) return this.#firstName = key;
     const names = this.#names ??= new Set([this.#firstName]);
     let name = key;

@@ -1,7 +1,6 @@
 /**
- * Records what a durable tool does besides asking, so that it is not done again
- * when the tool is run again. For any other tool it records nothing, and costs
- * nothing.
+ * Records what a durable tool does besides asking, so that a replay does not do it again. For
+ * any other tool it records nothing.
  */
 import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
@@ -15,20 +14,20 @@ import type { LiveToolSession } from "./tool-session.ts";
 
 export class Recorder {
   readonly #session: LiveToolSession;
-  /** Values that the tool has, and the record has not. */
+  /** How many values the tool has received that are not recorded yet. */
   #unrecorded = 0;
   /** The step whose body is on the stack. */
   #inside: string | undefined;
-  /** Steps that have begun and have not come out. */
+  /** How many steps are running. */
   #working = 0;
-  /** When each sleep that it is in is over. */
+  /** When each current sleep ends. */
   #sleeps: readonly number[] = NONE;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
   }
 
-  /** True while a step is being done: it would have to be done again if it were stopped. */
+  /** True while a step runs: if it were stopped now, it would have to run again. */
   get working(): boolean {
     return this.#working > 0;
   }
@@ -44,14 +43,14 @@ export class Recorder {
       request.params.message.startsWith(start);
   }
 
-  /** When the first sleep that it is in is over. */
+  /** When the next sleep ends. */
   get nextWake(): number | undefined {
     return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);
   }
 
   /**
-   * Does something once. It is done again only if the process died after it was
-   * done and before that was recorded, and then with the same key.
+   * Runs a step once. It runs again only if the process died before the outcome was recorded,
+   * and then with the same key.
    */
   *step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T> {
     const session = this.#session;
@@ -61,11 +60,11 @@ export class Recorder {
     this.#refuseWhileHalting(place);
     const before = yield* this.#before(place);
     if (before?.outcome) return (yield* this.#outcome(before)) as T;
-    // A phase may wait for answers; a step never does.
+    // A phase may wait for answers. A step never does, so it counts as work.
     const working = place.kind === "step" ? 1 : 0;
     let outcome: FactEvent["outcome"];
     let thrown: unknown;
-    // Before it is recorded that it has begun: with that goes when to wake.
+    // Counted before the first event: the wake-up time is written along with it.
     this.#working += working;
     try {
       if (!before) yield* this.#begin(place);
@@ -77,23 +76,23 @@ export class Recorder {
     } finally {
       this.#working -= working;
     }
-    // A halt that had to clean up looks like an ordinary end from here.
+    // After a halt with cleanup, the body appears to have ended as usual.
     this.#refuseWhileHalting(place);
     yield* this.#commit({ type: "fact", place, outcome });
-    // What waits beside it may leave memory from now on.
+    // The session may leave memory from now on, if its other branches only wait.
     if (working) session.changed();
     if (outcome.ok) return outcome.value as T;
     throw thrown;
   }
 
-  /** A value that would be another one the next time. */
+  /** Records a value that would differ in another run. */
   *value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T> {
     const session = this.#session;
     if (!session.durable) return make();
     this.refuseInside(`record "${place.key}"`);
     const before = yield* this.#before(place);
     if (before?.outcome) {
-      // It did not wait the first time either.
+      // The first run did not wait for the value either.
       if (session.replay!.now(before.outcome)) return valueOf(before) as T;
       return (yield* this.#outcome(before)) as T;
     }
@@ -106,7 +105,7 @@ export class Recorder {
     return value;
   }
 
-  /** Waits, also across restarts: what counts is when it is over. */
+  /** Sleeps, also across restarts: the record holds the time at which the sleep ends. */
   *sleep(place: Place, ms: number): Operation<void> {
     const session = this.#session;
     if (!session.durable) return void (yield* deadline(session.deadlines, ms));
@@ -115,12 +114,12 @@ export class Recorder {
     const before = yield* this.#before(place);
     if (before?.outcome) return void (yield* this.#outcome(before));
     const until = before?.until ?? session.deadlines.now() + ms;
-    // Before it is recorded: with the record goes when to wake.
+    // Noted before the event: the wake-up time is written along with it.
     this.#sleeps = [...this.#sleeps, until];
     try {
       if (!before) session.log.append({ type: "begun", place, until });
       session.changed();
-      // Also one that is over: in a race, what is on record comes first.
+      // Waits even if the time has passed: in a race, outcomes on record come first.
       yield* deadline(session.deadlines, Math.max(0, until - session.deadlines.now()));
     } finally {
       const over = this.#sleeps.indexOf(until);
@@ -132,8 +131,8 @@ export class Recorder {
   }
 
   /**
-   * What is done with a value cannot be taken back, and after a restart it would be
-   * done with another one, unless that value is on record before.
+   * A step may use a value that is not recorded yet. Its effects cannot be undone, and after a
+   * restart the value would be another one. So the value is recorded first.
    */
   *#begin(place: Place): Operation<void> {
     if (this.#unrecorded === 0) return void this.#session.log.append({ type: "begun", place });
@@ -142,8 +141,8 @@ export class Recorder {
   }
 
   /**
-   * A step is recorded as a whole: what it did inside would be missing when the tool
-   * is run again, since its body is not.
+   * Throws inside a step. A step is recorded as a whole, and a replay does not run its body, so
+   * anything recorded inside would be missing there.
    */
   refuseInside(what: string): void {
     if (this.#inside === undefined) return;
@@ -152,7 +151,7 @@ export class Recorder {
     );
   }
 
-  /** An operation that knows, whenever it is at work, that it is the body of a step. */
+  /** Wraps the body of a step, so that `#inside` is set whenever the body is on the stack. */
   #within<T>(name: string, body: () => Operation<T>): Operation<T> {
     const inside = <R>(work: () => R): R => {
       const outer = this.#inside;
@@ -184,12 +183,12 @@ export class Recorder {
     const before = this.#session.replay?.take(place);
     if (!before || !("asked" in before)) return before;
     this.#session.diverged(before);
-    // The run is being halted; nothing may happen past this point.
+    // The run is being halted: nothing may happen past this point.
     yield* suspend();
     return undefined;
   }
 
-  /** What came out of it before, when it is its turn. */
+  /** Waits for the turn of an outcome on record, and returns it. */
   *#outcome(step: Step): Operation<unknown> {
     yield* action<void>((resolve) => this.#session.replay!.await(step.outcome!, resolve));
     return valueOf(step);
@@ -209,14 +208,14 @@ export class Recorder {
 
 const NONE: readonly number[] = [];
 
-/** What came out of a step, or throws what it threw. */
+/** Returns the value of a step on record, or throws its error. */
 function valueOf({ outcome }: Step): unknown {
   const { outcome: fact } = (outcome!.recorded as { fact: FactEvent }).fact;
   if (fact.ok) return fact.value;
   throw recreated(fact.error);
 }
 
-/** What will be there when it is read again, so that the first run sees the same. */
+/** The value as it would be read from the record, so that the first run sees the same. */
 function asJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -230,14 +229,14 @@ function recordable(error: unknown): RecordedError {
   return { name, message, rpcCode: error.rpcCode, data: asJson(error.data) };
 }
 
-/** The errors that decide who hears of them come back as what they were. */
+/** Error classes that decide who receives the error are restored. */
 function recreated({ name, message, rpcCode, data }: RecordedError): Error {
   if (name === "ProtocolError") return new ProtocolError(rpcCode ?? INTERNAL_ERROR, message, data);
   if (name === "ToolError") return new ToolError(message);
   return Object.assign(new Error(message), { name });
 }
 
-/** 32 bytes that follow from the seed and the place, and that nobody can tell without the seed. */
+/** Derives 32 bytes from the seed and the place. They are unpredictable without the seed. */
 export function drawnAt(seed: string, { branch, kind, key, count }: Place): Buffer {
   const place = JSON.stringify([branch, kind, key, count]);
   return nodeCrypto().createHmac("sha256", `parley values\0${seed}`).update(place).digest();

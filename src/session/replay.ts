@@ -1,17 +1,16 @@
 /**
- * What a log tells about a run that has to be run again.
+ * Replays a log: gives a tool that is run again the outcomes on record.
  *
- * Every question and every recorded fact has a place: its branch, its kind, its
- * key, and how many of these came before it there. When the tool is run again,
- * each branch must ask the same in the same order as it did before; how branches
- * interleave does not matter.
+ * Every question and every recorded fact has a place: its branch, its kind, its key, and how many
+ * with the same key came before it there. In a replay each branch must ask the same things in the
+ * same order. How branches interleave does not matter.
  *
- * P1  What was answered, recorded or timed out is handed out in the order in which
- *     that happened, each as soon as everything that had been asked by then has been
- *     asked again. So a race is won by the same runner, among the same runners.
- * P2  Past the last record of its branch, a question is a new one.
- * P3  A branch that asks something else than it did is a divergence.
- * P4  A phase that has come out is not run again, nor is anything that happened within it.
+ * REPLAY-1  Outcomes are delivered in the order in which they were recorded, each as soon as
+ *           everything that had been asked by then has been asked again. So a race has the same
+ *           contenders and the same winner.
+ * REPLAY-2  After the last record of its branch, a question is new.
+ * REPLAY-3  A branch that asks something else than on record diverges.
+ * REPLAY-4  A phase with an outcome is not run again, nor is anything inside it.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
@@ -24,38 +23,39 @@ import type {
 import { phasePath } from "../run/branch.ts";
 import type { HaltReason } from "./ending.ts";
 
-/** How something that the tool waited for came out. */
+/** The outcome of something that the tool waited for. */
 export type Recorded =
   | { readonly type: "answered"; readonly response: ClientAnswer; readonly sealed?: string }
   | { readonly type: "timeout" }
   | { readonly type: "fact"; readonly fact: FactEvent };
 
-/** One thing that the tool asked or did, and how it came out, if it did. */
+/** One thing that the tool asked or did, and its outcome, if there is one. */
 export interface Step {
   readonly place: Place;
-  /** When it was asked or begun. */
+  /** The LSN at which it was asked or begun. */
   readonly lsn: number;
   readonly request?: ToolSessionRequest;
-  /** When a sleep is over, in milliseconds since the epoch. */
+  /** When a sleep ends, in milliseconds since the epoch. */
   readonly until?: number;
-  /** The LSN of the outcome; it is handed out in that order. */
+  /** Outcomes are delivered in the order of their LSNs (REPLAY-1). */
   outcome: { readonly lsn: number; readonly recorded: Recorded } | undefined;
-  /** It was taken back because its branch was halted, and the branch will be halted again. */
+  /** The question was withdrawn because its branch was halted. The branch will be halted again. */
   withdrawn: boolean;
-  /** It has been asked again. */
-  again: boolean;
-  /** Its answer came before it was asked again, and is being recorded. */
+  /** The replay has reached this step. */
+  reached: boolean;
+  /** An answer that came before the replay reached the question is being recorded. */
   answering?: boolean;
 }
 
-/** The tool asks something else than it did. */
+/** The tool asks something else than on record (REPLAY-3). */
 export interface Divergence {
   readonly recorded: Place | undefined;
   readonly asked: Place | undefined;
-  /** It has not ended, but does not come to it either. */
+  /** The tool has not ended, but does not reach the recorded step either. */
   readonly stalled?: boolean;
 }
 
+/** The steps of one branch, and the next one to be reached. */
 interface Course {
   readonly steps: Step[];
   next: number;
@@ -63,22 +63,22 @@ interface Course {
 
 export class Replay {
   readonly #courses = new Map<string, Course>();
-  /** Progress and log messages that were sent, by branch; they are not sent again. */
+  /** How many progress and log messages each branch has sent; they are not sent again. */
   readonly #told = new Map<string, number>();
-  /** Everything that was asked or begun, in order, and how far all of it has been again. */
+  /** All steps in order, and how many of them, from the front, the replay has reached. */
   #steps: Step[] = [];
-  #again = 0;
+  #reached = 0;
   /** The LSNs of all outcomes, in order. */
   #due: number[] = [];
   #delivered = 0;
-  /** Questions on record that wait for an answer and have not been asked again, by their ids. */
+  /** Open questions on record that the replay has not reached, by their ids. */
   readonly #unasked = new Map<string, Step>();
-  /** The number of the next outcome that is none of the record's. */
+  /** The LSN for the next outcome that comes during the replay. */
   #nextLSN: number;
-  /** Why the run was being halted when its server died, if it was. */
+  /** Why the run was being halted when its process died, if it was. */
   readonly cancelling: HaltReason | undefined;
   readonly #waiting = new Map<number, () => void>();
-  /** The highest number that a question was given, and all names that are taken. */
+  /** The highest number of a question, and all names in use. */
   readonly lastSeq: number;
   readonly names: ReadonlySet<string>;
 
@@ -127,7 +127,7 @@ export class Replay {
           break;
         }
         case "fact": {
-          // A value is there at once; everything else has begun before.
+          // A value has no `begun` event; everything else has one.
           const { place, lsn } = event;
           const step = begun.get(keyOf(place)) ?? this.#begin({ place, lsn });
           this.#settle(step, lsn, { type: "fact", fact: event });
@@ -151,24 +151,24 @@ export class Replay {
     }
   }
 
-  /** Questions that wait for an answer and that the tool has not come to again. */
+  /** The open questions on record that the replay has not reached. */
   unasked(): ToolSessionRequest[] {
     return [...this.#unasked.values()].filter(({ answering }) => !answering)
       .map(({ request }) => request!);
   }
 
-  /** The one with an id, unless an answer to it is on its way. */
+  /** The same, by id, unless an answer is being recorded. */
   unaskedRequest(id: string): ToolSessionRequest | undefined {
     const step = this.#unasked.get(id);
     return step?.answering ? undefined : step?.request;
   }
 
-  /** An answer to a question is being recorded that the tool has not come to again. */
+  /** An answer is being recorded to a question that the replay has not reached. */
   expectAnswer(requestId: string): void {
     this.#unasked.get(requestId)!.answering = true;
   }
 
-  /** The answer is recorded. From here on it is part of the record. */
+  /** The answer is recorded, and part of the record from now on. */
   answered(requestId: string, response: ClientAnswer): void {
     const step = this.#unasked.get(requestId);
     if (!step) return;
@@ -176,35 +176,35 @@ export class Replay {
     this.#settle(step, this.#nextLSN++, { type: "answered", response });
   }
 
-  /** Grows with everything that is come to again, or handed out. */
+  /** Grows with every step that is reached, and every outcome that is delivered. */
   get progress(): number {
-    return this.#again + this.#delivered + this.#waiting.size;
+    return this.#reached + this.#delivered + this.#waiting.size;
   }
 
-  /** What others wait for, because it came before them. */
+  /** The first step that the replay has not reached; later outcomes wait for it. */
   get missing(): Place | undefined {
-    return this.#steps[this.#again]?.place;
+    return this.#steps[this.#reached]?.place;
   }
 
-  /** True once everything on record has been handed out. */
+  /** True once all outcomes on record have been delivered. */
   get done(): boolean {
     return this.#delivered === this.#due.length;
   }
 
-  /** The question that a branch asked next, if that is what it did next. */
+  /** The next step of a branch on record, if that is a question. */
   nextRequest(branch: string): ToolSessionRequest | undefined {
     const course = this.#courses.get(branch);
     return course?.steps[course.next]?.request;
   }
 
-  /** Whether this is what a branch asked next, without asking it again. */
+  /** Whether this is the next step of a branch on record. Does not advance. */
   expects(branch: string, kind: Place["kind"], key: string): boolean {
     const course = this.#courses.get(branch);
     const place = course?.steps[course.next]?.place;
     return place?.kind === kind && place.key === key;
   }
 
-  /** What was on record for a question, nothing if it is new, or how it diverges. */
+  /** Advances a branch: its step on record, undefined if it is new, or how it diverges. */
   take(place: Place): Step | undefined | Divergence {
     const course = this.#courses.get(place.branch);
     const step = course?.steps[course.next];
@@ -212,36 +212,36 @@ export class Replay {
     const same = step.place.kind === place.kind && step.place.key === place.key;
     if (!same) return { recorded: step.place, asked: place };
     course!.next++;
-    step.again = true;
+    step.reached = true;
     if (step.request && !step.outcome) this.#unasked.delete(step.request.id);
-    while (this.#steps[this.#again]?.again) this.#again++;
+    while (this.#steps[this.#reached]?.reached) this.#reached++;
     this.#skipGone();
-    this.#handSoon();
+    this.#deliverSoon();
     return step;
   }
 
-  /** Hands this outcome out at once, and says so, if it is its turn. */
+  /** Delivers this outcome at once if it is next. Returns whether it did. */
   now({ lsn }: { readonly lsn: number }): boolean {
     if (this.#due[this.#delivered] !== lsn || this.#isMissing(lsn)) return false;
     this.#delivered++;
-    this.#handSoon();
+    this.#deliverSoon();
     return true;
   }
 
-  /** Calls `deliver` when it is this outcome's turn, which may be at once. */
+  /** Calls `deliver` when this outcome is next, which may be at once (REPLAY-1). */
   await({ lsn }: { readonly lsn: number }, deliver: () => void): () => void {
     this.#waiting.set(lsn, deliver);
     if (this.#next() === lsn) this.#deliver(lsn);
-    else this.#handSoon();
+    else this.#deliverSoon();
     return () => {
-      // Whoever asked is gone, as it was before; the others need not wait for it.
+      // The asker is gone, as in the first run. The others need not wait for it.
       if (this.#waiting.has(lsn)) this.#waiting.set(lsn, GONE);
       this.#skipGone();
-      this.#handSoon();
+      this.#deliverSoon();
     };
   }
 
-  /** True for a message that has been sent already. */
+  /** True for a message that the first run has sent. */
   alreadyTold(branch: string): boolean {
     const left = this.#told.get(branch) ?? 0;
     if (left === 0) return false;
@@ -249,7 +249,7 @@ export class Replay {
     return true;
   }
 
-  /** What the tool should have asked before it ended, if it left something out. */
+  /** A step on record that the tool left out before it ended, if there is one (REPLAY-3). */
   leftOut(): Divergence | undefined {
     for (const { steps, next } of this.#courses.values()) {
       const step = steps[next];
@@ -258,8 +258,8 @@ export class Replay {
     return undefined;
   }
 
-  #begin(begun: Omit<Step, "outcome" | "withdrawn" | "again">): Step {
-    const step: Step = { ...begun, outcome: undefined, withdrawn: false, again: false };
+  #begin(begun: Omit<Step, "outcome" | "withdrawn" | "reached">): Step {
+    const step: Step = { ...begun, outcome: undefined, withdrawn: false, reached: false };
     this.#steps.push(step);
     this.#course(begun.place.branch).steps.push(step);
     return step;
@@ -277,7 +277,7 @@ export class Replay {
     this.#due.push(lsn);
   }
 
-  /** Forgets what happened within something that has come out, and so is not run again. */
+  /** Drops the steps inside a phase that has an outcome (REPLAY-4). */
   #leaveOut(branch: string): void {
     const within = new Set(this.#courses.get(branch)?.steps);
     const outcomes = new Set([...within].map(({ outcome }) => outcome?.lsn));
@@ -287,25 +287,25 @@ export class Replay {
   }
 
   /**
-   * Hands out what is due, but never from inside a step of the tool: one who wins
-   * a race must have won it before the loser hears anything, as it was before.
+   * Delivers the outcomes that are due, but never from inside a step of the tool: the winner of a
+   * race must have won before the loser receives anything (REPLAY-1).
    */
-  #handSoon(): void {
+  #deliverSoon(): void {
     queueMicrotask(() => {
       for (let lsn = this.#next(); lsn !== undefined; lsn = this.#next()) this.#deliver(lsn);
     });
   }
 
-  /** The outcome whose turn it is, if somebody waits for it and nobody is missing. */
+  /** The next outcome, if the tool waits for it and no earlier step is missing. */
   #next(): number | undefined {
     const lsn = this.#due[this.#delivered];
     if (lsn === undefined || !this.#waiting.has(lsn)) return undefined;
     return this.#isMissing(lsn) ? undefined : lsn;
   }
 
-  /** True while something that had been asked by then has not been asked again. */
+  /** True while the replay has not reached a step that came before this LSN. */
   #isMissing(lsn: number): boolean {
-    const missing = this.#steps[this.#again];
+    const missing = this.#steps[this.#reached];
     return missing !== undefined && missing.lsn < lsn;
   }
 
@@ -323,14 +323,14 @@ export class Replay {
   }
 }
 
-/** Whoever waited does not any more. */
+/** Marks an outcome that nobody waits for any more. */
 const GONE = () => {};
 
 function keyOf({ branch, kind, key, count }: Place): string {
   return JSON.stringify([branch, kind, key, count]);
 }
 
-/** A divergence in words: where, what was recorded, what was asked. */
+/** Describes a divergence: where it is, what was recorded and what was asked. */
 export function describeDivergence({ recorded, asked, stalled }: Divergence): string {
   if (stalled) {
     return `${
@@ -350,7 +350,7 @@ function asText({ branch, kind, key, count }: Place): string {
 /** How long a tool may be busy with something that is not on record, before it is given up. */
 const REPLAY_TIMEOUT = 5 * 60_000;
 
-/** Calls `stuck` once nothing on record has been come to for long. Returns how to stop that. */
+/** Calls `stuck` once a replay is stalled. Returns a function that stops watching. */
 export function watchReplay(
   replay: Replay,
   deadlines: Deadlines,

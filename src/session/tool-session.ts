@@ -5,11 +5,11 @@
  * knows nothing of HTTP, of eras or of who is listening. Other code can read its fields, and
  * changes them through methods. The exceptions are the `RegistryNotes`.
  *
- * T1  The log ends with exactly one final event, and only after every `finally` has run.
- * T2  When the session has ended, no question is open and no deadline is set.
- * T3  A suspended run leaves nothing in the log: it has not ended.
- * T4  The phase only moves forward. Whether the session has ended, is closing or has left
- *     memory follows from the phase, and from nothing else.
+ * SESSION-1  The log ends with exactly one final event, and only after every `finally` has run.
+ * SESSION-2  When the session has ended, no question is open and no deadline is set.
+ * SESSION-3  A suspended run leaves nothing in the log: it has not ended.
+ * SESSION-4  The phase only moves forward. Whether the session has ended, is closing or has left
+ *            memory follows from the phase, and from nothing else.
  */
 import { Buffer } from "node:buffer";
 import { action, type Operation, type Scope, type Stream } from "effection";
@@ -207,12 +207,12 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.owner = owner;
   }
 
-  /** True once the run is told to stop, or is over (T4): nothing more may happen in it. */
+  /** True once the run is told to stop, or is over (SESSION-4): nothing more may happen in it. */
   get halting(): boolean {
     return this.#phase >= Phase.halting;
   }
 
-  /** True while the session leaves memory, or has left it, without having ended (T4). */
+  /** True while the session leaves memory, or has left it, without having ended (SESSION-4). */
   get suspending(): boolean {
     return this.#phase === Phase.suspending || this.#phase === Phase.suspended;
   }
@@ -495,7 +495,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     while (!this.outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }
 
-  /** Starts to halt the tool. The log closes when the tool has cleaned up (T1). */
+  /** Starts to halt the tool. The log closes when the tool has cleaned up (SESSION-1). */
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.halting) return;
     this.#why = { reason, by };
@@ -512,7 +512,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (this.#phase < Phase.halting) this.#phase = Phase.halting;
   }
 
-  /** Takes the session out of memory (T3). It can be run again from its log. */
+  /** Takes the session out of memory (SESSION-3). It can be run again from its log. */
   suspend(): void {
     if (this.halting) return;
     this.#phase = Phase.suspending;
@@ -528,14 +528,14 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       sessionId: this.id,
       error,
     });
-    // T1: an end that is recorded stays, although a later change of the record failed.
+    // SESSION-1: an end that is recorded stays, although a later change of the record failed.
     if (this.outcome) return;
     this.log.abandonJournal();
     if (this.#phase >= Phase.suspended) this.runEnded({ type: "halted" });
     else this.halt("its events could not be stored");
   }
 
-  /** For the runtime: the run is over, and every `finally` has run (T1). */
+  /** For the runtime: the run is over, and every `finally` has run (SESSION-1). */
   runEnded(outcome: RunOutcome): void {
     this.#unwatch?.();
     this.#run = undefined;
@@ -547,7 +547,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       return this.log.stir();
     }
     this.#phase = Phase.ending;
-    // T2
+    // SESSION-2
     this.#questions?.withdrawAll();
     const own: Own = this;
     const ending = this.#ending(outcome);

@@ -29,7 +29,7 @@ function run<T>(body: () => Operation<T>) {
   const ended = new Promise<StrandOutcome<T>>((resolve) => settle = resolve);
   let ends = 0;
   const strand = new Strand<T>(home, body, (outcome) => {
-    assert.equal(++ends, 1, "S1: the outcome is reported once");
+    assert.equal(++ends, 1, "STRAND-1: the outcome is reported once");
     settle(outcome);
   });
   strand.start();
@@ -326,7 +326,7 @@ describe("Strand.halt()", () => {
     assert.deepEqual(log, ["a child in finally", "done"]);
   });
 
-  it("ends as halted even if the generator went on after its finally (S2)", async () => {
+  it("ends as halted even if the generator went on after its finally (STRAND-2)", async () => {
     for (const promoted of [false, true]) {
       const { strand, ended } = run(function* () {
         if (promoted) yield* useScope();
@@ -384,7 +384,7 @@ describe("Strand.halt()", () => {
     assert.deepEqual(log.sort(), ["child", "parent"]);
   });
 
-  it("may be called from inside the strand's own step (S4)", async () => {
+  it("may be called from inside the strand's own step (STRAND-4)", async () => {
     const log: string[] = [];
     for (const promoted of [false, true]) {
       // deno-lint-ignore prefer-const
@@ -413,7 +413,7 @@ describe("Strand.halt()", () => {
     ]);
   });
 
-  it("may be called from inside an effect that is being entered (S4)", async () => {
+  it("may be called from inside an effect that is being entered (STRAND-4)", async () => {
     const log: string[] = [];
     // deno-lint-ignore prefer-const
     let strand!: Strand<unknown>;

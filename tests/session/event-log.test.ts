@@ -58,7 +58,7 @@ describe("EventLog.append()", () => {
     assert.deepEqual(body, { type: "progress", progress: 1 });
   });
 
-  it("accepts nothing after the final event (L4)", () => {
+  it("accepts nothing after the final event (LOG-4)", () => {
     const finals: EventBody[] = [
       result,
       { type: "error", error: { code: 1, message: "m" } },
@@ -125,7 +125,7 @@ describe("EventLog.after() and .next()", () => {
     assert.equal(log.next(99), undefined);
   });
 
-  it("tell a reader that is too far behind where the log starts now (L3)", () => {
+  it("tell a reader that is too far behind where the log starts now (LOG-3)", () => {
     const log = logOf(10, { maxEvents: 4 });
     assert.equal(log.firstLSN, 7);
     for (const read of [() => log.after(5), () => log.next(5)]) {
@@ -237,7 +237,7 @@ describe("EventLog.watch()", () => {
 });
 
 describe("EventLog with a journal", () => {
-  it("shows events only once they are recorded (L1)", () => {
+  it("shows events only once they are recorded (LOG-1)", () => {
     const { log, written } = journalled();
     const order: string[] = [];
     log.watch(() => order.push(`woken at ${log.lastLSN}`));

@@ -109,7 +109,7 @@ describe("Journal", () => {
   );
 
   it(
-    "gives an answer to the tool only once it is recorded (T3)",
+    "gives an answer to the tool only once it is recorded (QUESTION-2)",
     withHandStore(async ({ open }, store) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {
@@ -131,7 +131,7 @@ describe("Journal", () => {
   );
 
   it(
-    "tells the tool of a timeout only once that is recorded (T3)",
+    "tells the tool of a timeout only once that is recorded (QUESTION-2)",
     withHandStore(async ({ open, clock }, store) => {
       const log: string[] = [];
       const session = open(tool(function* (ctx) {

@@ -188,7 +188,7 @@ describe("ToolSession.respondToElicit()", () => {
   );
 
   it(
-    "may be called by a reader in the same turn in which the question is asked (T2)",
+    "may be called by a reader in the same turn in which the question is asked (QUESTION-1)",
     withRegistry(async ({ open }) => {
       const adding = tool(function* (ctx) {
         let sum = 0;

@@ -289,7 +289,9 @@ export class World {
       (response as unknown as { content: { n: unknown } }).content.n
     );
     assert.equal(new Set(received).size, received.length, "no answer reached the tool twice");
-    for (const n of received) assert.ok(given.includes(n), "nor without being on record (T3)");
+    for (const n of received) {
+      assert.ok(given.includes(n), "nor without being on record (QUESTION-2)");
+    }
     if (this.store) {
       // A session that the registry has forgotten is not in the store either.
       const store = this.store;
