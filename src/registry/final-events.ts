@@ -1,110 +1,98 @@
 /**
- * Puts on record how a call ended whose record could not be written any more. Whoever
- * made it was told that it failed, and may have made it anew: it must not go on by
- * itself when the store is well again.
+ * Records how a call ended whose record could not be written. Its caller was told that it failed,
+ * and may have called again: it must not continue by itself when the store works again.
  *
- * E1  It is tried from time to time until the store takes it, or somebody has taken the
- *     session up: what becomes of it is then told by that run.
- * E2  What is to be recorded yet is bounded; the oldest are given up first.
+ * FINAL-1  Each final event is tried again until the store accepts it, or until somebody has taken
+ *          the session up: then that run tells how the session ends.
+ * FINAL-2  The number of final events that wait is bounded. The oldest are given up first.
  */
-import type { Operation } from "effection";
+import { type Operation, until } from "effection";
+import { promised } from "../lib/strand.ts";
 import { StoreConflictError } from "../model/errors.ts";
 import { isFinal, type ToolSessionEvent } from "../model/events.ts";
-import type { ToolSessionStore } from "../store/types.ts";
-
-export interface FinalEventsHome {
-  readonly store: ToolSessionStore;
-  /** How many may wait to be recorded. */
-  readonly most: number;
-  run<T>(operation: () => Operation<T>): Promise<T>;
-  /** Nothing is being written here any more. */
-  settled(): void;
-  /** It is given up: the call may go on by itself. */
-  failed(error: unknown): void;
-}
+import type { RegistryParts } from "./parts.ts";
 
 interface End {
   readonly id: string;
-  /** Whose session it was: only that owner may end it. */
+  /** The epoch of the owner that ran the session: only that owner may end it. */
   readonly epoch: number;
   readonly event: ToolSessionEvent;
 }
 
 export class FinalEvents {
-  readonly #home: FinalEventsHome;
-  /** Oldest first. */
+  readonly #parts: RegistryParts;
+  /** The oldest first. */
   readonly #ends = new Map<string, End>();
-  #trying: Promise<void> | undefined;
-  #stopped = false;
+  #writing: Promise<void> | undefined;
 
-  constructor(home: FinalEventsHome) {
-    this.#home = home;
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
   }
 
-  /** True while something is being written. */
-  get busy(): boolean {
-    return this.#trying !== undefined;
+  get isWriting(): boolean {
+    return this.#writing !== undefined;
   }
 
-  /** True for one that is over, although the store does not know. */
+  /** True for a session that has ended although its record does not say so. */
   has(id: string): boolean {
     return this.#ends.has(id);
   }
 
-  /** Records an end, now or later. */
+  /** Records an end now, or when `retry` finds that the store works again. */
   record(end: End): void {
     const ends = this.#ends;
     ends.set(end.id, end);
-    if (ends.size > this.#home.most) {
+    if (ends.size > this.#parts.live.max) {
       const [oldest] = ends.keys();
       ends.delete(oldest!);
     }
-    this.#try();
+    this.#write();
   }
 
   /** Tries again what could not be recorded. */
-  async retry(): Promise<void> {
-    if (this.#ends.size > 0) this.#try();
-    await this.#trying;
+  *retry(): Operation<void> {
+    if (this.#ends.size > 0) this.#write();
+    if (this.#writing) yield* until(this.#writing);
   }
 
-  /** Tries for the last time, and resolves once nothing is being written. */
-  async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#trying;
-    await this.retry();
+  /** Tries for the last time. The operator hears of final events that are given up. */
+  *stop(): Operation<void> {
+    if (this.#writing) yield* until(this.#writing);
+    const failure = yield* this.#writeAll();
+    if (!failure) return;
+    this.#ends.clear();
+    const what = "the end of failed sessions could not be stored";
+    this.#parts.report({ what, toolName: "-", sessionId: "-", error: failure.error });
   }
 
-  #try(): void {
-    this.#trying ??= this.#recordAll().then((error) => {
-      this.#trying = undefined;
-      if (error !== undefined && this.#stopped) {
-        this.#ends.clear();
-        this.#home.failed(error);
-      }
-      this.#home.settled();
+  #write(): void {
+    const { scope, activity } = this.#parts;
+    this.#writing ??= promised(scope, () => this.#writeAll()).then(() => {
+      this.#writing = undefined;
+      activity.changed();
     });
   }
 
-  /** What was against it, if something was. */
-  async #recordAll(): Promise<unknown> {
+  /** Returns what the store threw, if it did. */
+  *#writeAll(): Operation<{ readonly error: unknown } | undefined> {
     for (;;) {
       const [end] = this.#ends.values();
       if (!end) return undefined;
       try {
-        await this.#home.run(() => this.#recordOne(end));
+        yield* this.#writeOne(end);
       } catch (error) {
-        if (!(error instanceof StoreConflictError)) return error ?? new Error("halted");
+        if (!(error instanceof StoreConflictError)) return { error };
       }
       if (this.#ends.get(end.id) === end) this.#ends.delete(end.id);
     }
   }
 
-  *#recordOne({ id, epoch, event }: End): Operation<void> {
-    const { store } = this.#home;
+  *#writeOne({ id, epoch, event }: End): Operation<void> {
+    const { store } = this.#parts;
     const entry = yield* store.get(id);
+    // FINAL-1: another owner decides.
     if (entry?.epoch !== epoch) return;
-    // What the store seemed to refuse may be there all the same.
+    // The store may have written an event although it reported an error.
     const more = yield* store.read(id, event.lsn - 1);
     const last = more.at(-1);
     if (last && isFinal(last)) return;

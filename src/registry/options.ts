@@ -7,7 +7,7 @@ import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
-import type { FindDefinition } from "./durability-home.ts";
+import type { Definition } from "../tool/types.ts";
 import type { Sweepable } from "./sweeper.ts";
 
 /**
@@ -61,6 +61,9 @@ export interface RegistryLimits {
    */
   readonly passivateAfter: number;
 }
+
+/** Finds the definition that a session is a run of. */
+export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
 
 /** The options of a registry of tool sessions. All are optional. */
 export interface RegistryOptions {

@@ -19,15 +19,16 @@
  *             and only an operator can make it run again.
  */
 import { action, type Operation } from "effection";
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { Deadline } from "../lib/deadlines.ts";
 import { RegistryClosedError, SessionSetAsideError } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
-import type { Fault } from "../run/run-port.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import type { SetAsideCall, SetAsideCalls } from "../session/types.ts";
-import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
-import type { EntryMeta } from "./durability.ts";
+import type { SetAsideCall } from "../session/types.ts";
+import type { ToolSessionEntry } from "../store/types.ts";
+import type { RegistryParts } from "./parts.ts";
+import { type EntryMeta, metaOf, type SessionRecords } from "./records.ts";
+import { NEVER } from "./waker.ts";
 
 const MOST_ATTEMPTS = 3;
 /** Milliseconds after which an attempt that is still running has survived. */
@@ -38,22 +39,6 @@ const STEADY_AFTER = 5_000;
 /** How many are read from the store at once. */
 const PAGE = 100;
 
-/** A time to wake that never comes. It marks sessions that are set aside, so that they are found. */
-const NEVER = 8_640_000_000_000_000;
-
-export interface RecoveryHome {
-  readonly store: ToolSessionStore;
-  readonly deadlines: Deadlines;
-  run<T>(operation: () => Operation<T>): Promise<T>;
-  /** Takes a session up although nobody asks for it. */
-  wake(id: string): Promise<void>;
-  /** Writes down that a session has survived. */
-  survived(session: LiveToolSession): void;
-  /** Until when the record of a session is kept that is set aside now. */
-  keepUntil(): number;
-  report(fault: Fault): void;
-}
-
 /** A suspect that waits until it may be taken up. */
 interface Turn {
   readonly id: string;
@@ -62,8 +47,9 @@ interface Turn {
   refuse(error: Error): void;
 }
 
-export class Recovery implements SetAsideCalls {
-  readonly #home: RecoveryHome;
+export class Recovery {
+  readonly #parts: RegistryParts;
+  readonly #records: SessionRecords;
   readonly #startedAt: number;
   /** Suspects that wait for their turn, in the order in which they came. */
   readonly #turns = new Set<Turn>();
@@ -74,17 +60,10 @@ export class Recovery implements SetAsideCalls {
   #steady: Deadline | undefined;
   #stopped = false;
 
-  constructor(home: RecoveryHome) {
-    this.#home = home;
-    this.#startedAt = home.deadlines.now();
-  }
-
-  /** Takes up a session whose time has come. Does not wait for the turn of a suspect. */
-  async wake(id: string): Promise<void> {
-    const entry = await this.#home.run(() => this.#home.store.get(id));
-    const woken = this.#home.wake(id);
-    if (!entry || failedAttempts(entry) === 0) return await woken;
-    woken.catch((error) => this.#failed(id, error));
+  constructor(parts: RegistryParts, records: SessionRecords) {
+    this.#parts = parts;
+    this.#records = records;
+    this.#startedAt = parts.deadlines.now();
   }
 
   /** Refuses the suspects that still wait for their turn. */
@@ -106,7 +85,7 @@ export class Recovery implements SetAsideCalls {
     yield* this.#turn(entry.id, failedAttempts(entry));
     try {
       // Another server may have tried it meanwhile.
-      const latest = yield* this.#home.store.get(entry.id);
+      const latest = yield* this.#parts.store.get(entry.id);
       if (!latest) return undefined;
       yield* this.#isSuspect(latest);
       return yield* takeUp();
@@ -118,20 +97,20 @@ export class Recovery implements SetAsideCalls {
   /** Whether a session must be run in isolation. Sets it aside, and throws, if it must not run. */
   *#isSuspect(entry: ToolSessionEntry): Operation<boolean> {
     const { id, toolName } = entry;
-    if (metaIn(entry).setAside) throw new SessionSetAsideError(id, toolName);
+    if (metaOf(entry).setAside) throw new SessionSetAsideError(id, toolName);
     const attempts = failedAttempts(entry);
     if (attempts === 0) return false;
-    const last = (yield* this.#home.store.read(id)).at(-1);
+    const last = (yield* this.#parts.store.read(id)).at(-1);
     // A session that has ended is only read.
     if (last && isFinal(last)) return false;
     if (attempts < MOST_ATTEMPTS) return true;
     yield* this.#change(entry, last?.lsn ?? 0, NEVER, {
-      setAside: { at: this.#home.deadlines.now(), attempts },
+      setAside: { at: this.#parts.deadlines.now(), attempts },
     });
     const error = new SessionSetAsideError(id, toolName);
     const what =
       `it was set aside: the server did not survive ${attempts} attempts to go on with it`;
-    this.#home.report({ what, toolName, sessionId: id, error });
+    this.#parts.report({ what, toolName, sessionId: id, error });
     throw error;
   }
 
@@ -157,7 +136,7 @@ export class Recovery implements SetAsideCalls {
     let next: Turn | undefined;
     for (const turn of this.#turns) if (!next || turn.failed < next.failed) next = turn;
     if (!next) return;
-    const { deadlines } = this.#home;
+    const { deadlines } = this.#parts;
     const early = this.#startedAt + STEADY_AFTER - deadlines.now();
     if (next.failed === MOST_ATTEMPTS - 1 && early > 0) {
       this.#steady ??= deadlines.add(Math.min(early, STEADY_AFTER), () => this.#next());
@@ -168,25 +147,25 @@ export class Recovery implements SetAsideCalls {
     next.begin();
   }
 
-  /** The entry of a session that was just taken up, with a count to go by: older ones have none. */
-  *taken(mine: ToolSessionEntry): Operation<ToolSessionEntry> {
-    if (metaIn(mine).settled !== undefined) return mine;
+  /** Makes sure that the record of a session that was just taken up has a count (RECOVERY-1). */
+  *count(mine: ToolSessionEntry): Operation<ToolSessionEntry> {
+    if (metaOf(mine).settled !== undefined) return mine;
     const counted = { ...mine, meta: { ...mine.meta, settled: mine.epoch - 1 } };
-    yield* this.#home.store.set(mine.id, counted);
+    yield* this.#parts.store.set(mine.id, counted);
     return counted;
   }
 
-  /** Takes back that it was taken up, because it is not run. */
-  *notRun(mine: ToolSessionEntry): Operation<void> {
+  /** Takes an attempt back: the session was taken up, but did not run. */
+  *uncount(mine: ToolSessionEntry): Operation<void> {
     const meta = { ...mine.meta, settled: mine.epoch };
-    yield* this.#home.store.set(mine.id, { ...mine, meta });
+    yield* this.#parts.store.set(mine.id, { ...mine, meta });
   }
 
-  /** A session that was taken up is about to be run. */
+  /** An attempt begins: a session that was taken up is about to run. */
   begin(session: RegisteredSession, mine: ToolSessionEntry): void {
-    // Not this attempt, which has been counted already.
+    // The epoch counts this attempt too.
     const failed = failedAttempts(mine) - 1;
-    const deadline = this.#home.deadlines.add(GRACE, () => this.#home.survived(session));
+    const deadline = this.#parts.deadlines.add(GRACE, () => this.#records.settle(session));
     if (this.#tried !== session.id) return void (session.trial = { failed, deadline });
     this.#hasBegun = true;
     session.trial = { failed, deadline, over: this.#turnOver };
@@ -194,33 +173,25 @@ export class Recovery implements SetAsideCalls {
       `Cannot be sure of this call: ${failed} attempts to go on with it ended the server; it is set aside after ${MOST_ATTEMPTS}`,
     );
     const { toolName, id: sessionId } = session;
-    this.#home.report({ what: "it is taken up once more", toolName, sessionId, error });
+    this.#parts.report({ what: "it is taken up once more", toolName, sessionId, error });
   }
 
   /** A suspect that waits has survived. Others need no write for that: they survive with time. */
-  looked(session: LiveToolSession): void {
+  changed(session: LiveToolSession): void {
     const { trial, waiting, replay } = session;
     if (trial && trial.failed > 0 && waiting && replay?.done !== false) {
-      this.#home.survived(session);
+      this.#records.settle(session);
     }
   }
 
-  /** The attempt is over. Returns what to call once that is on record, if anything. */
-  over(session: RegisteredSession): (() => void) | undefined {
-    const { trial } = session;
-    session.trial = undefined;
-    trial?.deadline.cancel();
-    return trial?.over;
-  }
-
-  async list(): Promise<SetAsideCall[]> {
-    const { run, store } = this.#home;
+  *list(): Operation<SetAsideCall[]> {
+    const { store } = this.#parts;
     const calls: SetAsideCall[] = [];
     for (let after = { wakeAt: NEVER, id: "" };;) {
-      const page = await run(() => store.wakes(PAGE, after));
+      const page = yield* store.wakes(PAGE, after);
       for (const { id } of page) {
-        const entry = await run(() => store.get(id));
-        const { setAside, principal } = entry ? metaIn(entry) : ({} as Partial<EntryMeta>);
+        const entry = yield* store.get(id);
+        const { setAside, principal } = entry ? metaOf(entry) : ({} as Partial<EntryMeta>);
         if (!entry || !setAside || principal === undefined) continue;
         const { toolName, createdAt } = entry;
         const { at: setAsideAt, attempts } = setAside;
@@ -231,19 +202,18 @@ export class Recovery implements SetAsideCalls {
     }
   }
 
-  async revive(sessionId: string): Promise<boolean> {
-    const { run, store, deadlines } = this.#home;
-    const entry = await run(() => store.get(sessionId));
-    const meta = entry && metaIn(entry);
-    if (!entry || !meta?.setAside) return false;
-    const lsn = (await run(() => store.read(sessionId))).at(-1)?.lsn ?? 0;
-    // One that runs only while its client waits for it goes on when that comes back.
-    const wakeAt = meta.attended ? null : deadlines.now();
-    await run(() =>
-      this.#change(entry, lsn, wakeAt, { settled: entry.epoch, setAside: undefined })
-    );
-    if (!meta.attended) await this.#home.wake(sessionId);
-    return true;
+  /** Lets a session run again, now if `isDue`. Returns undefined if it is not set aside. */
+  *revive(sessionId: string): Operation<{ readonly isDue: boolean } | undefined> {
+    const { store, deadlines } = this.#parts;
+    const entry = yield* store.get(sessionId);
+    const meta = entry && metaOf(entry);
+    if (!entry || !meta?.setAside) return undefined;
+    const lsn = (yield* store.read(sessionId)).at(-1)?.lsn ?? 0;
+    // A session that runs only while its caller waits continues when the caller comes back.
+    const isDue = !meta.attended;
+    const wakeAt = isDue ? deadlines.now() : null;
+    yield* this.#change(entry, lsn, wakeAt, { settled: entry.epoch, setAside: undefined });
+    return { isDue };
   }
 
   *#change(
@@ -252,9 +222,9 @@ export class Recovery implements SetAsideCalls {
     wakeAt: number | null,
     change: { [K in keyof EntryMeta]?: EntryMeta[K] | undefined },
   ): Operation<void> {
-    const expiresAt = this.#home.keepUntil();
+    const expiresAt = this.#records.expiryFromNow;
     const meta = { ...entry.meta, ...change } as never;
-    yield* this.#home.store.append(entry.id, [], {
+    yield* this.#parts.store.append(entry.id, [], {
       afterLSN,
       epoch: entry.epoch,
       entry: { ...entry, expiresAt, meta },
@@ -262,24 +232,10 @@ export class Recovery implements SetAsideCalls {
       wakeAt,
     });
   }
-
-  #failed(id: string, error: unknown): void {
-    // The operator has been told.
-    if (error instanceof SessionSetAsideError || this.#stopped) return;
-    this.#home.report({ what: "it could not be woken", toolName: "-", sessionId: id, error });
-  }
 }
 
-/** Whether a time to wake is that of a session that is set aside. */
-export function isNever({ wakeAt }: { readonly wakeAt: number }): boolean {
-  return wakeAt >= NEVER;
-}
-
-function failedAttempts(entry: ToolSessionEntry): number {
-  const { settled = entry.epoch } = metaIn(entry);
+/** RECOVERY-1. */
+export function failedAttempts(entry: ToolSessionEntry): number {
+  const { settled = entry.epoch } = metaOf(entry);
   return entry.epoch - settled;
-}
-
-function metaIn({ meta }: ToolSessionEntry): EntryMeta {
-  return (meta ?? {}) as unknown as EntryMeta;
 }

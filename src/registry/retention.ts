@@ -1,14 +1,19 @@
 /**
- * Sessions that have ended, in the order in which they were left, for those who come
- * back for them. They are bounded in number and in bytes; the oldest of the largest holder
- * go first, but never one that somebody is reading.
+ * How long sessions stay in memory: finished ones for clients that come back for the result, and
+ * waiting ones for an answer.
+ *
+ * RETAIN-1  A session that nobody holds expires: a finished one after its grace time or when it was
+ *           promised until, a waiting one after its time to live. A durable one leaves memory then.
+ * RETAIN-2  Finished sessions are bounded in number and in bytes. The oldest of the largest holder
+ *           go first, those that were promised to a client last, and never one that is held.
  */
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { Deadline } from "../lib/deadlines.ts";
 import { LinkedList } from "../lib/linked-list.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import type { RegistryLimits } from "./options.ts";
+import type { RegistryParts } from "./parts.ts";
+import type { SessionRecords } from "./records.ts";
 
 export interface FinishedLimits {
   readonly max: number;
@@ -171,106 +176,108 @@ function weightOf({ log, durable, baggage }: LiveToolSession): number {
 const UNLIMITED = { max: Infinity, maxPerPrincipal: Infinity };
 const NONE: readonly LiveToolSession[] = [];
 
-export interface ExpiryHome {
-  readonly deadlines: Deadlines;
-  readonly finished: FinishedSessions;
-  readonly limits: RegistryLimits;
-  /** Whether the store outlasts the registry. */
-  readonly outlasts: boolean;
-  isClosed(): boolean;
-  /** Puts a durable session out of memory. */
-  suspend(session: LiveToolSession): void;
-  /** Takes a durable session off the record. */
-  forget(session: LiveToolSession): void;
-}
-
-export class Expiry {
-  readonly #home: ExpiryHome;
-  /** When the first of those goes that are kept for their grace time. */
+export class Retention {
+  readonly #parts: RegistryParts;
+  readonly #records: SessionRecords;
+  readonly #finished: FinishedSessions;
+  /** One deadline for all sessions in their grace period: the oldest expires first. */
   #grace: Deadline | undefined;
 
-  constructor(home: ExpiryHome) {
-    this.#home = home;
+  constructor(
+    parts: RegistryParts,
+    records: SessionRecords,
+    finished: FinishedSessions,
+  ) {
+    this.#parts = parts;
+    this.#records = records;
+    this.#finished = finished;
   }
 
-  /** Something has changed about a session that decides how long it is kept. */
+  /** A finished session that is still kept. */
+  get(id: string): LiveToolSession | undefined {
+    return this.#finished.get(id);
+  }
+
+  /** Sets when a session expires, from how it stands now (RETAIN-1). */
   reschedule(session: RegisteredSession): void {
-    const { finished, deadlines, limits, isClosed } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
-    if (session.holders > 0 || isClosed()) return;
+    if (session.holders > 0 || this.#parts.live.isClosed) return;
     if (session.outcome) {
-      if (!finished.has(session)) return;
-      const now = deadlines.now();
+      if (!this.#finished.has(session)) return;
+      const now = this.#parts.deadlines.now();
       const promised = session.keepUntil - now;
-      if (promised > 0) this.#expire(session, Math.max(this.#graceTime, promised));
-      else this.#keepForGrace(session, now);
+      if (promised > 0) {
+        this.#expire(session, Math.max(this.#parts.limits.finishedTimeToLive, promised));
+      } else this.#keepForGrace(session, now);
     } else if (session.waiting) {
-      const { passivateAfter, waitingTimeToLive } = limits;
+      const { passivateAfter, waitingTimeToLive } = this.#parts.limits;
       this.#expire(session, session.replayable ? passivateAfter : waitingTimeToLive);
     }
   }
 
-  /** Takes in a session that has ended; older ones may have to go for it. */
-  finish(session: LiveToolSession): void {
-    const { finished, deadlines } = this.#home;
-    for (const going of finished.add(session, deadlines.now())) this.remove(going);
+  /** Keeps a session that ended before it was registered. */
+  keep(session: RegisteredSession): void {
+    if (!session.outcome || session.registered) return;
+    session.registered = true;
+    this.finish(session);
+    this.reschedule(session);
   }
 
-  /** Lets a session go that has ended. */
+  /** Keeps a session that has just ended. Older ones may have to go for it. */
+  finish(session: LiveToolSession): void {
+    const now = this.#parts.deadlines.now();
+    for (const evicted of this.#finished.add(session, now)) this.remove(evicted);
+  }
+
+  /** Removes a finished session from memory, and its record if nobody will come back for it. */
   remove(session: RegisteredSession): void {
-    const { finished, deadlines, outlasts, forget } = this.#home;
     session.expiry?.cancel();
     session.expiry = undefined;
-    if (!finished.delete(session)) return;
-    if (!finished.first) {
+    if (!this.#finished.delete(session)) return;
+    if (!this.#finished.first) {
       this.#grace?.cancel();
       this.#grace = undefined;
     }
     const stored = session.durable && !session.portable;
-    // One whose end is still of interest to somebody stays on record until that expires.
-    const wanted = outlasts &&
-      (!session.outcomeDelivered || session.keepUntil > deadlines.now());
+    // The record of a result that somebody may still ask for stays until it expires.
+    const wanted = this.#parts.outlasts &&
+      (!session.outcomeDelivered || session.keepUntil > this.#parts.deadlines.now());
     if (stored && wanted) return session.owner?.left?.(session);
     session.owner?.gone?.(session);
-    if (stored) forget(session);
+    if (stored) this.#records.forget(session);
   }
 
-  get #graceTime(): number {
-    return this.#home.limits.finishedTimeToLive;
-  }
-
-  /**
-   * It goes after its grace time, as do all that nobody was told to come back for. They
-   * stand in line for that, so the first of them has a deadline that serves the others too.
-   */
   #keepForGrace(session: LiveToolSession, now: number): void {
-    this.#home.finished.putLast(session, now);
-    this.#grace ??= this.#home.deadlines.add(this.#graceTime, this.#graceOver);
+    this.#finished.putLast(session, now);
+    this.#grace ??= this.#parts.deadlines.add(
+      this.#parts.limits.finishedTimeToLive,
+      this.#graceOver,
+    );
   }
 
   readonly #graceOver = (): void => {
-    const { deadlines, finished } = this.#home;
+    const { deadlines } = this.#parts;
     this.#grace = undefined;
     const now = deadlines.now();
-    for (let first = finished.first; first; first = finished.first) {
-      // Never later than that, should the clock have been set back.
-      const left = Math.min(first.leftAt, now) + this.#graceTime - now;
+    for (let first = this.#finished.first; first; first = this.#finished.first) {
+      // The clock may have been set back: never wait longer than the grace time from now.
+      const left = Math.min(first.leftAt, now) + this.#parts.limits.finishedTimeToLive - now;
       if (left > 0) {
         this.#grace = deadlines.add(left, this.#graceOver);
         return;
       }
-      // One that is held stands in line again when it is left.
-      if (first.expiry || first.holders > 0) finished.putAside(first);
+      // A session that is held gets a new grace period when it is let go.
+      if (first.expiry || first.holders > 0) this.#finished.putAside(first);
       else this.remove(first);
     }
   };
 
   #expire(session: RegisteredSession, ms: number): void {
-    session.expiry = this.#home.deadlines.add(ms, this.#expired, session);
+    session.expiry = this.#parts.deadlines.add(ms, this.#expired, session);
   }
 
-  /** One for all sessions: each that is parked would keep its own. */
+  /** One function for all sessions, so that a parked session holds no closure of its own. */
   readonly #expired = (session: RegisteredSession): void => {
     session.expiry = undefined;
     if (session.outcome) this.remove(session);
@@ -279,10 +286,10 @@ export class Expiry {
   };
 
   #passivate(session: LiveToolSession): void {
-    // It has begun a step since, which tells when it is done.
+    // A session that has begun a step is rescheduled when the step is done.
     if (!session.waiting) return;
-    // Somebody reads along without holding it, and would hear nothing any more.
+    // A reader that does not hold the session would hear nothing more from it.
     if (session.log.watched) this.reschedule(session);
-    else this.#home.suspend(session);
+    else session.suspend();
   }
 }

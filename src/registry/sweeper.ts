@@ -1,77 +1,113 @@
-/** Lets stores forget what is over, a little at a time. */
-import type { Operation, Scope } from "effection";
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
-import { Strand } from "../lib/strand.ts";
+/**
+ * Keeps the store in order while a server runs: renews the records of live sessions, retries final
+ * events, deletes what has expired, a little at a time, and counts the bytes that are left.
+ *
+ * SWEEP-1  The loop runs only while there may be something to delete: always over a store that
+ *          outlasts the registry, otherwise while a session rests there.
+ * SWEEP-2  Records are renewed before anything is deleted, both by the same time.
+ * SWEEP-3  The store is asked for its usage at the start and after it has deleted something: nobody
+ *          else knows whose records those were.
+ */
+import type { Operation, Task } from "effection";
+import { deadline } from "../lib/deadlines.ts";
+import { promised } from "../lib/strand.ts";
+import type { FinalEvents } from "./final-events.ts";
+import type { RegistryParts } from "./parts.ts";
+import type { SessionRecords } from "./records.ts";
+import type { Resting } from "./resting.ts";
 
-/** Between two looks, where the first found nothing more to forget. */
+/** Milliseconds between two sweeps. */
 const INTERVAL = 60_000;
 
-/** What can be swept. */
+/** A store that can be swept. */
 export interface Sweepable {
+  /** Deletes some of what has expired by `now`. Returns how many; 0 when nothing is left. */
   sweep(now: number): Operation<number>;
 }
 
-export interface SweeperHome {
-  readonly scope: Scope;
-  readonly deadlines: Deadlines;
-  /** Whether there may be something to forget later. */
-  isWorthwhile(): boolean;
-  /** Renews what is not over, so that it is not forgotten, and ends what is. */
-  prepare(now: number): Promise<void>;
-  /** Something that was over by then has been forgotten. */
-  swept(now: number): void;
-  failed(error: unknown): void;
-}
-
 export class Sweeper {
-  readonly #home: SweeperHome;
+  readonly #parts: RegistryParts;
+  readonly #records: SessionRecords;
+  readonly #finalEvents: FinalEvents;
+  readonly #resting: Resting | undefined;
   readonly #stores: readonly Sweepable[];
-  #deadline: Deadline | undefined;
-  #sweeping: Promise<void> | undefined;
+  #loop: Task<void> | undefined;
+  #isRunning = false;
   #stopped = false;
+  #counting: Promise<void> | undefined;
 
-  constructor(home: SweeperHome, stores: readonly Sweepable[]) {
-    this.#home = home;
-    this.#stores = stores;
+  constructor(
+    parts: RegistryParts,
+    records: SessionRecords,
+    finalEvents: FinalEvents,
+    resting: Resting | undefined,
+  ) {
+    this.#parts = parts;
+    this.#records = records;
+    this.#finalEvents = finalEvents;
+    this.#resting = resting;
+    this.#stores = [parts.store, parts.server];
+    parts.budget.countsStore = parts.outlasts && parts.store.usage !== undefined;
   }
 
-  /** Begins to look from time to time. */
+  /** Starts the loop, unless it runs or has nothing to do. */
   start(): void {
-    if (this.#deadline || this.#sweeping || this.#stopped || !this.#home.isWorthwhile()) return;
-    this.#deadline = this.#home.deadlines.add(INTERVAL, () => {
-      this.#deadline = undefined;
-      this.#sweeping = this.#sweep().then(() => {
-        this.#sweeping = undefined;
-        this.start();
-      });
-    });
+    if (this.#isRunning || this.#stopped || !this.#isNeeded) return;
+    this.#isRunning = true;
+    this.#loop = this.#parts.scope.run(() => this.#run());
   }
 
-  /** Resolves once nothing is being swept any more. */
+  /** Resolves once nothing is being swept or counted. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#deadline?.cancel();
-    await this.#sweeping;
+    await this.#loop?.halt();
+    await this.#counting;
   }
 
-  async #sweep(): Promise<void> {
-    // One time for both: nothing grows too old between them.
-    const now = this.#home.deadlines.now();
-    await this.#home.prepare(now);
+  /** SWEEP-3: asks the store how many bytes it holds, and whose they are. */
+  countUsage(): void {
+    const { scope, store, budget } = this.#parts;
+    if (!budget.countsStore) return;
+    this.#counting ??= promised(scope, () => store.usage!())
+      .then(
+        (bytes) => budget.store.replace(bytes),
+        (error) => this.#report("the bytes in the store could not be counted", error),
+      )
+      .then(() => this.#counting = undefined);
+  }
+
+  get #isNeeded(): boolean {
+    return this.#parts.outlasts || this.#resting!.size > 0;
+  }
+
+  *#run(): Operation<void> {
+    try {
+      while (this.#isNeeded) {
+        yield* deadline(this.#parts.deadlines, INTERVAL);
+        yield* this.#sweep(this.#parts.deadlines.now());
+      }
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  *#sweep(now: number): Operation<void> {
+    yield* this.#records.renew(now);
+    yield* this.#finalEvents.retry();
     let swept = false;
     for (const store of this.#stores) {
-      while (!this.#stopped && await this.#some(store, now) > 0) swept = true;
+      try {
+        while ((yield* store.sweep(now)) > 0) swept = true;
+      } catch (error) {
+        this.#report("old sessions could not be forgotten", error);
+      }
     }
-    if (swept && !this.#stopped) this.#home.swept(now);
+    if (!swept) return;
+    this.#resting?.expire(now);
+    this.countUsage();
   }
 
-  #some(store: Sweepable, now: number): Promise<number> {
-    const { scope, failed } = this.#home;
-    return new Promise((resolve) => {
-      new Strand<number>(scope, () => store.sweep(now), (outcome) => {
-        if (outcome.type === "threw") failed(outcome.error);
-        resolve(outcome.type === "returned" ? outcome.value : 0);
-      }).start();
-    });
+  #report(what: string, error: unknown): void {
+    this.#parts.report({ what, toolName: "-", sessionId: "-", error });
   }
 }

@@ -1,135 +1,155 @@
 /**
- * Runs sessions whose time has come although nobody asks for them: those that were
- * at work when their server died, and those that left memory to sleep.
+ * Runs sessions whose time has come although nobody asks for them: those that were at work when
+ * their server died, and those that left memory to sleep.
  *
- * W1  One timer for all of them, set for the earliest; nothing is kept for each.
- * W2  A session that is in memory looks after itself: only those that are not are run.
- * W3  One that cannot be run keeps no other from it. It is tried again a few times.
+ * WAKE-1  One loop and one timer serve all sessions, set for the earliest. The loop ends when no
+ *         session is expected, and starts again when one is.
+ * WAKE-2  A session in memory wakes by itself. The loop takes up only those that are not.
+ * WAKE-3  A session that cannot be taken up does not hold up the others. It is retried a few times.
  */
-import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import { action, type Operation, type Task, until } from "effection";
 import type { Wake } from "../store/types.ts";
+import type { RegistryParts } from "./parts.ts";
 
-/** How many are taken up at once. */
+/** How many sessions are taken up at once. */
 const PAGE = 64;
-/** Until it is tried again, where there was no room, or the store failed. */
-const RETRY_DELAY = 1_000;
-/** How often one is tried that cannot be taken up; each time after twice as long. */
-const MOST_TRIES = 8;
-
-export interface WakerHome {
-  readonly deadlines: Deadlines;
-  hasRoom(): boolean;
-  /** Those with a time to wake, the earliest first. */
-  wakes(limit: number, after: Wake | undefined): Promise<readonly Wake[]>;
-  /** Takes a session up, unless it is in memory. */
-  wake(id: string): Promise<void>;
-  failed(error: unknown): void;
-}
+/** Milliseconds until the next try, if there was no room or the store failed. */
+const RETRY_AFTER = 1_000;
+/** How many times a session is tried that cannot be taken up. The delay doubles each time. */
+const MAX_TRIES = 8;
 
 export class Waker {
-  readonly #home: WakerHome;
-  /** All that stand before it have been run, or are in memory. */
-  #after: Wake | undefined;
-  #deadline: Deadline | undefined;
-  #round: Promise<void> | undefined;
-  /** Something has become due during a round, which may have looked for it too early. */
-  #again = false;
-  /** Those that could not be taken up, and how often that was tried. */
-  readonly #failed = new Map<string, Retry>();
+  readonly #parts: Pick<RegistryParts, "scope" | "deadlines" | "store" | "live" | "report">;
+  /** Takes one session up. */
+  readonly #wake: (id: string) => Promise<void>;
+  /** When to look next; undefined if no session is expected. */
+  #next: number | undefined;
+  /** Tells the loop, while it sleeps, that a session is expected sooner. */
+  #sooner: (() => void) | undefined;
+  #loop: Task<void> | undefined;
+  #isRunning = false;
   #stopped = false;
+  /** All sessions before this one have been taken up, or are in memory. */
+  #after: Wake | undefined;
+  /** Sessions that could not be taken up, and when each is tried next. */
+  readonly #failed = new Map<string, Retry>();
 
-  constructor(home: WakerHome) {
-    this.#home = home;
+  constructor(
+    parts: Pick<RegistryParts, "scope" | "deadlines" | "store" | "live" | "report">,
+    wake: (id: string) => Promise<void>,
+  ) {
+    this.#parts = parts;
+    this.#wake = wake;
+  }
+
+  /** Looks now for sessions that are due. */
+  look(): void {
+    this.expect(this.#parts.deadlines.now());
   }
 
   /** A session that has left memory is to be run at that time. */
   expect(wakeAt: number): void {
-    if (this.#stopped || (this.#deadline && this.#deadline.at <= wakeAt)) return;
-    this.#deadline?.cancel();
-    const { deadlines } = this.#home;
-    this.#deadline = deadlines.add(Math.max(0, wakeAt - deadlines.now()), () => {
-      this.#deadline = undefined;
-      this.look();
-    });
+    if (this.#stopped || (this.#next !== undefined && this.#next <= wakeAt)) return;
+    this.#next = wakeAt;
+    this.#sooner?.();
+    if (this.#isRunning) return;
+    this.#isRunning = true;
+    this.#loop = this.#parts.scope.run(() => this.#run());
   }
 
-  /** Runs everything that is due, and sets the timer for what follows. */
-  look(): void {
-    if (this.#stopped) return;
-    if (this.#round) {
-      this.#again = true;
-      return;
-    }
-    this.#round = this.#wakeDue()
-      .catch((error) => {
-        this.#home.failed(error);
-        return this.#home.deadlines.now() + RETRY_DELAY;
-      })
-      .then((next) => {
-        this.#round = undefined;
-        if (next !== undefined) this.expect(next);
-        for (const { at } of this.#failed.values()) this.expect(at);
-        if (!this.#again) return;
-        this.#again = false;
-        this.look();
-      });
-  }
-
-  /** Resolves once nothing is being taken up any more. */
+  /** Resolves once no session is being taken up by the loop. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#deadline?.cancel();
-    await this.#round;
+    await this.#loop?.halt();
   }
 
-  /** When to look again, if there is anything to look for. */
-  async #wakeDue(): Promise<number | undefined> {
-    const home = this.#home;
-    await this.#wakeFailed();
-    while (!this.#stopped) {
-      const now = home.deadlines.now();
-      if (!home.hasRoom()) return now + RETRY_DELAY;
-      const page = await home.wakes(PAGE, this.#after);
+  *#run(): Operation<void> {
+    const { deadlines } = this.#parts;
+    try {
+      while (this.#next !== undefined) {
+        yield* this.#untilNext();
+        this.#next = undefined;
+        try {
+          const next = yield* this.#wakeDue();
+          if (next !== undefined) this.expect(next);
+        } catch (error) {
+          this.#report(error);
+          this.expect(deadlines.now() + RETRY_AFTER);
+        }
+        for (const { at } of this.#failed.values()) this.expect(at);
+      }
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  *#untilNext(): Operation<void> {
+    const { deadlines } = this.#parts;
+    for (let ms = this.#next! - deadlines.now(); ms > 0; ms = this.#next! - deadlines.now()) {
+      yield* action<void>((resolve) => {
+        const deadline = deadlines.add(ms, resolve);
+        this.#sooner = resolve;
+        return () => {
+          deadline.cancel();
+          this.#sooner = undefined;
+        };
+      });
+    }
+  }
+
+  /** Takes up everything that is due. Returns when to look again, if there is anything to expect. */
+  *#wakeDue(): Operation<number | undefined> {
+    const { deadlines, live, store } = this.#parts;
+    yield* this.#retryFailed();
+    for (;;) {
+      const now = deadlines.now();
+      if (!live.hasRoom) return now + RETRY_AFTER;
+      const page = (yield* store.wakes(PAGE, this.#after)).filter((wake) => !isNever(wake));
       const due = page.filter(({ wakeAt }) => wakeAt <= now);
-      await this.#wakeAll(due.map(({ id }) => id));
+      yield* this.#wakeAll(due.map(({ id }) => id));
       if (due.length === PAGE) {
         this.#after = due.at(-1);
         continue;
       }
-      // Not after the last one of them: another may be told to wake at the same time.
+      // Not after the last one of them: another session may have the same time to wake.
       this.#after = { wakeAt: now, id: "" };
       return page[due.length]?.wakeAt;
     }
-    return undefined;
   }
 
-  async #wakeFailed(): Promise<void> {
-    const now = this.#home.deadlines.now();
+  *#retryFailed(): Operation<void> {
+    const now = this.#parts.deadlines.now();
     const due = [...this.#failed].filter(([, { at }]) => at <= now).map(([id]) => id);
-    for (let from = 0; from < due.length && !this.#stopped; from += PAGE) {
-      await this.#wakeAll(due.slice(from, from + PAGE));
+    for (let from = 0; from < due.length; from += PAGE) {
+      yield* this.#wakeAll(due.slice(from, from + PAGE));
     }
   }
 
-  async #wakeAll(ids: readonly string[]): Promise<void> {
-    await Promise.all(ids.map((id) =>
-      this.#home.wake(id).then(
+  *#wakeAll(ids: readonly string[]): Operation<void> {
+    if (ids.length === 0) return;
+    yield* until(Promise.all(ids.map((id) =>
+      this.#wake(id).then(
         () => this.#failed.delete(id),
         (error) => this.#hasFailed(id, error),
       )
-    ));
+    )));
   }
 
   #hasFailed(id: string, error: unknown): void {
-    // Whoever stops it has no use for what was under way.
+    // A registry that closes refuses whatever was being taken up.
     if (this.#stopped) return;
-    this.#home.failed(error);
+    this.#report(error);
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
-    if (tries === MOST_TRIES) this.#failed.delete(id);
+    if (tries === MAX_TRIES) this.#failed.delete(id);
     else {
-      const at = this.#home.deadlines.now() + RETRY_DELAY * 2 ** (tries - 1);
+      const at = this.#parts.deadlines.now() + RETRY_AFTER * 2 ** (tries - 1);
       this.#failed.set(id, { tries, at });
     }
+  }
+
+  #report(error: unknown): void {
+    const what = "sessions could not be woken";
+    this.#parts.report({ what, toolName: "-", sessionId: "-", error });
   }
 }
 
@@ -137,4 +157,11 @@ interface Retry {
   readonly tries: number;
   /** When it is tried next. */
   readonly at: number;
+}
+
+/** A time to wake that never comes. It marks sessions that are set aside, so that they are found. */
+export const NEVER = 8_640_000_000_000_000;
+
+function isNever({ wakeAt }: Wake): boolean {
+  return wakeAt >= NEVER;
 }

@@ -20,6 +20,8 @@ export interface SessionHome {
   report(fault: Fault): void;
   /** The session began or stopped waiting, or ended. */
   changed(session: LiveToolSession): void;
+  /** The session is about to leave memory. */
+  suspending(session: LiveToolSession): void;
   /** The session has left memory, and can be run again from its log. */
   suspended(session: LiveToolSession): void;
   /** Brings a session that has left memory back into it. */

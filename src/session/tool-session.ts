@@ -515,6 +515,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   /** Takes the session out of memory (SESSION-3). It can be run again from its log. */
   suspend(): void {
     if (this.halting) return;
+    this.#home.suspending(this);
     this.#phase = Phase.suspending;
     this.#run?.halt();
   }

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
+import { createScope } from "effection";
 import { Deadlines } from "../../src/lib/deadlines.ts";
+import { Admission } from "../../src/registry/admission.ts";
+import { Budget } from "../../src/registry/budget.ts";
+import { registryLimits } from "../../src/registry/options.ts";
 import { Waker } from "../../src/registry/waker.ts";
+import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import type { Wake } from "../../src/store/types.ts";
 import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
@@ -11,20 +16,34 @@ function wakerOf(wakes: Wake[], wake: (id: string) => Promise<void>) {
   const clock = createManualClock();
   const woken: string[] = [];
   const failures: unknown[] = [];
-  const waker = new Waker({
+  class Listed extends InMemoryToolSessionStore {
+    override *wakes(limit: number, after?: Wake) {
+      return wakes.filter(({ id, wakeAt }) =>
+        !after || wakeAt > after.wakeAt || wakeAt === after.wakeAt && id > after.id
+      ).slice(0, limit);
+    }
+  }
+  const { maxSessions: max, maxMemory, maxStore } = registryLimits({});
+  const budget = new Budget({
+    memory: { max: maxMemory, maxPerPrincipal: maxMemory },
+    store: { max: maxStore, maxPerPrincipal: maxStore },
+  });
+  const [scope, destroy] = createScope();
+  class OwnScope extends Waker {
+    override async stop() {
+      await super.stop();
+      await destroy();
+    }
+  }
+  const waker = new OwnScope({
+    scope,
     deadlines: new Deadlines(clock),
-    hasRoom: () => true,
-    wakes: (limit, after) =>
-      Promise.resolve(
-        wakes.filter(({ id, wakeAt }) =>
-          !after || wakeAt > after.wakeAt || wakeAt === after.wakeAt && id > after.id
-        ).slice(0, limit),
-      ),
-    wake: async (id) => {
-      await wake(id);
-      woken.push(id);
-    },
-    failed: (error) => failures.push(error),
+    store: new Listed(),
+    live: new Admission({ max, maxPerPrincipal: max }, budget),
+    report: ({ error }) => failures.push(error),
+  }, async (id) => {
+    await wake(id);
+    woken.push(id);
   });
   return { clock, waker, woken, failures };
 }

@@ -1,0 +1,91 @@
+/** The sessions that are alive, and whether there is room for another one. */
+import { type ShareLimits, Shares } from "../lib/shares.ts";
+import { RegistryClosedError, SessionLimitError } from "../model/errors.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+import type { Budget } from "./budget.ts";
+
+export class Admission {
+  readonly #sessions = new Map<string, LiveToolSession>();
+  readonly #shares: Shares;
+  readonly #budget: Budget;
+  #isClosed = false;
+
+  constructor(limits: ShareLimits, budget: Budget) {
+    this.#shares = new Shares(limits);
+    this.#budget = budget;
+  }
+
+  /** True once the registry is closing: no session starts any more. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  get max(): number {
+    return this.#shares.limits.max;
+  }
+
+  /** True if there is room for a session of any caller that is within its share. */
+  get hasRoom(): boolean {
+    const { memory } = this.#budget;
+    return this.size < this.max && memory.total < memory.limits.max;
+  }
+
+  get(id: string): LiveToolSession | undefined {
+    return this.#sessions.get(id);
+  }
+
+  /** A copy: sessions come and go while the caller works through it. */
+  all(): LiveToolSession[] {
+    return [...this.#sessions.values()];
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  checkOpen(): void {
+    if (this.#isClosed) throw new RegistryClosedError();
+  }
+
+  /**
+   * Throws if there is no room for another session of this caller. `stored` says that it will
+   * have a record in the store.
+   */
+  checkRoom(principal: string, stored: boolean): void {
+    if (this.#sessions.size >= this.max) throw new SessionLimitError(this.max);
+    if (this.#shares.reached(principal) === "share") {
+      const share = this.#shares.limitOf(principal);
+      throw new SessionLimitError(share, `the caller has ${share} alive, which is its share`);
+    }
+    this.#budget.check(principal, stored);
+  }
+
+  add(session: RegisteredSession, params: unknown): void {
+    if (session.registered) return;
+    session.registered = true;
+    this.#sessions.set(session.id, session);
+    this.#shares.take(session.principal);
+    const problem = this.#budget.enter(session, params);
+    if (problem !== undefined && session.waiting) session.endForRoom(problem);
+  }
+
+  /** Measures a session that began to wait. Ends it if there is no room for what it holds. */
+  changed(session: LiveToolSession): void {
+    if (!session.waiting || session.halting) return;
+    const problem = this.#budget.measure(session);
+    if (problem !== undefined) session.endForRoom(problem);
+  }
+
+  /** Returns false if this session was not in the table. */
+  delete(session: LiveToolSession): boolean {
+    if (this.#sessions.get(session.id) !== session) return false;
+    this.#shares.give(session.principal);
+    this.#budget.leave(session);
+    return this.#sessions.delete(session.id);
+  }
+}

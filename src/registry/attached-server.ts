@@ -1,0 +1,55 @@
+/** The server that runs its calls in a registry. A registry serves at most one at a time. */
+import type { Operation } from "effection";
+import type { ServerChange } from "../model/events.ts";
+import type { Site } from "../run/run-port.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+import type { Definition } from "../tool/types.ts";
+import { inProcess, type ServerHooks } from "./options.ts";
+import type { Sweepable } from "./sweeper.ts";
+
+export class AttachedServer implements Sweepable {
+  /** What the registry itself was given. */
+  readonly #own: ServerHooks;
+  /** What the attached server has given, or the registry's own. */
+  #hooks: ServerHooks;
+
+  constructor(own: ServerHooks) {
+    this.#own = this.#hooks = own;
+  }
+
+  attach(hooks: ServerHooks): void {
+    if (this.#hooks !== this.#own) {
+      throw new TypeError(
+        "Cannot use the registry: another server uses it; give each server a registry of its own",
+      );
+    }
+    this.#hooks = hooks;
+  }
+
+  detach(): void {
+    this.#hooks = this.#own;
+  }
+
+  get site(): Site {
+    return this.#hooks.site ?? inProcess;
+  }
+
+  find(kind: Definition["kind"], name: string): Definition | undefined {
+    return this.#hooks.find?.(kind, name) ?? this.#own.find?.(kind, name);
+  }
+
+  announce(change: ServerChange): void {
+    this.#hooks.announce?.(change);
+  }
+
+  /** Tells the server that a session was taken up because its time had come. */
+  woken(session: LiveToolSession): void {
+    this.#hooks.woken?.(session);
+  }
+
+  *sweep(now: number): Operation<number> {
+    let swept = 0;
+    for (const store of this.#hooks.sweep ?? []) swept += yield* store.sweep(now);
+    return swept;
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * The records of durable sessions: written as events come, renewed while a session is alive, and
+ * deleted when nobody needs them.
+ *
+ * RECORD-1  Every live durable session whose record is kept here has one journal, until all of it
+ *           is written. Nobody else writes that record.
+ * RECORD-2  A record outlasts every state that was handed to a client for it, by `SLACK`: the
+ *           record is written before the state is made.
+ * RECORD-3  The record of a live session never expires: it is renewed when half of its time is over.
+ */
+import { type Operation, until } from "effection";
+import { promised } from "../lib/strand.ts";
+import type { ClientInfo } from "../model/events.ts";
+import { Journal } from "../session/journal.ts";
+import type { RegisteredSession } from "../session/session-home.ts";
+import type { LiveToolSession } from "../session/tool-session.ts";
+import type { ToolSessionEntry } from "../store/types.ts";
+import type { Definition } from "../tool/types.ts";
+import type { RegistryParts } from "./parts.ts";
+
+/** Milliseconds; see RECORD-2. */
+const SLACK = 60_000;
+
+export class SessionRecords {
+  readonly #parts: RegistryParts;
+  readonly #journals = new Map<string, Journal>();
+  /** Live sessions by id. The one whose record was renewed longest ago stands first. */
+  readonly #renewals = new Map<string, Renewal>();
+  #deletions = 0;
+
+  constructor(parts: RegistryParts) {
+    this.#parts = parts;
+  }
+
+  /** True if nothing is being written or deleted. */
+  get isIdle(): boolean {
+    return this.#journals.size === 0 && this.#deletions === 0;
+  }
+
+  /** Begins the record of a new session. */
+  begin(session: LiveToolSession, params: unknown): void {
+    this.#attach(session, entryOf(session, params, this.#expiresAt(session)), false);
+  }
+
+  /** Continues the record of a session that was taken up. */
+  resume(session: LiveToolSession, entry: ToolSessionEntry): void {
+    const journal = this.#attach(session, entry, true);
+    const { deadlines, limits } = this.#parts;
+    // RECORD-3: the session may have been out of memory for long.
+    const soon = deadlines.now() + limits.durableTimeToLive / 2 + 2 * SLACK;
+    if (journal.expiresAt < soon) this.update(session);
+  }
+
+  /** Writes what has changed about a session besides its events. */
+  update(session: LiveToolSession): void {
+    this.#journals.get(session.id)?.update({
+      expiresAt: this.#expiresAt(session),
+      meta: entryMetaOf(session) as never,
+    });
+  }
+
+  /** Extends the record of a session whose client was told to come back later (RECORD-2). */
+  extend(session: LiveToolSession): void {
+    const journal = this.#journals.get(session.id);
+    if (journal && session.keepUntil > journal.expiresAt) this.update(session);
+  }
+
+  /** RECORD-3: renews the records of live sessions. */
+  *renew(now: number): Operation<void> {
+    const halfTime = now - this.#parts.limits.durableTimeToLive / 2;
+    // The oldest stands first, so no other session is looked at.
+    for (const { session, at } of this.#renewals.values()) {
+      if (at > halfTime) return;
+      this.#renewed(session, now);
+      this.update(session);
+      const written = this.written(session);
+      if (written) yield* until(written);
+    }
+  }
+
+  /** Writes that a session has survived being taken up (RECOVERY-2). */
+  settle(session: RegisteredSession): void {
+    const journal = this.#journals.get(session.id);
+    if (journal) session.settled = journal.epoch;
+    const turnOver = endTrial(session);
+    this.update(session);
+    // RECOVERY-3: the next suspect waits until this is on record.
+    if (turnOver) this.whenWritten(session.id, turnOver);
+  }
+
+  /** Resolves with whether all of a session is in the store, once that is known; undefined if it is. */
+  written(session: LiveToolSession): Promise<boolean> | undefined {
+    const journal = this.#journals.get(session.id);
+    if (!journal) return undefined;
+    return new Promise((tell) => journal.whenWritten(() => tell(session.lost === undefined)));
+  }
+
+  /** Calls `then` once nothing of a session waits to be written. */
+  whenWritten(id: string, then: () => void): void {
+    const journal = this.#journals.get(id);
+    if (journal) journal.whenWritten(then);
+    else then();
+  }
+
+  /** Ends the journal of a session. Returns the epoch and expiry that it had. */
+  release(id: string): Pick<Journal, "epoch" | "expiresAt"> | undefined {
+    const journal = this.#journals.get(id);
+    this.#journals.delete(id);
+    this.#renewals.delete(id);
+    return journal;
+  }
+
+  /** Deletes the record of a session that nobody will come back to. */
+  forget(session: LiveToolSession): void {
+    this.#parts.budget.forget(session);
+    this.delete(session.id, session.toolName);
+  }
+
+  delete(id: string, toolName: string): void {
+    const { scope, store, report, activity } = this.#parts;
+    this.#deletions++;
+    promised(scope, () => store.delete(id))
+      .catch((error) => report({ what: "it could not be deleted", toolName, sessionId: id, error }))
+      .then(() => {
+        this.#deletions--;
+        activity.changed();
+      });
+  }
+
+  /** When the record expires of a session that is abandoned now. */
+  get expiryFromNow(): number {
+    return this.#parts.deadlines.now() + this.#parts.limits.durableTimeToLive + SLACK;
+  }
+
+  /** A session that sleeps counts as abandoned only from the time on at which it wakes. */
+  #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
+    const { deadlines, limits } = this.#parts;
+    const abandoned = Math.max(deadlines.now(), wakeAt ?? 0);
+    return Math.max(keepUntil, abandoned + limits.durableTimeToLive + SLACK);
+  }
+
+  #renewed(session: LiveToolSession, at: number): void {
+    this.#renewals.delete(session.id);
+    this.#renewals.set(session.id, { session, at });
+  }
+
+  #attach(session: RegisteredSession, entry: ToolSessionEntry, written: boolean): Journal {
+    const { scope, store, deadlines } = this.#parts;
+    const journal = new Journal(scope, store, entry, {
+      recorded: (lsn) => {
+        const turnOver = session.trial && endTrial(session);
+        session.log.recorded(lsn);
+        turnOver?.();
+      },
+      failed: (error) => session.storeFailed(error),
+      standing: () => {
+        const { wakeAt, trial } = session;
+        const expiresAt = this.#expiresAt(session);
+        if (!trial) return { expiresAt, wakeAt };
+        // RECOVERY-2: a session that records an event has survived; its record says so as well.
+        session.settled = entry.epoch;
+        return { expiresAt, wakeAt, meta: entryMetaOf(session) as never };
+      },
+    }, written);
+    this.#journals.set(session.id, journal);
+    this.#renewed(session, deadlines.now());
+    session.log.keepIn(journal);
+    return journal;
+  }
+}
+
+interface Renewal {
+  readonly session: LiveToolSession;
+  readonly at: number;
+}
+
+/** Ends the attempt to continue a session. Returns what ends its turn, if it had one. */
+export function endTrial(session: RegisteredSession): (() => void) | undefined {
+  const { trial } = session;
+  session.trial = undefined;
+  trial?.deadline.cancel();
+  return trial?.over;
+}
+
+/** What a record holds besides what every store knows. */
+export interface EntryMeta {
+  readonly kind: Definition["kind"];
+  readonly principal: string;
+  readonly client: ClientInfo;
+  readonly keepUntil: number;
+  readonly taskSince?: number;
+  readonly attended?: boolean;
+  /** The epoch at which it last survived (RECOVERY-1); records of earlier versions have none. */
+  readonly settled?: number;
+  /** Present if it is set aside (RECOVERY-5). */
+  readonly setAside?: { readonly at: number; readonly attempts: number };
+}
+
+/** The meta data of a record, as a registry writes it. */
+export function metaOf({ meta }: ToolSessionEntry): EntryMeta {
+  return (meta ?? {}) as unknown as EntryMeta;
+}
+
+/** The record of a session that begins now. */
+function entryOf(
+  session: LiveToolSession,
+  params: unknown,
+  expiresAt: number,
+): ToolSessionEntry {
+  const { id, toolName, principal, createdAt, tool } = session;
+  return {
+    id,
+    toolName,
+    params: params ?? {},
+    principal,
+    createdAt,
+    epoch: 1,
+    toolVersion: tool.durable!.version,
+    expiresAt,
+    meta: entryMetaOf(session) as never,
+  };
+}
+
+function entryMetaOf(session: LiveToolSession): EntryMeta {
+  const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller, settled } = session;
+  return {
+    kind,
+    principal,
+    client,
+    keepUntil,
+    settled,
+    ...(taskSince !== undefined && { taskSince }),
+    ...(needsCaller && { attended: true }),
+  };
+}
