@@ -1,7 +1,6 @@
 /**
- * Content blocks and messages: the one message form used from the wire to the
- * author's conversation. These are MCP's own shapes, so nothing is translated
- * on the way out.
+ * Content blocks and messages, in one form from the wire to the author's conversation. These are
+ * MCP's own types, so they are sent without conversion.
  */
 
 /** Any JSON object. */
@@ -120,12 +119,12 @@ export interface McpMessageInput {
   content: string | MessageContent | readonly MessageContent[];
 }
 
-/** A text block. */
+/** Returns a text block. */
 export function text(value: string): TextContent {
   return { type: "text", text: value };
 }
 
-/** The same message with its content as a list of blocks. */
+/** Returns the message with its content as a list of blocks. */
 export function normalizeMessage(message: McpMessageInput): McpMessage {
   const { role, content } = message;
   if (typeof content === "string") return { role, content: [text(content)] };
@@ -133,12 +132,12 @@ export function normalizeMessage(message: McpMessageInput): McpMessage {
   return { role, content: [content as MessageContent] };
 }
 
-/** The inverse of `normalizeMessage`, as messages are sent: a list of one block becomes the block. */
+/** The inverse of `normalizeMessage`, for sending: a list of one block becomes the block. */
 export function compactMessage({ role, content }: McpMessage): object {
   return { role, content: content.length === 1 ? content[0] : content };
 }
 
-/** The text blocks of a message, joined. */
+/** Returns the text blocks of a message, joined. */
 export function textOf(message: McpMessage): string {
   let joined = "";
   for (const block of message.content) if (block.type === "text") joined += block.text;

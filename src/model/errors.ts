@@ -192,7 +192,7 @@ export class SampleValidationError extends ToolError {
     },
   ) {
     super(
-      `Cannot use the model's answer: after ${attempts} attempts it still does not fit: ${problem}; ask for less, or use another model`,
+      `Cannot use the model's answer: after ${attempts} attempts it is still not valid: ${problem}; ask for less, or use another model`,
     );
   }
 }
@@ -212,7 +212,7 @@ export class SessionHaltedError extends ParleyError {
   readonly code = "PARLEY_SESSION_HALTED";
   constructor(readonly sessionId: string, verb: string) {
     super(
-      `Cannot ${verb} in session "${sessionId}": it is being halted; free what the tool holds and return`,
+      `Cannot ${verb} in session "${sessionId}": it is being halted; release its resources and return`,
     );
   }
 }
@@ -241,7 +241,7 @@ export class SessionSetAsideError extends SessionNotContinuedError {
   override readonly code = "PARLEY_SESSION_SET_ASIDE";
   constructor(readonly sessionId: string, readonly toolName: string) {
     super(
-      `Cannot continue the call of "${toolName}": the server stopped each time it went on with it, so it is set aside; call the tool again, or ask the operator to revive session "${sessionId}"`,
+      `Cannot continue the call of "${toolName}": the server crashed each time it continued this call, so the call is set aside; call the tool again, or ask the operator to revive session "${sessionId}"`,
     );
   }
 }
@@ -252,7 +252,7 @@ export class SessionLimitError extends ParleyError {
   readonly code = "PARLEY_SESSION_LIMIT";
   constructor(
     readonly limit: number,
-    problem = `${limit} are alive, which is the limit`,
+    problem = `${limit} calls are running or waiting, which is the limit`,
     verb = "start another call",
   ) {
     super(`Cannot ${verb}: ${problem}; answer or cancel one, or try again later`);
@@ -265,7 +265,7 @@ export class EventsGoneError extends ParleyError {
   readonly code = "PARLEY_EVENTS_GONE";
   constructor(readonly sessionId: string, readonly afterLSN: number, readonly firstLSN: number) {
     super(
-      `Cannot read session "${sessionId}" after event ${afterLSN}: the log now starts at event ${firstLSN}; read on from there`,
+      `Cannot read session "${sessionId}" after event ${afterLSN}: the log now starts at event ${firstLSN}; read from there`,
     );
   }
 }
@@ -278,7 +278,7 @@ export class StoreConflictError extends ParleyError {
   constructor(readonly sessionId: string, problem: string, readonly missing = false) {
     super(
       `Cannot append to session "${sessionId}": ${problem}; stop this run, ${
-        missing ? "its record is gone" : "another one has taken over"
+        missing ? "its record is gone" : "another owner has taken it over"
       }`,
     );
   }
@@ -298,6 +298,6 @@ export class RegistryClosedError extends ParleyError {
   override readonly name = "RegistryClosedError";
   readonly code = "PARLEY_CLOSED";
   constructor() {
-    super(`Cannot start a call: the server is shutting down; try again when it is back`);
+    super(`Cannot start a call: the server is shutting down; try again after its restart`);
   }
 }

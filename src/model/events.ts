@@ -1,6 +1,6 @@
 /**
- * The vocabulary of a tool session's log. Every other view of a call (a stream,
- * a resumption, a task, a replay) is a reading of these events.
+ * The events of a tool session's log. Every other view of a call (a stream, a resumption, a task,
+ * a replay) is derived from these events.
  */
 import type {
   ContentBlock,
@@ -58,7 +58,7 @@ export interface ResourceResult {
   _meta?: JsonObject;
 }
 
-/** What a run ends with: tools, prompts and resources are all run the same way. */
+/** The result of a run. Tools, prompts and resources run in the same way. */
 export type CallResult = ToolResult | PromptResult | ResourceResult;
 
 /** A JSON-RPC error object. */
@@ -128,9 +128,8 @@ export interface SampleParams {
 }
 
 /**
- * Where in the tool a question was asked: the branch's path, what kind of
- * question, its key, and how many of that key came before it in that branch.
- * It stays the same when the tool is run again.
+ * Where in the tool a question was asked: the branch path, the kind of question, its key, and how
+ * many questions of that key the branch asked before. The place is the same in a replay.
  */
 export interface Place {
   readonly branch: string;
@@ -148,9 +147,9 @@ export interface Place {
 }
 
 interface RequestBase {
-  /** Unique, and the same on every replay. */
+  /** Unique, and the same in every replay. */
   readonly id: string;
-  /** The name under which the request is put to a stateless client; never reused in a run. */
+  /** The name of the request for a stateless client. Never reused within a run. */
   readonly name: string;
   readonly place: Place;
   /** When the tool stops waiting, in milliseconds since the epoch. */
@@ -214,22 +213,22 @@ export interface RequestFailure {
 /** Anything that may come back for a request. */
 export type ClientAnswer = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
 
-/** What is told to everyone who listens, and concerns no call. */
+/** A change of the server that all its clients are told about, independent of any call. */
 export type ServerChange =
   | { readonly type: "list_changed"; readonly list: "tools" | "prompts" | "resources" }
   | { readonly type: "resource_updated"; readonly uri: string };
 
-/** Why a question is no longer open although nobody answered it. */
+/** Why a question was closed without an answer. */
 export type WithdrawalReason = "timeout" | "halted";
 
-/** What an event says, before the log has numbered it. */
+/** The content of an event, before the log assigns its LSN. */
 export type EventBody =
   | {
     readonly type: "progress";
     readonly progress: number;
     readonly total?: number;
     readonly message?: string;
-    /** Where in the tool it was said; absent for the tool itself. */
+    /** The branch that emitted the event. Absent for the tool itself. */
     readonly branch?: string;
   }
   | {
@@ -237,7 +236,7 @@ export type EventBody =
     readonly level: LogLevel;
     readonly data: unknown;
     readonly logger?: string;
-    /** Where in the tool it was said; absent for the tool itself. */
+    /** The branch that emitted the event. Absent for the tool itself. */
     readonly branch?: string;
   }
   | ToolSessionRequest
@@ -249,22 +248,23 @@ export type EventBody =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "task_started" }
   | { readonly type: "elicit_complete"; readonly elicitationId: string }
-  /** It is being halted, and will not be run again; the end follows once it has cleaned up. */
+  /**
+   * The run is being halted and will not be replayed. The final event follows after its cleanup.
+   */
   | { readonly type: "cancelling"; readonly reason: string; readonly by: "caller" | "server" }
   | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
 
-/** A step, a phase or a sleep has begun; a `fact` at the same place will tell how it came out. */
+/** A step, a phase or a sleep has started. A `fact` at the same place records its outcome. */
 export interface BegunEvent {
   readonly type: "begun";
   readonly place: Place;
-  /** When a sleep is over, in milliseconds since the epoch. */
+  /** When a sleep ends, in milliseconds since the epoch. */
   readonly until?: number;
 }
 
 /**
- * Something that happened in the tool and must not happen again when it is run
- * again: what a step or a phase returned or threw, that a sleep is over, or a
- * value that would be another one the next time.
+ * An outcome that a replay must not produce again: what a step or a phase returned or threw, the
+ * end of a sleep, or a value that would differ the next time.
  */
 export interface FactEvent {
   readonly type: "fact";

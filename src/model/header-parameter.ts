@@ -1,6 +1,6 @@
-/** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for whoever routes requests. */
+/** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for routers and proxies. */
 export interface HeaderParameter {
   readonly name: string;
-  /** Where it stands in the arguments. */
+  /** The path of the parameter in the arguments. */
   readonly path: readonly string[];
 }

@@ -6,7 +6,10 @@ export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 
-/** Legacy era: the server cannot take the request now. MCP reserves -32000 to -32099 since 2026-07-28. */
+/**
+ * Legacy era: the server cannot take the request now. Revision 2026-07-28 reserves -32000 to
+ * -32099.
+ */
 export const SERVER_BUSY = -32000;
 /** Legacy era: the client session does not exist. */
 export const SESSION_NOT_FOUND = -32001;

@@ -1,8 +1,8 @@
 /**
- * `createMcpTool`: how a tool is written.
+ * `createMcpTool`: the builder of tools.
  *
- * Every call returns a new builder, so a half-built tool can be shared. What is
- * wrong with a definition is said when it is built, not when it is called.
+ * Every method returns a new builder, so a partly built tool can be shared. Mistakes in a
+ * definition throw when the tool is built, not when it is called.
  */
 import type { Operation } from "effection";
 import type { Icon } from "../model/content.ts";
@@ -28,13 +28,13 @@ import type {
   ToolReturn,
 } from "./types.ts";
 
-/** What the types know of a tool that is being built. */
+/** The compile-time state of a tool builder. */
 export interface Draft {
   name: string;
-  /** What the body gets, and what a caller passes. */
+  /** The parameters as the body gets them, and as a caller passes them. */
   params: unknown;
   input: unknown;
-  /** The structured result, in and out of its schema. */
+  /** The structured result, after and before its schema is applied. */
   output: unknown;
   returns: unknown;
   elicits: ElicitsMap;
@@ -53,17 +53,17 @@ interface FreshDraft<TName extends string> {
   set: never;
 }
 
-/** The draft after method `M` was called, with what that taught us. */
-type After<D extends Draft, M extends string, Learnt = unknown> =
-  & Omit<D, keyof Learnt | "set">
-  & Learnt
+/** The state after method `M` was called. `Added` holds the types that the call added. */
+type After<D extends Draft, M extends string, Added = unknown> =
+  & Omit<D, keyof Added | "set">
+  & Added
   & { set: D["set"] | M };
 
-/** `Value`, unless the method was called before. */
+/** `Value`, or an error message as a type if the method was called before. */
 type Once<D extends Draft, M extends string, Value> = M extends D["set"] ? `${M}() is already set`
   : Value;
 
-/** `Value`, unless the description is missing. */
+/** `Value`, or an error message as a type if the description is missing. */
 type Described<D extends Draft, Value> = "description" extends D["set"] ? Value
   : "description() is missing: the model chooses tools by it";
 

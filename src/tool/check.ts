@@ -1,4 +1,4 @@
-/** Refuses definitions that could not work, in words that say how to mend them. */
+/** Validates definitions. Errors say how to correct them. */
 import type { Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
@@ -40,7 +40,7 @@ const NO_PARAMETERS: SchemaInput = {
   additionalProperties: false,
 };
 
-/** Many tools have no parameters, and nearly every call of theirs has no arguments. */
+/** The schema of a tool without parameters, with a fast path for empty arguments. */
 function noParameters(): Schema<unknown> {
   const { json, parse } = objectSchema(NO_PARAMETERS, "input");
   return { json, parse: (value) => isEmpty(value) ? { ok: true, value } : parse(value) };
@@ -57,7 +57,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   const core = checkedCore("tool", raw, body);
   return {
     ...core,
-    // A plain one has no marks, and need not be looked at.
+    // A plain object has no header marks.
     headerParameters: raw.parameters && isPlainObject(raw.parameters)
       ? []
       : checkedHeaders(subject, core.parameters.json),
@@ -67,12 +67,12 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
     ...(raw.annotations && { annotations: raw.annotations }),
     ...(raw.icons && { icons: raw.icons }),
     ...("output" in raw && {
-      output: named(subject, "output", () => objectSchema(raw.output!, "output")),
+      output: withField(subject, "output", () => objectSchema(raw.output!, "output")),
     }),
   };
 }
 
-/** What tools, prompts and resources have in common. */
+/** Validates what tools, prompts and resources have in common. */
 export function checkedCore<K extends Definition["kind"]>(
   kind: K,
   raw: Pick<RawDefinition, "name" | "parameters" | "elicits" | "requires" | "limits" | "durable">,
@@ -80,7 +80,7 @@ export function checkedCore<K extends Definition["kind"]>(
 ): Definition & { kind: K } {
   const { name } = raw;
   const subject = `${kind} "${String(name)}"`;
-  // Only tool names have rules; the others are for people too.
+  // MCP restricts only tool names.
   if (typeof name !== "string" || !(kind === "tool" ? NAME.test(name) : name.trim())) {
     throw new DefinitionError(
       subject,
@@ -96,8 +96,9 @@ export function checkedCore<K extends Definition["kind"]>(
   return {
     kind,
     name,
-    // A schema that is undefined (two files that import each other) is not one that was left out.
-    parameters: named(
+    // A schema may be undefined by mistake, if two files import each other. Do not treat that as
+    // "no parameters".
+    parameters: withField(
       subject,
       "parameters",
       () => "parameters" in raw ? objectSchema(raw.parameters!, "input") : noParameters(),
@@ -122,11 +123,11 @@ export function refuseUndescribed(subject: string, description: unknown): string
     subject,
     "its description",
     "is missing",
-    "say in .description() what it does, because that is what it is chosen by",
+    "describe in .description() what it does: models choose tools by their descriptions",
   );
 }
 
-/** Completers must be for something that exists. */
+/** Checks that each completer belongs to an existing argument or variable. */
 export function checkedCompleters(
   subject: string,
   completers: { readonly [name: string]: Completer } = {},
@@ -137,7 +138,7 @@ export function checkedCompleters(
     throw new DefinitionError(
       subject,
       `completes.${name}`,
-      "completes nothing that it has",
+      "names no existing argument or variable",
       known.length > 0 ? `name one of ${known.join(", ")}` : "leave it out",
     );
   }
@@ -154,7 +155,7 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
       "give the form's schema as { response: z.object({ … }) }",
     );
   }
-  const response = named(
+  const response = withField(
     subject,
     `${where}.response`,
     () => formSchema(question.response),
@@ -181,18 +182,18 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
 }
 
 function checkedContext(subject: string, where: string, input: SchemaInput): Schema {
-  const context = named(subject, where, () => objectSchema(input, "input"));
+  const context = withField(subject, where, () => objectSchema(input, "input"));
   if (!fieldsOf(input, context).includes("message")) return context;
   throw new DefinitionError(
     subject,
     `${where}.message`,
-    "is the question itself, which ctx.elicit takes beside the context",
+    "is reserved: ctx.elicit takes the question's message beside the context",
     "give the field another name",
   );
 }
 
-/** Puts the tool's name and the field in front of what a schema complains about. */
-function named<S extends Schema>(subject: string, field: string, make: () => S): S {
+/** Adds the tool's name and the field to a schema error. */
+function withField<S extends Schema>(subject: string, field: string, make: () => S): S {
   try {
     return make();
   } catch (error) {
@@ -215,20 +216,20 @@ function checkBody(subject: string, body: ToolBody): void {
       ? "write execute(function* (params, ctx) {…})"
       : `write *${part}(…) {…}`;
     if (typeof fn !== "function") {
-      throw new DefinitionError(subject, part, "is no function", wayOut);
+      throw new DefinitionError(subject, part, "is not a function", wayOut);
     }
     if (/Async/.test(Object.prototype.toString.call(fn))) {
       throw new DefinitionError(
         subject,
         part,
-        "is an async function, which cannot be stopped in the middle",
+        "is an async function, which cannot be halted",
         `${wayOut}, with yield* until(promise) for await`,
       );
     }
   }
 }
 
-/** What is said of a task goes out as it is, and the wire knows only whole milliseconds. */
+/** Validates the task settings. They go out unchanged, and the wire has only whole milliseconds. */
 function checkedTask(subject: string, task: McpToolTask): McpToolTask {
   for (const key of ["ttl", "pollInterval"] as const) {
     const value = task[key];
@@ -260,7 +261,7 @@ function checkLimits(subject: string, limits: McpToolLimits = {}): void {
       throw new DefinitionError(
         subject,
         `limits.${key}`,
-        "is no limit",
+        "is not a known limit",
         `use ${LIMITS.join(", ")}`,
       );
     }

@@ -1,4 +1,4 @@
-/** `createMcpPrompt`: a prompt that people choose by name, written like a tool. */
+/** `createMcpPrompt`: the builder of prompts, which people choose by name. */
 import type { Operation } from "effection";
 import type { Icon, JsonObject } from "../model/content.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";

@@ -1,4 +1,4 @@
-/** `createMcpResource`: something that clients can read by its address, written like a tool. */
+/** `createMcpResource`: the builder of resources, which clients read by URI. */
 import type { Operation } from "effection";
 import type { ContentAnnotations, Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
@@ -20,7 +20,7 @@ import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
 
-/** The names between braces in an address. */
+/** The variable names in a URI template. */
 type VariablesOf<U extends string> = U extends `${string}{${infer V}}${infer Rest}`
   ? (V extends `+${infer Name}` ? Name : V) | VariablesOf<Rest>
   : never;
@@ -90,7 +90,7 @@ export function createMcpResource(name: string): McpResourceBuilder<never, {}> {
   return builder({ name }) as unknown as McpResourceBuilder<never, {}>;
 }
 
-/** What a resource is run with: its address, and what the template read out of it. */
+/** The parameters of a resource's body: the URI, and the values of the template's variables. */
 const ADDRESS: Schema<unknown> = {
   json: { type: "object" },
   parse: (value) => ({ ok: true, value }),

@@ -1,4 +1,4 @@
-/** Turns whatever an author's code returned into the result of a call. */
+/** Converts the return value of an author's code into the result of a call. */
 import { Buffer } from "node:buffer";
 import { checkJson } from "../lib/json.ts";
 import {
@@ -18,16 +18,16 @@ import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import { describeIssues } from "../schema/issues.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 
-/** The tool returned something that its `output` refuses. That is the author's mistake. */
+/** The return value does not fit the tool's `output` schema. This is a mistake of the author. */
 export class OutputMismatch extends Error {
   override readonly name = "OutputMismatch";
 }
 
 const BLOCK_TYPES = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** Throws where the author's code returned something that cannot be sent. */
+/** Throws if the return value cannot be sent. */
 export function toResult(definition: Definition, value: unknown): CallResult {
-  // What most tools return; there is nothing in it that could not be sent.
+  // Fast path: most tools return a string, which can always be sent.
   if (typeof value === "string" && definition.kind === "tool") {
     const { output } = definition as FinalizedMcpTool;
     if (!output) return { content: [text(value)] };
@@ -44,14 +44,14 @@ function shaped(definition: Definition, value: unknown): CallResult {
     case "prompt":
       return toPromptResult(definition as FinalizedMcpPrompt, value);
     case "resource":
-      // Its own body has made it one, knowing the address.
+      // The body, which knows the URI, has built the result.
       return value as ResourceResult;
   }
 }
 
 /**
- * How a call is told that it could not be done. A tool tells the model; prompts
- * and resources have no way to, so there the client gets an error.
+ * Builds the outcome of a call that was refused. A tool reports it to the model. Prompts and
+ * resources cannot do that, so the client gets a JSON-RPC error.
  */
 export function refusal(
   { kind }: Definition,
@@ -79,12 +79,12 @@ export function toToolResult(tool: FinalizedMcpTool, value: unknown): ToolResult
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return { content: [text(value)] };
   if (isContent(value)) return { content: value };
-  // An object whose toJSON() gives nothing has no JSON.
+  // An object whose toJSON() returns undefined has no JSON.
   const json = typeof value === "object" ? JSON.stringify(value) : undefined;
   return { content: [text(json ?? String(value))] };
 }
 
-/** The result of a call that did not do what it was asked. */
+/** Builds the result of a failed tool call. */
 export function errorResult(message: string): ToolResult {
   return { content: [text(message)], isError: true };
 }
@@ -104,7 +104,10 @@ function isContent(value: unknown): value is ContentBlock[] {
     value.every((block) => BLOCK_TYPES.has((block as { type?: string } | null)?.type ?? ""));
 }
 
-/** An object whose own data has a `content` field is data, if `output` says so. */
+/**
+ * Whether a value is a full result. An object with a `content` field is plain data if it fits
+ * `output`.
+ */
 function isFullResult(value: unknown, tool: FinalizedMcpTool): value is ToolResult {
   if (typeof value !== "object" || value === null || !("content" in value)) return false;
   if (!isContent(value.content)) return false;
@@ -122,7 +125,7 @@ export function toPromptResult(prompt: FinalizedMcpPrompt, value: unknown): Prom
     return { description, ...value as PromptResult };
   }
   throw new TypeError(
-    `Cannot use what prompt "${prompt.name}" returned: it is neither a string, messages nor a full result; return one of these`,
+    `Cannot use the result of prompt "${prompt.name}": it is not a string, messages or a full result; return one of these`,
   );
 }
 
@@ -148,6 +151,6 @@ function toContents(base: { uri: string; mimeType?: string }, value: unknown): R
     return { ...base, ...value } as ResourceContents;
   }
   throw new TypeError(
-    `Cannot use what was read from "${base.uri}": it is neither text, bytes nor contents; return one of these`,
+    `Cannot use the result of resource "${base.uri}": it is not text, bytes or contents; return one of these`,
   );
 }

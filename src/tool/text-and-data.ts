@@ -1,21 +1,21 @@
 /**
- * Compares the text of a result with its data. Some clients give the model
- * `structuredContent` only, so what stands in the text alone never reaches it.
+ * Compares the text of a result with its data. Some clients give the model only
+ * `structuredContent`, so information that is only in the text does not reach it.
  */
 import type { ToolResult } from "../model/events.ts";
 
-/** Numbers, and words of three letters or more. */
+/** Matches numbers, and words of three letters or more. */
 const WORDS = /\p{N}+|\p{L}{3,}/gu;
 const CAMEL_CASE = /(?<=\p{Ll})(?=\p{Lu})/gu;
 
-/** Words that say nothing by themselves. */
-const GLUE = new Set(
+/** Words without information. */
+const STOP_WORDS = new Set(
   ("all also and any are been but can did does for from had has have here into its not now off " +
     "one only our out she than that the their them then there they this was were what when " +
     "which who will with you your").split(" "),
 );
 
-/** The words of a result's text that its data does not have; none if it has no data at all. */
+/** Returns the words of a result's text that its data lacks. Empty if the result has no data. */
 export function wordsOnlyInText(result: ToolResult): string[] {
   const { content, structuredContent, isError } = result;
   if (structuredContent === undefined || isError) return [];
@@ -23,17 +23,20 @@ export function wordsOnlyInText(result: ToolResult): string[] {
   const json = JSON.stringify(structuredContent);
   if (text === json) return [];
   const known = knownWords(structuredContent);
-  const missing = wordsOf(text).filter((word) => !GLUE.has(word) && !isAmong(known, word));
+  const missing = wordsOf(text).filter((word) => !STOP_WORDS.has(word) && !isAmong(known, word));
   return [...new Set(missing)];
 }
 
-/** In one form for all: wide digits are digits, and `shoppingList` is two words. */
+/**
+ * Splits text into words in a normal form: wide digits become digits, and `shoppingList` becomes
+ * two words.
+ */
 function wordsOf(text: string): string[] {
   const plain = text.normalize("NFKC").replace(CAMEL_CASE, " ").toLowerCase();
   return plain.match(WORDS) ?? [];
 }
 
-/** The words of all keys and values, and how many entries each list has. */
+/** Collects the words of all keys and values, and the length of each list. */
 function knownWords(value: unknown, words = new Set<string>()): Set<string> {
   const add = (text: string) => wordsOf(text).forEach((word) => words.add(word));
   if (Array.isArray(value)) add(String(value.length));
@@ -59,7 +62,7 @@ function isAmong(known: ReadonlySet<string>, word: string): boolean {
   return false;
 }
 
-/** What to tell the author of a tool, if anything. */
+/** Returns a warning for the tool's author, if there are such words. */
 export function textAndDataWarning(toolName: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined;
   const shown = words.slice(0, 5).map((word) => `"${word}"`).join(", ");

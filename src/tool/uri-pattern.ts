@@ -1,23 +1,23 @@
 /**
- * The address of a resource, or of a family of them.
+ * The URI of a resource, or the URI template of a family of resources.
  *
- * Of RFC 6570 two forms are understood, which are the two that can be read
- * backwards without guessing: `{name}` for one segment of a path, `{+name}` for
- * everything up to the end or to the next literal part.
+ * Two forms of RFC 6570 are supported, because only they can be matched without ambiguity:
+ * `{name}` for one path segment, and `{+name}` for everything up to the end or to the next
+ * literal part.
  */
 
 export interface UriPattern {
   readonly text: string;
-  /** Empty for a plain address. */
+  /** Empty for a URI without variables. */
   readonly variables: readonly string[];
-  /** The variables' values, or nothing if the address does not fit. */
+  /** Returns the variables' values, or undefined if the URI does not match. */
   match(uri: string): { readonly [variable: string]: string } | undefined;
 }
 
 const EXPRESSION = /\{([^{}]*)\}/g;
 const VARIABLE = /^(\+?)([A-Za-z_][A-Za-z0-9_]*)$/;
 
-/** Reads a pattern. What comes back instead says what is wrong with it. */
+/** Parses a URI template. Returns a problem if it is not valid. */
 export function uriPattern(text: string): UriPattern | { readonly problem: string } {
   if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(text)) return { problem: `"${text}" has no scheme` };
   const variables: string[] = [];
@@ -27,7 +27,7 @@ export function uriPattern(text: string): UriPattern | { readonly problem: strin
     const variable = VARIABLE.exec(expression[1]!);
     if (!variable) return { problem: `"${expression[0]}" is neither {name} nor {+name}` };
     const [, reserved, name] = variable;
-    if (variables.includes(name!)) return { problem: `"${name}" stands in it twice` };
+    if (variables.includes(name!)) return { problem: `"${name}" is used twice` };
     variables.push(name!);
     source += escape(text.slice(end, expression.index)) + (reserved ? "(.+?)" : "([^/?#]+)");
     end = expression.index + expression[0].length;
@@ -55,7 +55,7 @@ function escape(literal: string): string {
   return literal.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** A value that is not percent-encoded properly is taken as it is. */
+/** Decodes a value. Returns it unchanged if its percent-encoding is not valid. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value);
