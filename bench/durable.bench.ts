@@ -24,7 +24,7 @@ const PARKED = Number(process.env["PARLEY_BENCH_PARKED"] ?? 1_000_000);
 const BATCH = 2_000;
 const WOKEN = 500;
 
-/** A flow on disk is worth at least this part of one in memory. */
+/** A flow on disk must reach at least this fraction of the speed in memory. */
 const LEAST_SQLITE = 1 / 20;
 const LEAST_SEALED = 1 / 5;
 /** Bytes of heap that the parked calls may take, however many they are. */
@@ -148,7 +148,7 @@ async function post(
     }),
   );
   const text = await response.text();
-  // An answer that took long comes as a stream.
+  // A slow response comes as a stream.
   const json = text.startsWith("{") ? text : text.slice(text.lastIndexOf("data: ") + 6);
   const { result, error } = JSON.parse(json);
   if (!result) throw new Error(`Refused: ${JSON.stringify(error)}`);

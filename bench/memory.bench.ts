@@ -10,7 +10,7 @@ import { serve } from "./servers/tools.ts";
 
 const CALLS = 1_000_000;
 const PARTS = 5;
-/** Kilobytes; a byte for each call would be a thousand. */
+/** Kilobytes; one byte for each call would be a thousand. */
 const MOST_GROWTH = 512;
 
 const parley = createParley({ serve });
@@ -38,7 +38,7 @@ for (let part = 0; part < PARTS; part++) {
   sizes.push(heap() / 1_024);
 }
 console.log(`  live heap in KB: ${sizes.map(Math.round).join(", ")}`);
-// The first part fills what is kept anyway, and what the runtime compiles.
+// The first part fills caches, and what the runtime compiles.
 const growth = sizes.at(-1)! - sizes[0]!;
 find("memory", "growth of the live heap over 800 000 calls", growth, "KB", { most: MOST_GROWTH });
 await parley.close();

@@ -18,7 +18,7 @@ const SESSIONS = 10_000;
 const WARM_UPS = 3;
 const ROUNDS = 5;
 
-/** Kilobytes of live heap that a parked session may take; what Effection's tasks take is theirs. */
+/** Kilobytes of live heap that a parked session may take; Effection's tasks come on top. */
 const MOST: Record<string, number> = {
   "one question": 6,
   "two branches": 16,
@@ -80,13 +80,16 @@ for (const [name, tool] of Object.entries(tools)) {
 const served: number[] = [];
 for (let round = -1; round < ROUNDS; round++) {
   const bytes = await measureServed();
-  // The first round fills what is kept anyway.
+  // The first round fills caches.
   if (round >= 0) served.push(bytes / 1_024);
 }
 const most = MOST["one question"]!;
 find("parked-served", "parked in a server, live heap", spreadOf(served), "KB", { most });
 
-/** Bytes for each call that a modern client has left waiting, with all that a server keeps of it. */
+/**
+ * Bytes for each call that a modern client has left waiting, with everything that a server keeps
+ * of it.
+ */
 async function measureServed(): Promise<number> {
   const parley = createParley({
     serve: [tools["one question"]!],

@@ -42,7 +42,7 @@ async function runAll(out: string): Promise<void> {
     for (const name of ["deno", "bun"] as const) {
       const { version, path } = useRuntime(name);
       console.log(`\n== ${file} on ${name} ${version}`);
-      // Some need to collect garbage when they say so, one needs room for a million calls.
+      // Some collect garbage on request, one needs room for a million calls.
       const flags = name === "deno"
         ? ["run", "-A", "--no-check", "--v8-flags=--expose-gc,--max-old-space-size=12288"]
         : ["--expose-gc"];

@@ -18,9 +18,9 @@ import { HttpConnection } from "./kit/connection.ts";
 import { startUser, type Target, vanish } from "./kit/flows.ts";
 import { atRest, judge, type Standing } from "./kit/soaked.ts";
 
-/** Users of each kind that do one flow after another. */
+/** Users of each kind that run one flow after another. */
 const USERS = 3;
-/** Seconds for the server to come to rest after the load. */
+/** Seconds for the server to become idle after the load. */
 const REST = 15;
 
 const { values } = parseArgs({
@@ -74,7 +74,7 @@ async function soak(runtime: RuntimeName, ms: number): Promise<string[]> {
   return [...problems, ...found];
 }
 
-/** Does everything at once until time is up, or something goes wrong. */
+/** Runs everything at once until time is up, or something goes wrong. */
 async function load(port: number, end: number, died: () => boolean) {
   const problems: string[] = [];
   let flows = 0;
@@ -93,7 +93,7 @@ async function load(port: number, end: number, died: () => boolean) {
   await Promise.all(kinds.flatMap((target) => [
     ...Array.from({ length: USERS }, () =>
       safely(`${target.era} ${target.work}`, async () => {
-        // A client stays for a while, and another comes in its place.
+        // A client stays for a while, and is then replaced by another.
         const user = await startUser(target);
         for (let n = 1; n <= 200 && going(); n++) {
           await user.once(n);

@@ -59,7 +59,7 @@ try {
     () => overStdio(bareStdio, [], [initialize]),
     () => overStdio(parley, ["stdio"], [initialize]),
   );
-  // What is put off until after the first answer is paid for here.
+  // Work that is deferred until after the first answer is paid for here.
   const listed = await compare(
     () => overStdio(bareStdio, [], [initialize]),
     () => overStdio(parley, ["stdio"], [initialize, initialized, list]),
@@ -94,12 +94,12 @@ function succeed(args: readonly string[]): void {
 /** Milliseconds. */
 interface Start {
   readonly wall: number;
-  /** Of all its threads; NaN where the system does not tell. */
+  /** Of all its threads; NaN if the system does not report it. */
   readonly processor: number;
 }
 
 interface Time {
-  /** Of a start that little has disturbed: one in four is faster. */
+  /** Of a start that was hardly disturbed: one in four is faster. */
   readonly quiet: number;
   readonly median: number;
   readonly processor: number;
@@ -115,7 +115,7 @@ async function compare(
   const starts: [Start[], Start[]] = [[], []];
   for (let round = -2; round < ROUNDS; round++) {
     const [one, other] = [await bare(), await parley()];
-    // The first ones bring the files into memory.
+    // The first starts bring the files into memory.
     if (round < 0) continue;
     starts[0].push(one);
     starts[1].push(other);
@@ -133,7 +133,7 @@ function timeOf(starts: readonly Start[]): Time {
   };
 }
 
-/** What a process has used so far. */
+/** The CPU time that a process has used so far. */
 function processorTime(pid: number | undefined): number {
   try {
     const tasks = `/proc/${pid}/task`;
@@ -174,7 +174,7 @@ async function overHttp(file: string, args: readonly string[]): Promise<Start> {
   }
 }
 
-/** Says all of it at once, and waits for the answer to what is said last. */
+/** Sends everything at once, and waits for the answer to the last message. */
 async function overStdio(
   file: string,
   args: readonly string[],
@@ -206,7 +206,7 @@ function report(key: string, what: string, [bare, parley]: Times, aim?: Aim): vo
   console.log(`  ${what}: ${shown(parley)}; a bare one's: ${shown(bare)}`);
   console.log(`  on the processor it takes ${byProcessor.toFixed(2)} times a bare one's time`);
   find(key, `${what}, of a bare one's`, byClock, "×", aim);
-  // Others on the same machine stretch the longer start more than the shorter one.
+  // Other load on the machine stretches the longer start more than the shorter one.
   if (aim?.most !== undefined && byClock > aim.most && byProcessor <= aim.most) {
     console.log("  by the clock only: if the machine is busy, measure again");
   }

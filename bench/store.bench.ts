@@ -20,7 +20,7 @@ interface Case {
   readonly appenders: number;
   /** For each of them. */
   readonly appends: number;
-  /** How many times the appends of one alone they must get done: they share commits. */
+  /** How many times the appends of a single appender they must reach: they share commits. */
   readonly least: number;
 }
 
@@ -29,7 +29,7 @@ const CASES: readonly Case[] = [
   { appenders: 10, appends: 300, least: 2 },
   { appenders: 100, appends: 100, least: 4 },
 ];
-/** More than this many times what SQLite alone takes is too slow. */
+/** More than this many times SQLite's own time is too slow. */
 const MOST = 8;
 const ROUNDS = 7;
 
@@ -70,7 +70,7 @@ function verdict(good: boolean): string {
   return good ? "ok" : "TOO SLOW";
 }
 
-/** Milliseconds for all appends of all. */
+/** Milliseconds for all appends of all appenders. */
 async function measure({ appenders, appends }: Case): Promise<number> {
   const stores = openSqlite(newFile(), "full");
   try {

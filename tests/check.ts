@@ -1,4 +1,4 @@
-/** Types, lint and format, all three even when one fails. Run it as `deno task check`. */
+/** Checks types, lint and format, all three even if one fails. Run it as `deno task check`. */
 import process from "node:process";
 import { runChild } from "./harness/child.ts";
 import { listFiles } from "./harness/files.ts";

@@ -65,7 +65,7 @@ describe("the source", () => {
   });
 });
 
-/** What the rules say about one file. */
+/** The complaints about one file. */
 function complaints(path: string, text: string): string[] {
   return importComplaints([{ path, text }], packageName);
 }

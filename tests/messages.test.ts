@@ -7,10 +7,10 @@ const files = ["src", "tools"].flatMap((folder) => listFiles(folder, ".ts"));
 
 /** What happened, to what, and what to do next. */
 const GRAMMAR = /^Cannot .+: .+; .+/s;
-/** A tool speaks to people and to models, in sentences of its own; the next step may be one. */
+/** A tool speaks to people and to models, in its own sentences; the next step may be one. */
 const TOOLS_GRAMMAR = /^Cannot .+: .+(?:; |\. ).+/s;
 
-/** Those that say it otherwise, and why. */
+/** Messages that are written differently, and why. */
 const ELSEWHERE: { readonly [message: string]: string } = {
   "Cannot specify both schema and tools in sample config - they are mutually exclusive":
     "a sentence that authors know from elsewhere, word for word",
@@ -32,13 +32,13 @@ const ELSEWHERE: { readonly [message: string]: string } = {
 };
 
 /**
- * Made of parts. Constructors put in what to do next; a VaultError names its problem
- * first, and the message after it is read like all others.
+ * Composed of parts. Constructors add what to do next; a VaultError names its problem first, and
+ * the message after it follows the grammar.
  */
 const MADE_OF_PARTS =
   /^(?:BlockedRequest|Definition|Capability|Elicitation|McpToolTimeout|Page|Vault|Schema)(?:Error|Problem)$/;
 
-/** Thrown, and not in our grammar: each for a reason. */
+/** Errors that are thrown outside our grammar, each for a reason. */
 const OTHERS: { readonly [text: string]: string } = {
   "halted": "caught by whoever halted it",
   "it does not contain a key": "becomes part of the sentence about the key's file",
@@ -79,7 +79,7 @@ describe("every message", () => {
     );
     const wrong = all.filter(({ file, made, text }) =>
       !/^Cannot\b/.test(text) && !MADE_OF_PARTS.test(made) && !(text in OTHERS) &&
-      // A tool speaks to the model, in words of its own.
+      // A tool speaks to the model in its own words.
       !(file.startsWith("tools/") && made === "ToolError")
     );
     assert.deepEqual(wrong, []);

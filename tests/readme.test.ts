@@ -3,7 +3,7 @@ import { readText } from "./harness/files.ts";
 import { blocksOf, commandsOf, fileIn } from "./harness/pages.ts";
 import { describe, it } from "./suite.ts";
 
-// What it shows as code is run in tests/docs, as that of every page.
+// tests/docs runs its code, as that of every page.
 const readme = readText("README.md");
 
 describe("README.md", () => {
@@ -24,7 +24,7 @@ describe("README.md", () => {
   });
 
   it("fits on two screens", () => {
-    // The table of figures may come and go.
+    // The table of figures may be present or not.
     const lines = readme.replace(/<!-- bench -->.*<!-- \/bench -->/s, "").split("\n");
     assert.ok(lines.length <= 100, `${lines.length} lines`);
     assert.deepEqual(lines.filter((line) => line.length > 100), []);
@@ -44,7 +44,7 @@ describe("README.md", () => {
       readme.matchAll(/(?:deno task|bun run) (\w+)/g),
       ([, task = ""]) => task,
     );
-    // Compiled with Bun: that needs nothing but npm, while Deno fetches a base of its own.
+    // Compiled with Bun: that needs only npm, while Deno downloads its own base binary.
     assert.deepEqual(tasks, ["start", "test", "compile", "bench"]);
     for (const task of tasks) assert.ok(task in scripts, task);
   });

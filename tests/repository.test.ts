@@ -15,7 +15,7 @@ const manifest: Manifest = JSON.parse(readText("package.json"));
 const config: { tasks: Record<string, string>; imports?: unknown } = JSON.parse(
   readText("deno.json"),
 );
-/** What is installed under each name; an older release of a package goes by another name. */
+/** What is installed under each name; an older release of a package has another name. */
 const direct = Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
   .map(([name, version]) => {
     const [, real = name, exact = version] = /^npm:(.+)@([^@]+)$/.exec(version) ?? [];

@@ -1,4 +1,7 @@
-/** Runs a command of the pinned Deno or Bun: `tests/with.ts bun build …`, wherever they come from. */
+/**
+ * Runs a command of the pinned Deno or Bun, wherever they are installed: `tests/with.ts bun build
+ * …`.
+ */
 import process from "node:process";
 import { runChild } from "./harness/child.ts";
 import { installDependencies, useRuntime } from "./harness/toolchain.ts";

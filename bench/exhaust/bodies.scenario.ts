@@ -1,11 +1,11 @@
-/** Bodies of 4 MB that ask for much: a batch of lists, and small keys. */
+/** Bodies of 4 MB that cause a lot of work: a batch of lists, and small keys. */
 import { type Bench, type Scenario, ServerUnderLoad } from "./kit.ts";
 
-/** Bytes, a little under what a body may have. */
+/** Bytes, a little under the limit for a body. */
 const SIZE = 4_150_000;
-/** Milliseconds for which one request may keep all others waiting. */
+/** Milliseconds for which one request may block all others. */
 const LONGEST_WAIT = 250;
-/** Megabytes that a batch may add to the memory in use. */
+/** Megabytes that a batch may add to the used memory. */
 const MOST_MEMORY = 150;
 
 const HEADERS = {

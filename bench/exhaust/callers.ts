@@ -1,4 +1,4 @@
-/** A server that tells its callers apart, and callers that want more than their share. */
+/** A server that identifies its callers, and callers that want more than their share. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { type RuntimeName, useRuntime } from "../../tests/harness/toolchain.ts";
 import { residentOf } from "./kit.ts";
 
 export interface Standing {
-  /** Megabytes that are alive. */
+  /** Megabytes of live heap. */
   readonly heap: number;
   readonly live: number;
   readonly finished: number;
@@ -22,7 +22,7 @@ export class SharedServer {
 
   private constructor(readonly child: ChildProcess, readonly url: string) {}
 
-  /** `checkout` is where the server's code is; here by default. */
+  /** `checkout` is the folder of the server's code; default: this checkout. */
   static async start(
     runtime: RuntimeName,
     store?: string,
@@ -43,7 +43,7 @@ export class SharedServer {
     return server;
   }
 
-  /** Megabytes that the process has in memory. */
+  /** Megabytes of memory that the process uses. */
   get memory(): number {
     return this.exited ? NaN : residentOf(this.child.pid!);
   }
@@ -62,7 +62,7 @@ export class SharedServer {
 const VERSION = "2026-07-28";
 const META = "io.modelcontextprotocol/";
 
-/** Calls a tool as a modern client, and tells the status. */
+/** Calls a tool as a modern client, and returns the status. */
 export async function call(
   server: SharedServer,
   name: string,
@@ -97,7 +97,7 @@ export async function call(
   return { status: response.status, text: await response.text() };
 }
 
-/** Opens a client session, and tells its id, or undefined where it was refused. */
+/** Opens a client session, and returns its id, or undefined if it was refused. */
 export async function initialize(server: SharedServer, as: string): Promise<string | undefined> {
   const response = await fetch(`${server.url}/mcp`, {
     method: "POST",
@@ -137,7 +137,7 @@ export async function ping(server: SharedServer, as: string, session: string): P
   return response.status;
 }
 
-/** Does something so often, so many at once, until the server is gone. */
+/** Repeats something, this many at once, until the server is gone. */
 export async function times(
   count: number,
   atOnce: number,

@@ -1,4 +1,4 @@
-/** What scenarios of exhaustion share: a server of its own, and what it costs. */
+/** Shared by the exhaustion scenarios: a server in its own process, and what it costs. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ export interface Bench {
   problem(line: string): void;
 }
 
-/** `parley serve`, as a process of its own. */
+/** `parley serve`, in its own process. */
 export class ServerUnderLoad {
   private constructor(readonly child: ChildProcess, readonly port: number) {}
 
@@ -75,7 +75,7 @@ export class ServerUnderLoad {
     return `http://127.0.0.1:${this.port}`;
   }
 
-  /** Megabytes that the process has in memory. */
+  /** Megabytes of memory that the process uses. */
   get memory(): number {
     return residentOf(this.child.pid!);
   }
@@ -95,7 +95,7 @@ export class ServerUnderLoad {
     return undefined;
   }
 
-  /** The most megabytes it has in memory, and the longest it keeps others waiting, during a load. */
+  /** The peak memory in megabytes, and the longest time that others had to wait, during a load. */
   async during<T>(load: () => Promise<T>): Promise<Strain<T>> {
     let over = false;
     let megabytes = this.memory;
@@ -132,7 +132,7 @@ export interface Strain<T> {
   readonly longestWait: number;
 }
 
-/** Megabytes that a process has in memory. */
+/** Megabytes of memory that a process uses. */
 export function residentOf(pid: number): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kilobytes) / 1024;
@@ -142,7 +142,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Connections that several processes hold, because each may have only so many. */
+/** Connections that several processes hold, because each may have only a limited number. */
 export class Crowds {
   readonly #children: ChildProcess[] = [];
 

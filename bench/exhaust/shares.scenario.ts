@@ -1,4 +1,4 @@
-/** One caller that wants all client sessions, all streams and as many pages as it can open. */
+/** One caller that takes all client sessions, all streams and as many pages as it can open. */
 import { call, initialize, ping, SharedServer, times } from "./callers.ts";
 import type { Bench, Scenario } from "./kit.ts";
 
@@ -41,7 +41,7 @@ async function streams({ runtime, found, problem }: Bench): Promise<void> {
   });
   const held: ReadableStreamDefaultReader<Uint8Array>[] = [];
   let refused = 0;
-  // One standing stream for each client session, and one more that is refused.
+  // One notification stream for each client session, and one more that is refused.
   await times(sessions.length, 8, async (n) => {
     const response = await listen(server, "mallory", sessions[n]!);
     if (response.status === 200) held.push(response.body!.getReader());

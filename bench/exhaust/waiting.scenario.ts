@@ -7,9 +7,9 @@ import { type Bench, pause, type Scenario } from "./kit.ts";
 
 const DURABLE = 160;
 const LONG = "x".repeat(4_150_000);
-/** Megabytes that a server may take, whatever is asked of it. */
+/** Megabytes that a server may use, whatever is asked of it. */
 const MOST_MEMORY = 900;
-/** Megabytes that the store may take; its log of writes included. */
+/** Megabytes that the store may use, including its log of writes. */
 const MOST_DISK = 1_300;
 
 export const scenario: Scenario = { name: "waiting", run };
@@ -68,7 +68,7 @@ async function inStore({ runtime, found, problem }: Bench): Promise<void> {
       await times(DURABLE, 2, async () => {
         const keep = () => call(server, "keeps", { text: LONG }, { ...(as && { as }) });
         let { status, text } = await keep();
-        // Those before leave memory soon; the store does not get emptier.
+        // Earlier calls leave memory soon; the store does not shrink.
         for (let tries = 0; status === 503 && text.includes("memory") && tries < 5; tries++) {
           await pause(100);
           ({ status, text } = await keep());

@@ -1,6 +1,6 @@
 /**
- * The same work on several servers, in turn, so that whatever else the machine does
- * befalls all of them. Ratios are taken within each round and only then compared.
+ * The same work on several servers, in turn, so that other load on the machine affects all of
+ * them. Ratios are taken within each round and only then compared.
  */
 import { type Spread, spreadOf } from "./findings.ts";
 import type { Era, Work } from "./flows.ts";
@@ -30,10 +30,10 @@ export interface Load {
 }
 
 const LOAD: Load = { rounds: 7, ms: 1_000, users: 16 };
-/** Flows before anything counts, in milliseconds: runtimes compile what they have run for a while. */
+/** Milliseconds of warm-up: runtimes compile what they have run for a while. */
 const WARM_UP = 2_500;
 
-/** What each subject took, under the name `server era`. */
+/** The measurements of each subject, under the name `server era`. */
 export async function compare(
   subjects: readonly Subject[],
   { rounds, ms, users }: Load = LOAD,
@@ -93,7 +93,7 @@ function print(name: string, cpu: number[], rate: number[], p99: number[]): void
   );
 }
 
-/** How many times more the first took, round by round. */
+/** How many times as much the first took, round by round. */
 export function ratio(one: readonly number[], other: readonly number[]): Spread {
   return spreadOf(one.map((value, round) => value / other[round]!));
 }

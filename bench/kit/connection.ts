@@ -1,13 +1,13 @@
 /**
- * One HTTP connection that is kept open, read by hand: a client library would cost
- * more than the servers that are to be measured. All that is sent here is ASCII.
+ * One HTTP keep-alive connection, parsed by hand: a client library would cost more than the
+ * servers that are measured. Everything that is sent here is ASCII.
  */
 import { connect, type Socket } from "node:net";
 
 export interface Reply {
   readonly status: number;
   readonly head: string;
-  /** Everything that came after the head. */
+  /** Everything after the head. */
   readonly body: string;
   /** The session that a server has opened. */
   readonly session: string | undefined;
@@ -15,7 +15,7 @@ export interface Reply {
   readonly chunks: number;
 }
 
-/** Sees a stream's text as it grows. */
+/** Called with a stream's text as it grows. */
 export type OnText = (textSoFar: string) => void;
 
 export class HttpConnection {
@@ -47,7 +47,7 @@ export class HttpConnection {
     socket.on("close", () => this.#reject?.(new Error("the server closed the connection")));
   }
 
-  /** Sends a request and waits for all of its reply. */
+  /** Sends a request and waits for its whole reply. */
   request(text: string, onText?: OnText): Promise<Reply> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -57,7 +57,7 @@ export class HttpConnection {
     });
   }
 
-  /** Vanishes, whatever is under way. */
+  /** Disconnects, whatever is under way. */
   destroy(): void {
     this.#reject = undefined;
     this.#resolve = undefined;

@@ -1,7 +1,7 @@
 /**
- * Puts load on a server, in a process of its own and always on the same runtime,
- * so that what is compared differs in the server alone. A job comes in as a line of
- * JSON, what was found goes out as one.
+ * Puts load on a server, in its own process and always on the same runtime, so that only the
+ * server differs in a comparison. A job comes in as a line of JSON, and the result goes out as
+ * one.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -9,7 +9,7 @@ import { startUser, type Target } from "./flows.ts";
 
 export interface Job extends Target {
   readonly users: number;
-  /** How long it goes on, in milliseconds. */
+  /** The duration in milliseconds. */
   readonly ms: number;
 }
 

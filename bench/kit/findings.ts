@@ -1,16 +1,16 @@
-/** What a bench finds, and whether that is what was aimed for. */
+/** The findings of a benchmark, and whether they meet its targets. */
 import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { currentRuntime, type RuntimeName } from "../../tests/harness/toolchain.ts";
 
-/** What was aimed for. A number may stand for each runtime. */
+/** The target. A number may differ for each runtime. */
 export interface Aim {
   readonly most?: number;
   readonly least?: number;
 }
 
 export interface Finding {
-  /** What it is known by, in the table and elsewhere. */
+  /** Its name, in the table and elsewhere. */
   readonly key: string;
   readonly what: string;
   readonly runtime: RuntimeName;
@@ -22,7 +22,7 @@ export interface Finding {
   readonly met?: boolean;
 }
 
-/** Says what was found, and hands it to whoever started this, if they want it. */
+/** Prints a finding, and passes it to the parent process if that wants it. */
 export function find(
   key: string,
   what: string,
@@ -59,14 +59,14 @@ export function aimOf({ most, least }: Aim): string {
   return most === undefined ? `at least ${figure(least!)}` : `at most ${figure(most)}`;
 }
 
-/** As many digits as mean something. */
+/** Significant digits only. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, " ");
 }
 
-/** The middle of several measurements, and how far apart they are. */
+/** The median of several measurements, and their spread. */
 export interface Spread {
   readonly value: number;
   readonly low: number;

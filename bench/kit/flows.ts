@@ -1,12 +1,12 @@
-/** What a client does, once for each flow that is measured. Every response is checked. */
+/** What a client does in each measured flow. Every response is checked. */
 import { eventsIn, HttpConnection, type Message, messagesIn, type Reply } from "./connection.ts";
 
 export type Era = "legacy" | "modern";
 export type Work = "call" | "elicit" | "progress";
 
-/** A client that does one flow after another. */
+/** A client that runs one flow after another. */
 export interface User {
-  /** Does the nth flow. What comes back is how many chunks its answer took. */
+  /** Runs the nth flow. Returns how many chunks its response took. */
   once(n: number): Promise<number>;
   close(): void;
 }
@@ -15,7 +15,7 @@ export interface Target {
   readonly port: number;
   readonly era: Era;
   readonly work: Work;
-  /** A server that knows no protocol gets the calls and nothing else. */
+  /** A server without the protocol gets the calls and nothing else. */
   readonly bare?: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function startUser(target: Target): Promise<User> {
   return session;
 }
 
-/** Begins a flow and is gone, without a word: at once, or as soon as something came back. */
+/** Starts a flow and disconnects abruptly: at once, or as soon as something came back. */
 export async function vanish(target: Target): Promise<void> {
   const connection = await HttpConnection.open(target.port);
   const client = target.era === "legacy"
@@ -45,7 +45,7 @@ export async function vanish(target: Target): Promise<void> {
   const args = target.work === "call" ? { a: 1, b: 1 } : {};
   const text = client.call(1, name, args, { progressToken: 1 });
   await new Promise<void>((resolve) => {
-    // Whichever comes first; it may be that nothing comes before we go.
+    // Whichever comes first; perhaps nothing comes before we leave.
     connection.request(text, () => resolve()).then(() => resolve(), () => resolve());
     if (target.work !== "elicit") setTimeout(resolve);
   });

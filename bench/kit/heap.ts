@@ -1,4 +1,4 @@
-/** Bytes of live heap, after everything dead is gone. */
+/** Bytes of live heap, after garbage collection. */
 import process from "node:process";
 
 export async function heapMeter(): Promise<() => number> {

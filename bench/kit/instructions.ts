@@ -1,4 +1,4 @@
-/** CPU instructions for each call, which no other program on the machine can disturb. */
+/** CPU instructions for each call, which other programs on the machine do not affect. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { find } from "./findings.ts";
@@ -6,7 +6,7 @@ import { Driver, Server } from "./processes.ts";
 
 const MS = 2_000;
 
-/** Says so where they cannot be counted, as in most virtual machines. */
+/** Reports that they cannot be counted, as in most virtual machines. */
 export async function instructionsPerCall(): Promise<void> {
   const probe = spawnSync("perf", ["stat", "-x,", "-e", "instructions:u", "true"], {
     encoding: "utf8",

@@ -1,4 +1,4 @@
-/** Calls of modern clients that stop to ask, and are left waiting. */
+/** Calls of modern clients that ask, and are left waiting. */
 import type { Parley } from "../../src/mod.ts";
 
 const HEADERS = {
@@ -12,7 +12,7 @@ const _meta = {
   "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
 };
 
-/** Calls a tool so many times, as a client would, and answers none of its questions. */
+/** Calls a tool this many times, as a client would, and answers none of its questions. */
 export async function park(parley: Parley, name: string, many: number): Promise<void> {
   for (let id = 0; id < many; id++) {
     const params = { name, _meta };

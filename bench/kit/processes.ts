@@ -1,4 +1,4 @@
-/** The servers that are measured, the driver that measures them, and what they cost. */
+/** The measured servers, the driver that measures them, and what they cost. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -13,10 +13,10 @@ export type ServerName = "bare" | "parley" | "parley-crowded" | "v2" | "v1" | "f
 
 const PEERS = join(root, "bench/peers");
 
-/** Those that come from npm have their packages in a folder of their own. */
+/** Servers from npm have their packages in their own folder. */
 const isPeer = (name: ServerName) => name !== "bare" && !name.startsWith("parley");
 
-/** Installs what the benchmark compares with, exactly as its lock file says. */
+/** Installs the servers to compare with, exactly as in the lock file. */
 export function installPeers(): void {
   const { status, stdout, stderr } = spawnSync(
     useRuntime("bun").path,
@@ -40,7 +40,7 @@ export function serverCommand(
     `${name}${stdio ? "-stdio" : ""}.${peer ? "mjs" : "ts"}`,
   );
   if (runtime === "bun") return [path, file];
-  // The setting that spares Deno a signal for each request, which ours has in deno.json.
+  // The setting that saves Deno a signal for each request; our deno.json has it too.
   const flags = ["run", "-A", "--no-check", "--unstable-no-legacy-abort"];
   return peer
     ? [path, ...flags, "--no-config", "--node-modules-dir=manual", file]
@@ -86,7 +86,7 @@ export class Server {
 export function cpuOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program comes first, in brackets, and may hold anything.
+    // The name of the program comes first, in brackets, and may contain anything.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return (Number(fields[11]) + Number(fields[12])) / 100;
   } catch {

@@ -1,4 +1,4 @@
-/** Judges a server by what it told of itself while it was under load, and after. */
+/** Judges a server by the figures that it reported under load, and after. */
 
 export interface Standing {
   /** Kilobytes of live heap. */
@@ -12,7 +12,7 @@ export interface Standing {
 
 /** Kilobytes that the heap may grow by, from the second third of the time to the last. */
 const MOST_GROWTH = 1_024;
-/** Fewer than this tell nothing. */
+/** Fewer figures than this say nothing. */
 const LEAST = 6;
 
 export function atRest(standing: Standing | undefined): boolean {
@@ -32,14 +32,14 @@ export function judge(
   const found: string[] = [];
   if (last.faults > 0) found.push(`the server reported ${last.faults} faults`);
   if (!atRest(last)) found.push(`something is left: ${JSON.stringify(last)}`);
-  // The first third fills what is kept anyway.
+  // The first third fills caches.
   const third = Math.floor(during.length / 3);
   const growth = middle(during.slice(-third)) - middle(during.slice(third, 2 * third));
   if (growth > MOST_GROWTH) found.push(`the live heap has grown by ${Math.round(growth)} KB`);
   return { growth, found };
 }
 
-/** The middle of the heap's sizes: each alone depends on what is under way. */
+/** The median heap size: a single one depends on what is under way. */
 function middle(standings: readonly Standing[]): number {
   return standings.map(({ heap }) => heap).sort((a, b) => a - b)[standings.length >> 1]!;
 }

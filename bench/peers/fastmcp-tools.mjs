@@ -4,7 +4,7 @@ import { z } from "zod";
 
 const EVENTS = 100;
 
-// Otherwise it says on stdout what it does.
+// Otherwise it logs to stdout.
 const quiet = { debug() {}, error() {}, info() {}, log() {}, warn() {} };
 
 export function makeServer() {

@@ -1,4 +1,4 @@
-/** fastmcp over HTTP, which it serves by itself. It must be given a port, so a free one is sought. */
+/** fastmcp over HTTP, which it serves by itself. It needs a port, so a free one is chosen. */
 import { createServer } from "node:net";
 import { makeServer } from "./fastmcp-tools.mjs";
 

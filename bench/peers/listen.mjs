@@ -1,4 +1,4 @@
-/** Serves a fetch handler as the runtime's own server does, and tells the port. */
+/** Serves a fetch handler with the runtime's own server, and prints the port. */
 export function serve(fetch) {
   if ("Bun" in globalThis) {
     const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch });

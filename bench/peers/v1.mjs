@@ -1,4 +1,4 @@
-/** Version 1 of the official SDK over HTTP, with sessions, as its examples have it. */
+/** Version 1 of the official SDK over HTTP, with sessions, as in its examples. */
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { serve } from "./listen.mjs";
 import { makeServer } from "./v1-tools.mjs";

@@ -12,7 +12,7 @@ export function makeServer() {
     description: "Adds two numbers",
     inputSchema: z.object({ a: z.number(), b: z.number() }),
   }, ({ a, b }) => text(String(a + b)));
-  // Without a requestState, which this tool does not need: that is its cheapest way.
+  // Without a requestState, which this tool does not need: that is the cheapest way.
   server.registerTool("ask", {
     description: "Asks for a number",
     inputSchema: z.object({}),

@@ -1,4 +1,4 @@
-/** Version 2 of the official SDK over HTTP, as its documentation has it. */
+/** Version 2 of the official SDK over HTTP, as in its documentation. */
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { serve } from "./listen.mjs";
 import { makeServer } from "./v2-tools.mjs";

@@ -46,7 +46,7 @@ const parley = createParley({
   serve: [waits, keeps, login],
   publicUrl: () => address,
   principal: (request) => request.headers.get("x-name") ?? "",
-  // Soon out of memory, so that the store is what fills up.
+  // Leaves memory soon, so that the store is what fills up.
   limits: { passivateAfter: 200 },
   ...(stores && { store: stores.sessions, clients: stores.clients }),
 });

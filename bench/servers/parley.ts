@@ -1,4 +1,4 @@
-/** Parley over HTTP, as `parley serve` would have it. */
+/** Parley over HTTP, as `parley serve` runs it. */
 import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/mod.ts";
 import { serve } from "./tools.ts";

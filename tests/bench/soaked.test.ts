@@ -11,7 +11,7 @@ const RESTING: Standing = {
   clientSessions: 0,
 };
 
-/** As many standings as there are sizes of the heap, in kilobytes. */
+/** One report for each heap size, in kilobytes. */
 const sizes = (...heaps: number[]) => heaps.map((heap) => ({ ...RESTING, heap, live: 3 }));
 const flat = sizes(1_000, 4_000, 5_000, 9_000, 5_000, 5_100, 5_200, 5_000, 2_000);
 

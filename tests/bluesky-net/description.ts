@@ -1,10 +1,10 @@
-/** What the network says of itself, in the file that start.mjs writes. */
+/** The network's description, in the file that start.mjs writes. */
 
 export interface BlueskyAccount {
   readonly handle: string;
   readonly did: string;
   readonly email: string;
-  /** The main one, which nobody should type anywhere but at their own service. */
+  /** The main password, which nobody should type anywhere but at their own service. */
   readonly password: string;
   readonly appPassword: string;
   /** An app password that may also read direct messages. */
@@ -25,7 +25,9 @@ export interface NetworkDescription {
   readonly adminPassword: string;
   /** The HS256 key of the PDS's session tokens, to mint one that has expired. */
   readonly jwtSecret: string;
-  /** Another PDS, which allows 30 logins in five minutes for each account, and one account there. */
+  /**
+   * Another PDS, which allows 30 logins in five minutes for each account, and one account there.
+   */
   readonly limited: { readonly pds: string; readonly account: BlueskyAccount };
   /** As they were seeded; carol has no profile record. */
   readonly accounts: Readonly<Record<"alice" | "bob" | "carol", BlueskyAccount>>;

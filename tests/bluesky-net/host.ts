@@ -28,7 +28,7 @@ export interface HostedNetwork {
 export async function startBlueskyNetwork(): Promise<HostedNetwork> {
   const { modules, node } = installBlueskyNetwork();
   const folder = mkdtempSync(join(tmpdir(), "parley-bluesky-"));
-  // PostgreSQL runs as another user where we are root, and has to get through.
+  // PostgreSQL runs as another user if we are root, and needs access.
   chmodSync(folder, 0o755);
   for (const file of scripts) {
     copyFileSync(join(root, "tests/bluesky-net", file), join(folder, file));
@@ -37,7 +37,7 @@ export async function startBlueskyNetwork(): Promise<HostedNetwork> {
   const description = join(folder, "network.json");
   const child = spawn(node, [join(folder, "start.mjs")], {
     cwd: folder,
-    // A group of its own: Ctrl-C at the terminal must not outrun the tests that use it.
+    // Its own process group: Ctrl-C at the terminal must not stop it before the tests that use it.
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
   });
@@ -57,7 +57,7 @@ export async function startBlueskyNetwork(): Promise<HostedNetwork> {
   throw new Error(`Cannot start the Bluesky network of the tests:\n${said}`);
 }
 
-/** False if it ends without. */
+/** False if it ends first. */
 function saysReady(child: ChildProcessWithoutNullStreams): Promise<boolean> {
   return new Promise((resolve) => {
     child.stdout.setEncoding("utf8").on("data", (text) => {

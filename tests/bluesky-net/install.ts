@@ -29,13 +29,13 @@ const source = join(root, "tests/bluesky-net");
 const manifests = ["package.json", "package-lock.json"];
 
 export interface InstalledNetwork {
-  /** With every package that the network needs. */
+  /** Has every package that the network needs. */
   readonly modules: string;
   /** The Node that runs it. */
   readonly node: string;
 }
 
-/** Finds it installed, or installs it. Says so: it is the longest step there is. */
+/** Returns the installed network, or installs it. Prints that, because it takes minutes. */
 export function installBlueskyNetwork(): InstalledNetwork {
   const cache = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "parley");
   const digest = createHash("sha256");
@@ -51,7 +51,7 @@ export function installBlueskyNetwork(): InstalledNetwork {
     try {
       renameSync(own, folder);
     } catch (error) {
-      // Somebody else was faster.
+      // Another process was faster.
       rmSync(own, { recursive: true, force: true });
       if (!existsSync(join(folder, "complete"))) throw error;
     }
@@ -89,7 +89,7 @@ function run(cwd: string, args: string[], env: Record<string, string> = {}): voi
     cwd,
     encoding: "utf8",
     env: { ...process.env, ...env },
-    // A compiler has a lot to say.
+    // A compiler prints a lot.
     maxBuffer: 1 << 28,
   });
   if (status === 0) return;
@@ -97,7 +97,7 @@ function run(cwd: string, args: string[], env: Record<string, string> = {}): voi
   throw new Error(`Cannot install the Bluesky network: npm ${args[0]} failed:\n${said}`);
 }
 
-/** What a run left that did not get to its end. */
+/** Removes what an interrupted run left. */
 function removeAbandoned(cache: string): void {
   for (const name of readdirSync(cache)) {
     const pid = Number(/^bluesky-net-[0-9a-f]+\.(\d+)$/.exec(name)?.[1]);

@@ -78,7 +78,7 @@ describe("useBlueskyNetwork()", () => {
 
   onNetwork("limits the rate where it is said to", function* () {
     const { limited: { pds, account } } = yield* useBlueskyNetwork();
-    // An account that does not exist: what is used up is nobody's, the other runtime's included.
+    // An account that does not exist: the limit that is used up belongs to nobody else.
     const nobody = `nobody-on-${currentRuntime()}.test`;
     let status = 0;
     for (let tries = 0; status !== 429 && tries < 40; tries++) {

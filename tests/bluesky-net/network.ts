@@ -26,7 +26,7 @@ import { startBlueskyNetwork, VARIABLE } from "./host.ts";
 export type { BlueskyAccount, PostRef } from "./description.ts";
 
 export interface BlueskyNetwork extends NetworkDescription {
-  /** A new account at the PDS, under a name that no other test has. */
+  /** A new account at the PDS, under a unique name. */
   createAccount(): Promise<BlueskyAccount>;
   createAppPassword(account: BlueskyAccount, name: string): Promise<string>;
   /** Ends its sessions too: their tokens cannot be refreshed any more. */
@@ -40,7 +40,7 @@ export interface BlueskyNetwork extends NetworkDescription {
 /** The app password that `createAccount()` made, by the name under which it can be revoked. */
 export const APP_PASSWORD_NAME = "parley tests";
 
-/** The network of this run of the suite; without such a run, one for this test alone. */
+/** The network of this run of the suite; outside such a run, one for this test alone. */
 export function useBlueskyNetwork(): Operation<BlueskyNetwork> {
   return resource(function* (provide) {
     const running = process.env[VARIABLE];
@@ -117,7 +117,7 @@ function networkIn(file: string): BlueskyNetwork {
   };
 }
 
-/** The AppView reads what the PDS has some moments later, and tells nobody when. */
+/** The AppView reads from the PDS with a delay, and sends no notification. */
 async function indexed(pds: string, uri: string, authorization: string): Promise<void> {
   const url = `${pds}/xrpc/app.bsky.feed.getPosts?uris=${encodeURIComponent(uri)}`;
   for (;;) {

@@ -1,5 +1,5 @@
-// A throwaway PostgreSQL cluster below a folder, as the user `postgres` where we are root.
-// The kernel ends it with us, however we end.
+// A temporary PostgreSQL cluster below a folder, as the user `postgres` if we are root. The kernel
+// ends it with us, however we end.
 import { spawn, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, existsSync, mkdirSync, openSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -50,7 +50,7 @@ export async function startPostgres(folder, port) {
   return {
     url: `postgresql://bsky@127.0.0.1:${port}/postgres`,
     async stop() {
-      // The fast shutdown: it waits for nobody.
+      // The fast shutdown: it waits for no client.
       if (child.exitCode === null) child.kill("SIGINT");
       await exited;
     },

@@ -286,7 +286,7 @@ describe("modules", () => {
     const { code, stdout } = yield* runProgram(["call", "far", '{"a":"said "}', "tool.ts"], {
       cwd: folder,
     });
-    // Told to the model, so it was our own class that was thrown.
+    // The model gets the message, so our own class was thrown.
     assert.deepEqual([code, stdout], [1, "said truefunction\n"]);
   });
 

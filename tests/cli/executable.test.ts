@@ -1,6 +1,6 @@
 /**
- * The compiled file, which needs nothing else. Bun compiles it; where Deno's base
- * binary cannot be had, `deno task compile` says so.
+ * The compiled program, which needs nothing else. Bun compiles it; if Deno's base binary is not
+ * available, `deno task compile` says so.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
@@ -26,7 +26,7 @@ import { terminalCases } from "./terminal/terminal-cases.ts";
 /** It is the same file whichever runtime starts it. */
 const isHere = currentRuntime() === "bun";
 
-/** With nothing in its reach that it could borrow. */
+/** With nothing nearby that it could use instead. */
 const bare = { PATH: "/nonexistent", HOME: "/nonexistent", NODE_PATH: "" };
 
 async function toolsAt(

@@ -16,7 +16,7 @@ import { fromSource, type Program, useProgram } from "../support/program.ts";
 import { noticed } from "../support/turn.ts";
 
 const LIMIT = 160;
-/** More than the limit allows; fewer than the queue of a listener holds. */
+/** More than the limit allows; fewer than a listener's queue holds. */
 const MANY = 300;
 const onLinux = it.when(process.platform === "linux");
 const onDeno = it.when(process.platform === "linux" && currentRuntime() === "deno");
@@ -38,7 +38,7 @@ async function exhaust(program: Program, port: number, says = ""): Promise<Crowd
   return crowd;
 }
 
-/** Asks again until a connection is taken: while a listener is reopened, none is. */
+/** Retries until a connection is accepted: while a listener is reopened, none is. */
 async function answersAgain(port: number): Promise<number> {
   for (;;) {
     try {

@@ -1,4 +1,4 @@
-/** What somebody sees first, in a real terminal of 80 columns, with and without colours. */
+/** What a new user sees first, in a real terminal of 80 columns, with and without colours. */
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import { describedCommands } from "../../scripts/flags-reference.ts";
@@ -15,14 +15,14 @@ const COLOURS: readonly (readonly [string, ProgramOptions["env"] & object])[] = 
   ["without colours", { NO_COLOR: "1", PARLEY_KEY: undefined }],
 ];
 
-/** Types a line into a shell, in which `parley` is the program. */
+/** Types a line into a shell in which `parley` is the program. */
 function* typed(line: string, env: ProgramOptions["env"] & object): Operation<Terminal> {
   const parley = fromSource().map((word) => `'${word}'`).join(" ");
   const script = `parley() { ${parley} "$@"; }; ${line}`;
   return yield* useTerminal([], { start: ["sh", "-c", script], env });
 }
 
-/** Whether anything is painted or written in another weight; Deno's own progress is neither. */
+/** Whether anything is coloured or bold; Deno's own progress is neither. */
 function isPainted({ program }: Terminal): boolean {
   // deno-lint-ignore no-control-regex
   return /\x1b\[[\d;]*m/.test(program.stdout);

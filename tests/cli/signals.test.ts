@@ -4,7 +4,7 @@ import process from "node:process";
 import { type EndingSignal, useSignals } from "../../src/cli/signals.ts";
 import { describe, it } from "../suite.ts";
 
-/** As if the signal had come. */
+/** Acts as if the signal had come. */
 function send(signal: EndingSignal): void {
   process.emit(signal, signal);
 }

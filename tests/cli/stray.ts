@@ -1,4 +1,4 @@
-/** A tool that throws where nobody can catch it; a module that the program loads. */
+/** A tool that throws where nobody can catch it, in a module that the program loads. */
 import { sleep } from "effection";
 import { createMcpTool } from "parley-mcp";
 

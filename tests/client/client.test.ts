@@ -233,13 +233,13 @@ describe("the command line's client", () => {
   });
 });
 
-/** What a socket brings takes its time. */
+/** Data from a socket arrives with a delay. */
 async function eventually(isSo: () => boolean): Promise<void> {
   for (;;) {
     try {
       return await turnsUntil(isSo);
     } catch {
-      // The suite's own deadline ends it.
+      // The suite's own time limit ends it.
     }
   }
 }

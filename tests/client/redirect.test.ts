@@ -26,7 +26,7 @@ interface Recorded {
   readonly requests: { readonly path: string; readonly headers: IncomingHttpHeaders }[];
 }
 
-/** A real server that keeps the headers of each request. */
+/** A real server that records the headers of each request. */
 function useServer(): Operation<Recorded> {
   return resource(function* (provide) {
     const parley = createParley({ serve: [greet] });
@@ -44,12 +44,12 @@ function useServer(): Operation<Recorded> {
   });
 }
 
-/** A server that sends everybody elsewhere. */
+/** A server that redirects everybody. */
 function* useRedirect(status: number, to: () => string): Operation<Recorded> {
   const requests: Recorded["requests"] = [];
   const url = yield* useHttp((request, response) => {
     requests.push({ path: request.url!, headers: request.headers });
-    // The connection can be used again only when all of the body has been read.
+    // The connection can be reused only once the whole body has been read.
     request.resume().on("end", () => response.writeHead(status, { location: to() }).end());
   });
   return { url, requests };
@@ -121,7 +121,7 @@ describe("the command line's client, when it is redirected,", () => {
     assert.ok(sessions(server.requests) >= 2);
     assert.equal(sessions(redirect.requests), 0);
 
-    // And where a server sends a session that it gave itself elsewhere.
+    // Also if a server redirects a session that it created itself.
     const other = yield* useServer();
     const parley = createParley({ serve: [greet] });
     const handle = toNodeHandler(parley.fetch);
@@ -177,7 +177,7 @@ describe("the command line's client, when it is redirected,", () => {
     const next = (location: string | null) => nextAddress(from, "POST", 307, location).href;
     assert.equal(next("/other"), "https://a.example/other");
     assert.equal(next("https://b.example/mcp"), "https://b.example/mcp");
-    // Somebody else's choice of user and password.
+    // A user and password in the address, chosen by somebody else.
     assert.equal(next("https://u:p@b.example/mcp"), "https://b.example/mcp");
     for (const location of [null, "", "http://a.example/mcp", "file:///etc/passwd", "https://"]) {
       assert.throws(() => next(location), ClientError, String(location));

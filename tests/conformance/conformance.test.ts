@@ -18,7 +18,7 @@ for (const { name, args, scenarios } of sets) {
 
 describe("the judge", () => {
   it("fails if no server listens at the address", async () => {
-    // The port of the discard service, which nothing that runs tests offers.
+    // The port of the discard service, which no test machine offers.
     const checks = await runSuite("http://127.0.0.1:9/mcp", ["--requirements", "2025-11-25"]);
     for (const scenario of sets[0]!.scenarios) {
       assert.notDeepEqual(complaintsAbout(checks.get(scenario)), [], scenario);

@@ -1,4 +1,4 @@
-/** What the conformance suite expects of a server of the modern era: questions in rounds, and tasks. */
+/** What the conformance suite expects of a modern server: questions in rounds, and tasks. */
 import { all, sleep } from "effection";
 import { createMcpTool, ProtocolError, ToolError } from "parley-mcp";
 import { z } from "zod";

@@ -21,7 +21,7 @@ export type Checks = ReadonlyMap<string, readonly Check[]>;
 /** Milliseconds that one scenario may take. */
 const TIMEOUT = "10000";
 
-/** Runs the suite with these arguments against whatever listens at `url`. */
+/** Runs the suite with these arguments against the server at `url`. */
 export async function runSuite(url: string, args: readonly string[]): Promise<Checks> {
   installPeers();
   const folder = mkdtempSync(join(tmpdir(), "parley-conformance-"));
@@ -34,7 +34,7 @@ export async function runSuite(url: string, args: readonly string[]): Promise<Ch
   }
 }
 
-/** The same against the fixture server, started for it as a process of its own. */
+/** The same against the fixture server, started in its own process. */
 export async function runSuiteOnFixtures(args: readonly string[]): Promise<Checks> {
   const server = await serveModules("tests/conformance/everything.ts");
   try {
@@ -55,12 +55,12 @@ function readChecks(folder: string): Checks {
   return checks;
 }
 
-/** What is wrong with a scenario's checks; nothing if it has passed. */
+/** What is wrong with a scenario's checks; undefined if it has passed. */
 export function complaintsAbout(checks: readonly Check[] | undefined): string[] {
   if (!checks) return ["it did not run"];
   const bad = checks.filter(({ status }) => status === "FAILURE" || status === "WARNING");
   const complaints = bad.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage}`);
-  // Whether what was sent was well-formed says nothing where nothing was sent.
+  // A check that what was sent was well-formed says nothing if nothing was sent.
   const passed = checks.some(({ id, status }) =>
     status === "SUCCESS" && id !== "wire-schema-valid"
   );

@@ -3,7 +3,7 @@
 /** What the suite runs for one revision. */
 export interface ScenarioSet {
   readonly name: string;
-  /** What tells the suite to run it. */
+  /** The arguments that make the suite run it. */
   readonly args: readonly string[];
   /** What must have run and passed. */
   readonly scenarios: readonly string[];

@@ -1,4 +1,4 @@
-/** What the pages show as code is written to files, checked, and run. */
+/** The code blocks of the documentation are written to files, type-checked, and run. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
@@ -42,7 +42,7 @@ describe("the code in the documentation", () => {
     });
   }, { within: 120_000 });
 
-  // The types are the same on Bun, and one check of them is enough.
+  // The types are the same on Bun, so one check is enough.
   const once = it.when(currentRuntime() === "deno");
   once(
     "has types that fit, those of docs/api.md included (SKIPPED on Bun: Deno checks the same)",

@@ -1,4 +1,4 @@
-/** Follows the commands of every page, line by line, as somebody would who types them in. */
+/** Runs the commands of every page, line by line, as a reader would type them. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import {
@@ -23,8 +23,8 @@ import { fromSource, useProgram } from "../support/program.ts";
 const onPosix = it.when(process.platform !== "win32");
 
 /**
- * What the pages call `parley` is the compiled file; on Deno, its source does the same.
- * It is put where compiling would put it.
+ * In the pages, `parley` is the compiled program; on Deno, its source does the same. It is put
+ * where compiling would put it.
  */
 function makeProgram(folder: string): void {
   const start = currentRuntime() === "bun" ? builtExecutable() : fromSource();
@@ -42,16 +42,16 @@ function wayIn(folder: string): Way {
       HOME: folder,
       XDG_CONFIG_HOME: undefined,
       PORT: "0",
-      // Kept, so that nothing is fetched anew for another home.
+      // Kept, so that nothing is downloaded again for another home.
       DENO_DIR: process.env.DENO_DIR ?? join(process.env.HOME ?? root, ".cache/deno"),
     },
     instead(line) {
-      // Done already, or what this very run is doing; `deno task docs` does it in earnest.
+      // Done already, or part of this run; `deno task docs` does it for real.
       if (/^npx -y bun run compile/.test(line)) return "true";
       if (/^npx -y deno task (?:check|test)/.test(line)) return "true";
-      // Only the compiled program has all that a bundle needs.
+      // Only the compiled program has everything that a bundle needs.
       if (/^parley bundle/.test(line) && currentRuntime() === "deno") return "true";
-      // The same Deno without the detour through npx, which would fetch it first.
+      // The same Deno without npx, which would download it first.
       if (!line.startsWith("npx -y deno task")) return undefined;
       return `${line.replace("npx -y deno", `'${useRuntime("deno").path}'`)}`;
     },
@@ -83,7 +83,7 @@ describe("the commands of", () => {
       makeProgram(folder);
       unpackPages(folder);
       const followed: string[] = [];
-      // What a clone is needed for is done in one: the project itself.
+      // Commands that need a clone run in the project itself.
       const inClone = (line: string) => line.startsWith("npx -y deno task start");
       const way = wayIn(folder);
       const told = (line: string) => followed.push(line);

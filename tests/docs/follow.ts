@@ -49,7 +49,7 @@ for (const failure of failures) console.log(`FAILED ${failure}`);
 console.log(`\n${followed} passed, ${failures.length} failed`);
 process.exitCode = failures.length === 0 && followed > 0 ? 0 : 1;
 
-/** One page, on a clone as it was made, with the files that it and those before it show. */
+/** One page, on a fresh clone, with the files that it and earlier pages show. */
 async function follow(page: string, lines: readonly string[], way: Way): Promise<void> {
   console.log(`\n== ${page}`);
   git(clone, "checkout", "--quiet", ".");
@@ -82,7 +82,7 @@ async function attempt(step: () => Promise<unknown>): Promise<void> {
   }
 }
 
-/** Nothing of what is on this machine but its programs. */
+/** Nothing of this machine but its programs. */
 async function emptyEnvironment(): Promise<{ [name: string]: string | undefined }> {
   const home = join(place, "home");
   mkdirSync(home);

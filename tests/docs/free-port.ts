@@ -1,11 +1,11 @@
-/** Ports of this machine that nobody listens at. */
+/** Ports of this machine on which nobody listens. */
 import { type AddressInfo, createServer } from "node:net";
 
 export async function isFree(port: number): Promise<boolean> {
   return await tried(port) !== undefined;
 }
 
-/** One that was free a moment ago, for a program that cannot choose one itself. */
+/** A port that was free a moment ago, for a program that cannot choose one itself. */
 export async function freePort(): Promise<number> {
   return (await tried(0))!;
 }

@@ -1,4 +1,4 @@
-/** What docs/serving.md shows of other programs' configuration, tried with those programs. */
+/** The configuration of other programs in docs/serving.md, tried with those programs. */
 import assert from "node:assert/strict";
 import { run, until } from "effection";
 import { spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { freePort } from "./free-port.ts";
 
 type Environment = { readonly [name: string]: string | undefined };
 
-/** The unit file, as systemd reads it; skipped, and said so, where there is none. */
+/** The unit file, as systemd reads it; skipped with a message if systemd is missing. */
 export function checkUnit(clone: string): Promise<string> {
   return run(function* () {
     if (!isThere("systemd-analyze")) return "SKIPPED, there is no systemd: parley.service";
@@ -27,7 +27,7 @@ export function checkUnit(clone: string): Promise<string> {
   });
 }
 
-/** Calls through nginx as it is configured there; skipped, and said so, where there is none. */
+/** Calls through nginx as it is configured there; skipped with a message if nginx is missing. */
 export function checkProxy(clone: string, env: Environment): Promise<string> {
   return run(function* () {
     if (!isThere("nginx", "-v")) return "SKIPPED, there is no nginx: nginx.conf";
@@ -76,7 +76,7 @@ const INITIALIZE = JSON.stringify({
   },
 });
 
-/** What stands around a server in a configuration of nginx, in a folder of its own. */
+/** The nginx configuration around a server block, in its own folder. */
 function wholeConfiguration(folder: string, server: string): string {
   const paths = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`).join("\n");

@@ -63,7 +63,7 @@ export async function noticesLeaving(address: string, halted: () => Promise<void
   await halted();
 }
 
-/** What is too large is refused, and what is not comes back whole. */
+/** A body that is too large is refused, and a smaller one is read completely. */
 export async function takesBodies(address: string): Promise<void> {
   const headers = { ...HEADERS, "mcp-name": "echo" };
   const post = (text: string) =>
@@ -72,7 +72,7 @@ export async function takesBodies(address: string): Promise<void> {
   const echoed = await (await post(text)).json();
   assert.equal(echoed.result.content[0].text, text);
   const refused = await post("x".repeat(5_000_000)).catch(() => undefined);
-  // Some hosts hang up before the client has sent all of it.
+  // Some servers disconnect before the client has sent everything.
   if (refused) {
     assert.equal(refused.status, 413);
     await refused.body?.cancel();

@@ -52,7 +52,7 @@ function useMounted(mount: Mount): Operation<{ parley: Parley; address: string }
   });
 }
 
-/** What a socket brings takes its time. */
+/** Data from a socket arrives with a delay. */
 async function eventually(isSo: () => boolean): Promise<void> {
   while (!isSo()) await turnsUntil(isSo).catch(() => {});
 }

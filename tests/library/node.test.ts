@@ -11,12 +11,12 @@ import { useFolder } from "../support/folder.ts";
 import { type Program, runProgram, type Start, useProgram } from "../support/program.ts";
 import { noticesLeaving, servesBothEras, takesBodies } from "./mounted-cases.ts";
 
-/** The program as npm brings it. */
+/** The program as npm installs it. */
 function onNode(): Start {
   return [useNode(), join(builtPackage(), "main.js")];
 }
 
-/** A project with our package in it, and the app. */
+/** A project with our package, and the app. */
 function* useApp(): Operation<{ program: Program; address: string }> {
   const folder = yield* useFolder();
   mkdirSync(join(folder, "node_modules"));

@@ -54,7 +54,7 @@ async function main(): Promise<number> {
   return 0;
 }
 
-/** The same provider, with what it was asked and what it said written down. */
+/** The same provider, with its requests and answers recorded. */
 function counting(provider: SamplingProvider) {
   const counts = { samples: 0, tokens: 0 };
   return {

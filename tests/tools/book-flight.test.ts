@@ -15,7 +15,7 @@ const LISBON = { from: "BER", to: "LIS", passengers: 2 };
 const choose = { action: "accept", content: { flight: "PY 149" } } as const;
 const confirm = { action: "accept", content: { book: true, seat: "window" } } as const;
 
-/** A model that likes PY 101 for its price and PY 149 for its times. */
+/** A model that prefers PY 101 for its price and PY 149 for its times. */
 const advise = adviseBecause("it is cheap for what it is", "the day is yours");
 
 function adviseBecause(price: string, schedule: string) {

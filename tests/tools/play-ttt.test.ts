@@ -33,7 +33,7 @@ function formOf({ params }: ElicitRequest) {
   return params;
 }
 
-/** Plays a game; the parts of `script` replace what the players would do. */
+/** Plays a game; the parts of `script` replace the players' defaults. */
 function game(toss: () => number, { model, person }: Match, script: Script = {}) {
   return testTool(createPlayTtt(toss), {}, {
     elicit: {
@@ -174,7 +174,7 @@ describe("play_ttt", () => {
     const all = samples(run).map(({ params }) => params.messages);
     for (const [index, messages] of all.entries()) {
       assert.equal(messages[0]!.role, "user");
-      // What was said before is still there, and in the same order.
+      // Earlier messages are still there, in the same order.
       const before = all[index - 1];
       if (before) assert.deepEqual(messages.slice(0, before.length), before);
     }
@@ -224,7 +224,7 @@ describe("play_ttt", () => {
       },
     });
     assert.equal(run.structured.opponent, "built-in player");
-    // One strategy and three tries at a cell; after that the model is left alone.
+    // One strategy and three attempts at a cell; after that the model is not asked again.
     assert.equal(samples(run).length, 4);
     assert.ok(isOver(run.structured.moves));
     assert.match(forms(run)[1]!.message, /^The built-in player has played 5 \(centre\)\./);
@@ -317,7 +317,7 @@ describe("the built-in player", () => {
   });
 
   it("ends every game, within the rules", () => {
-    /** Plays every course of a game in which one side is the built-in player. */
+    /** Plays every possible game in which one side is the built-in player. */
     const explore = (game: Game, mine: "X" | "O"): number => {
       if (isOver(game)) return 1;
       const cells = turnOf(game) === mine ? [chooseCell(game)] : emptyCells(game);

@@ -11,7 +11,7 @@ export interface Match {
   readonly person: Taste;
 }
 
-/** A quick win for whoever begins, and a draw. */
+/** A quick win for the side that begins, and a draw. */
 export const FAST: Taste = ["1", "2", "3"];
 export const SLOW: Taste = ["4", "5", "7", "8"];
 export const DRAW_X: Taste = ["1", "9", "8", "3", "4"];
@@ -26,7 +26,7 @@ export function personMove(taste: Taste, requestedSchema: JsonObject): { cell: C
   return { cell: prefer(taste, cellsOffered(requestedSchema)) };
 }
 
-/** The cells that a form offers, in whichever way the client's revision writes choices. */
+/** The cells that a form offers, in the format of the client's revision. */
 export function cellsOffered({ properties }: JsonObject): Cell[] {
   const { oneOf, enum: plain } = (properties as { cell: JsonObject }).cell;
   if (Array.isArray(oneOf)) return oneOf.map((choice) => choice.const);
@@ -35,7 +35,7 @@ export function cellsOffered({ properties }: JsonObject): Cell[] {
 
 const STRATEGY = { tool: "play_offensive", arguments: { reasoning: "Three in a row." } };
 
-/** What a model answers: a call where it is offered tools, JSON in text where it is told to. */
+/** A model's answer: a call if it is offered tools, JSON in text if it is told to. */
 export function modelAnswer(taste: Taste, params: SampleParams): SampleResponse {
   assertModelIds(params.messages);
   const { tools } = params;
@@ -57,7 +57,7 @@ export function modelAnswer(taste: Taste, params: SampleParams): SampleResponse 
 }
 
 function inWords(taste: Taste, { content }: McpMessage): unknown {
-  // Clients hand on single blocks as they are.
+  // Clients pass single blocks on unchanged.
   const text = [content].flat().map((block) => block.type === "text" ? block.text : "").join("\n");
   const schema = /JSON Schema:\n(.+)$/s.exec(text)?.[1];
   return schema === undefined ? STRATEGY : move(taste, JSON.parse(schema));

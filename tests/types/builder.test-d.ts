@@ -8,7 +8,7 @@ type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends (<T>() => T extends B 
   : false;
 function holds<T extends true>(): T | void {}
 
-/** What callers of a tool pass, and what it results in. */
+/** What callers of a tool pass, and its result. */
 type Input<T> = T extends FinalizedMcpTool<string, infer I> ? I : never;
 type Result<T> = T extends FinalizedMcpTool<string, infer _, infer R> ? R : never;
 
@@ -23,13 +23,13 @@ const withDefaults = described
     by: z.iso.date().transform((day) => new Date(day)).optional(),
   }))
   .execute(function* (params) {
-    // The body gets what comes out of the schema.
+    // The body gets what the schema parses.
     holds<Equal<typeof params, { to: string; seats: number; by?: Date | undefined }>>();
     // @ts-expect-error there is no such parameter
     void params.from;
     return params.to;
   });
-// A caller passes what goes in.
+// A caller passes the schema's input.
 holds<
   Equal<
     Input<typeof withDefaults>,
@@ -105,7 +105,7 @@ described.parameters(z.object({})).parameters(z.object({}));
 output.output(z.object({}));
 // @ts-expect-error elicits() is already set
 described.elicits({}).elicits({});
-// These may be said again; the last one counts.
+// These may be set again; the last one counts.
 described.title("a").title("b").limits({}).limits({ timeout: 1 });
 
 // @ts-expect-error description() is missing

@@ -1,4 +1,4 @@
-// What the context promises to the compiler. Checked, never run.
+// What the compiler checks about the context. Checked, never run.
 import { all, type Operation } from "effection";
 import { z } from "zod";
 import {
@@ -175,7 +175,7 @@ asking.output(z.object({ n: z.number() })).handoff({
 
 // ------------------------------------------------- questions that are handed around
 
-/** An exchange keeps its types on the way to a helper. */
+/** An exchange keeps its types when it is passed to a helper. */
 export function* remember(
   { context, messages }: ElicitExchange<{ board: string }, { cell: number }>,
 ): Operation<string> {

@@ -1,4 +1,4 @@
-// What a narrower form for one question promises to the compiler. Checked, never run.
+// What the compiler checks about a narrower form for one question. Checked, never run.
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
 

@@ -118,7 +118,7 @@ createMcpTool("t").description("d").execute(function* (_params, ctx) {
   const [call] = strategy.toolCalls;
   holds<Equal<typeof strategy.stopReason, "toolUse">>();
   holds<Equal<typeof call.name, "attack" | "defend" | "wait">>();
-  // The name tells which arguments it has.
+  // The name determines the arguments.
   switch (call.name) {
     case "attack":
       holds<Equal<typeof call.arguments, { reasoning: string; hard: boolean }>>();
@@ -133,7 +133,7 @@ createMcpTool("t").description("d").execute(function* (_params, ctx) {
   void call.arguments.threat;
   // @ts-expect-error there is no such tool
   if (call.name === "fly") return;
-  // Written in place, the names are as exact.
+  // Written inline, the names are as exact.
   const inline = yield* ctx.sampleTools({
     messages: [{ role: "user", content: "?" }],
     tools: [{ name: "a", inputSchema: z.object({ n: z.int() }) }],
@@ -169,7 +169,7 @@ createParley({ sampling: { answerer: "nobody" } });
 // @ts-expect-error the model is missing
 createSamplingProvider({ apiKey: "k" });
 
-/** The error says which helper gave up, after how many tries, and on what. */
+/** The error says which helper gave up, after how many attempts, and on what. */
 export function report(error: SampleValidationError): string {
   holds<Equal<typeof error.method, "sampleSchema" | "sampleTools">>();
   return `${error.attempts}: ${error.lastResult.text}`;

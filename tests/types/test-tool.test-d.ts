@@ -1,4 +1,4 @@
-// What the test kit promises to the compiler. Checked, never run.
+// What the compiler checks about the test kit. Checked, never run.
 import { z } from "zod";
 import { createMcpTool, testTool } from "../../src/mod.ts";
 

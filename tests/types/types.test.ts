@@ -37,7 +37,7 @@ function typeErrors(files: string[]): Map<string, string[]> {
     env: { ...process.env, NO_COLOR: "1" },
   });
   const found = readErrors(stderr);
-  // Something else than types went wrong, such as an import that leads nowhere.
+  // Something other than types went wrong, such as an import that cannot be resolved.
   if ((status === 0) !== (found.size === 0)) throw new Error(`Cannot check types:\n${stderr}`);
   return found;
 }

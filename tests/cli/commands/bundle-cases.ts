@@ -43,7 +43,7 @@ const FILES = {
     `const path = require("path");\nexports.around = (text) => path.posix.join("(", text, ")");`,
 };
 
-/** Writes the project. Only what the program does not bring is installed in it. */
+/** Writes the project. Only packages that the program does not bring are installed in it. */
 export function writeTripProject(folder: string): void {
   for (const [path, text] of Object.entries(FILES)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
@@ -52,7 +52,7 @@ export function writeTripProject(folder: string): void {
   symlinkSync(folderOf("zod", root)!, join(folder, "node_modules/zod"), "dir");
 }
 
-/** The official tool, which fails if it is not pleased. */
+/** The official tool, which fails if the bundle is invalid. */
 export function mcpb(...args: string[]): string {
   const [path, file] = peerCommand("mcpb");
   const { status, stdout, stderr } = spawnSync(path, [file, ...args], { encoding: "utf8" });
@@ -71,7 +71,7 @@ interface BundleManifest {
 
 export interface Unpacked {
   readonly manifest: BundleManifest;
-  /** The command, with the place filled in. */
+  /** The command, with the folder filled in. */
   readonly start: Start;
 }
 
@@ -84,7 +84,7 @@ export function unpack(file: string, to: string): Unpacked {
   return { manifest, start: [first!, ...rest] };
 }
 
-/** Bundles the project, removes it, and calls what is left in an empty folder and home. */
+/** Bundles the project, removes it, and calls the bundle in an empty folder and home. */
 export function* bundledTripWorks(
   folder: string,
   { start, executable = [], env = {} }: {

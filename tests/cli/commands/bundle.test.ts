@@ -19,14 +19,17 @@ import { bundledTripWorks, mcpb, unpack } from "./bundle-cases.ts";
 const onPosix = it.when(process.platform !== "win32");
 const tools = join(root, "tests/cli/tools.ts");
 
-/** A script that does what a compiled program does: it is Parley, or Bun if it is told so. */
+/**
+ * A script that acts like a compiled program: it is Parley, or Bun if an environment variable says
+ * so.
+ */
 function writeProgram(file: string, { bun = true } = {}): string {
   const quoted = (words: readonly string[]) => words.map((word) => `'${word}'`).join(" ");
   const { DENO_DIR = join(process.env.HOME ?? root, ".cache/deno") } = process.env;
   const lines = [
     "#!/bin/sh",
     ...(bun ? [`[ -n "$BUN_BE_BUN" ] && exec '${useRuntime("bun").path}' "$@"`] : []),
-    // With an empty home, Deno would look for its packages in vain.
+    // With an empty home, Deno would not find its packages.
     `DENO_DIR='${DENO_DIR}' exec ${quoted(fromSource())} "$@"`,
   ];
   writeFileSync(file, `${lines.join("\n")}\n`, { mode: 0o755 });
@@ -166,7 +169,7 @@ describe("parley bundle", () => {
       const args = ["bundle", "--executable", "dead", "--out", "it.mcpb"];
       const { code, stderr } = yield* runProgram(args, { cwd: folder });
       assert.equal(code, 1);
-      // Deno hands what the system cannot start to a shell, which cannot either.
+      // Deno passes what the system cannot start to a shell, which cannot start it either.
       assert.match(stderr, /^Cannot bundle: .+; .+\n$/);
       assert.ok(!existsSync(join(folder, "it.mcpb")));
     },

@@ -29,7 +29,7 @@ const tools = join(root, "tests/cli/tools.ts");
 
 function at(home: string): ProgramOptions {
   const folders = { HOME: home, USERPROFILE: home, APPDATA: join(home, "AppData", "Roaming") };
-  // Both have caches in the home folder, which need not be filled anew.
+  // Both have caches in the home folder, which need not be filled again.
   const caches = { DENO_DIR: process.env.DENO_DIR ?? join(process.env.HOME ?? "", ".cache/deno") };
   return {
     cwd: home,
@@ -135,7 +135,7 @@ describe("parley install", () => {
       "stdio",
       tools,
     ]);
-    // And that it does.
+    // The entry works.
     const program: Program = yield* useProgram([], { start: [command, ...args], cwd: "/" });
     const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "x" } };
     program.send({ id: 1, method: "initialize", params });

@@ -1,4 +1,4 @@
-/** What must be true of a new project, however the program is started that writes it. */
+/** What must be true of a new project, however the program that writes it is started. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -27,7 +27,7 @@ export function projectCases(start: () => Start = fromSource): void {
     const shown = yield* runProgram(["tools", "tools", "--json"], project);
     assert.equal(JSON.parse(shown.stdout)[0].name, "greet");
 
-    // A test that fails is one that fails.
+    // A failing test is reported as failing.
     const file = join(project.cwd, "tests/greet.test.ts");
     writeFileSync(file, readFileSync(file, "utf8").replace("Good day", "Bad day"));
     assert.notEqual((yield* runProgram(["test"], project)).code, 0);
@@ -46,7 +46,7 @@ export function projectCases(start: () => Start = fromSource): void {
   });
 }
 
-/** Where our package is built, and not the source itself: to check that takes its time. */
+/** Uses the built package, not the source: type-checking the source takes long. */
 export function typeCases(start: () => Start): void {
   it("writes a project whose types check in Deno and TypeScript", function* () {
     const folder = yield* useFolder();

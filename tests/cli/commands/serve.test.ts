@@ -19,7 +19,7 @@ function* serve(...args: string[]): Operation<{ program: Program; url: string }>
   return { program, url };
 }
 
-/** Calls a tool in the modern era, and gives what comes back once it is all there. */
+/** Calls a tool as a modern client, and returns the whole response. */
 async function call(
   url: string,
   name: string,
@@ -60,7 +60,7 @@ describe("parley serve", () => {
     assert.match(program.stderr, /^Parley \d+\.\d+\.\d+ serves 7 tools at http/m);
     assert.match(program.stderr, /^ {2}add {7}Adds two numbers, after asking for the second\.$/m);
     assert.ok(program.stderr.includes(`parley call TOOL --url ${url}`));
-    // The address comes first, whatever else there is to say.
+    // The address comes first, before everything else.
     assert.ok(program.stderr.startsWith("Parley"), program.stderr);
     const [banner = ""] = program.stderr.split("Ctrl-C");
     assert.deepEqual(banner.split("\n").filter((line) => line.length > 80), []);
@@ -226,7 +226,7 @@ describe("parley serve, after a signal,", () => {
 
   onPosix("counts repeated signals of one Ctrl-C once", function* () {
     const { program } = yield* serve();
-    // All at once: only what comes within a fifth of a second counts as the same press.
+    // All at once: only signals within 200 ms count as the same key press.
     for (let i = 0; i < 5; i++) program.signal("SIGINT");
     yield* until(program.says(/stopping after SIGINT/));
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });

@@ -12,7 +12,7 @@ const bookFlight = join(root, "tools/book_flight.ts");
 const KEY = "a key that is long enough for it";
 const OTHER = "another key that is long enough";
 
-/** A store with calls that wait, and the key beside it. */
+/** A store with waiting calls, and the key beside it. */
 function useCalls(): Operation<string> {
   return resource(function* (provide) {
     const { path, remove } = copyFormerStore();
@@ -24,7 +24,7 @@ function useCalls(): Operation<string> {
   });
 }
 
-/** Starts a server over the store, and stops it once it serves. */
+/** Starts a server with the store, and stops it once it serves. */
 function* starts(path: string, env: Record<string, string> = {}): Operation<void> {
   yield* scoped(function* () {
     const program = yield* useProgram(
@@ -37,7 +37,7 @@ function* starts(path: string, env: Record<string, string> = {}): Operation<void
   });
 }
 
-/** What it says, in one line, because it does not start. */
+/** The one-line error with which it does not start. */
 function* refuses(path: string, env: Record<string, string> = {}): Operation<string> {
   const ended = yield* runProgram(
     ["serve", bookFlight, "--port", "0", "--store", `sqlite:${path}`],

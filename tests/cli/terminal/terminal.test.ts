@@ -56,7 +56,7 @@ describe("parley call in a terminal", () => {
     terminal.type(KEYS.interrupt);
     yield* until(terminal.shows(/Stopped\./));
     assert.equal(yield* exitCode(terminal), 130);
-    // On a line of its own: the bar that stood there is gone.
+    // On its own line: the bar that was there is gone.
     // deno-lint-ignore no-control-regex
     assert.match(terminal.program.stdout, /\r\x1b\[K(?:\x1b\[\d+m)*Stopped\./);
   });

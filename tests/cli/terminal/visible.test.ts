@@ -15,7 +15,7 @@ import { exitCode, KEYS, terminalAbsence, useTerminal } from "../../support/pty.
 import { HOSTILE, SHOWN } from "./hostile-tools.ts";
 
 const tools = join(root, "tests/cli/terminal/hostile-tools.ts");
-/** Whatever a terminal or a reader of text might obey, but for newline and tab. */
+/** Everything that a terminal or a reader of text might interpret, except newline and tab. */
 const OBEYED =
   // deno-lint-ignore no-control-regex
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/;
@@ -154,7 +154,7 @@ describe("parley call of a hostile tool", () => {
     terminal.type(`mine${KEYS.enter}`);
     yield* until(terminal.shows(/result\\u001b\]52/));
     assert.equal(yield* exitCode(terminal), 0);
-    // What paints the prompts is ours; none of these is.
+    // The codes that colour the prompts are ours; none of these is.
     assert.doesNotMatch(
       terminal.program.stdout,
       // deno-lint-ignore no-control-regex

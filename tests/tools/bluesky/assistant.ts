@@ -1,4 +1,4 @@
-/** An assistant as people have them: the official clients, with whatever they can do. */
+/** An assistant with an official client, and with given capabilities. */
 import * as v2 from "@modelcontextprotocol/client";
 import { StdioClientTransport as V2Stdio } from "@modelcontextprotocol/client/stdio";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import { type Operation, resource, until } from "effection";
 
-/** What a client may be able to do. */
+/** The capabilities of a client. */
 export const CLIENTS = {
   url: { elicitation: { form: {}, url: {} } },
   pages: { elicitation: { url: {} } },
@@ -42,7 +42,7 @@ export interface Result {
 export interface Assistant {
   readonly version: string | undefined;
   readonly asked: Question[];
-  /** Elicitations of which the server said that they are done. */
+  /** Elicitations that the server reported as done. */
   readonly completed: string[];
   /** What the person does; a test sets it before it calls. */
   answer: (question: Question) => Answer | Promise<Answer>;
@@ -50,7 +50,7 @@ export interface Assistant {
   close(): Promise<void>;
 }
 
-/** Where a server is, or how it is started. */
+/** The address of a server, or the command that starts it. */
 export type Address = { readonly url: string; readonly headers?: Record<string, string> } | {
   readonly command: string;
   readonly args: readonly string[];

@@ -1,4 +1,4 @@
-/** What people are told when something goes wrong, and that nothing is lost by it. */
+/** What people are told when something goes wrong, and that nothing is lost. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { VaultError } from "../../../tools/bluesky/vault/errors.ts";
@@ -13,7 +13,7 @@ const offline = () => {
   throw new TypeError("error sending request");
 };
 
-/** A body that ends before it is whole. */
+/** A body that ends early. */
 const half = () =>
   new Response(
     new ReadableStream({
@@ -207,7 +207,7 @@ describe("when something goes wrong", () => {
 });
 
 describe("tokens", () => {
-  /** Takes the good access tokens back, as time does. */
+  /** Revokes the valid access tokens, as if they had expired. */
   function expire(good: Set<string>, kind: "access" | "refresh"): void {
     for (const token of good) if (token.endsWith(kind)) good.delete(token);
   }
@@ -264,7 +264,7 @@ describe("tokens", () => {
     const { secret } = (yield* until(accounts.credentials(did)))!;
     service.good.clear();
     service.instead.set("refreshSession", async () => {
-      // Just now somebody else signed in, and stored it.
+      // Meanwhile another process signed in, and stored it.
       service.instead.clear();
       const method = "com.atproto.server.createSession";
       const body = JSON.stringify({ identifier: handle, password: appPassword });

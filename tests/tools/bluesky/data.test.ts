@@ -1,4 +1,4 @@
-/** What is asked of a service, and what is made of its answers. */
+/** The requests to a service, and the results that are made from its responses. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { absence } from "../../harness/system.ts";

@@ -1,7 +1,7 @@
-/** Waiting for what a call tells. */
+/** Waits for the events of a call. */
 import type { LiveToolSession } from "../../../src/session/tool-session.ts";
 
-/** The first event of a kind, once it is there. */
+/** The first event of a type, once it is there. */
 export async function event(session: LiveToolSession, type: string) {
   for (let lsn = 0;; lsn++) {
     while (!session.log.next(lsn)) {

@@ -1,4 +1,4 @@
-/** The same in the one file that needs nothing else: its libraries are inside. */
+/** The same in the compiled program, which contains its libraries. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { useBlueskyNetwork } from "../../bluesky-net/network.ts";

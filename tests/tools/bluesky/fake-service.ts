@@ -1,4 +1,4 @@
-/** A service that answers as a test tells it, and remembers what it was asked. */
+/** A service with scripted responses that records its requests. */
 
 import type { Network } from "../../../tools/bluesky/net/network.ts";
 
@@ -20,13 +20,13 @@ export const PERSON = {
 export class FakeService {
   readonly url = "https://fake.example";
   readonly asked: Asked[] = [];
-  /** What it answers instead, by the last part of the method's name. */
+  /** Responses that replace the default, by the last part of the method's name. */
   readonly instead = new Map<string, (asked: Asked) => Response | Promise<Response>>();
-  /** Tokens that it takes. */
+  /** The tokens that it accepts. */
   readonly good = new Set<string>();
   #number = 0;
 
-  /** Everything else than this service is out of reach. */
+  /** Everything but this service is unreachable. */
   readonly network: Network = {
     resolve: () => Promise.resolve(["93.184.215.14"]),
     send: (request) => this.#send(request),
@@ -49,7 +49,7 @@ export class FakeService {
     return instead ? await untilAborted(instead(asked), request.signal) : this.#answer(asked);
   }
 
-  /** The questions that were asked of one method. */
+  /** The requests to one method. */
   of(method: string): Asked[] {
     return this.asked.filter((asked) => asked.method === method);
   }

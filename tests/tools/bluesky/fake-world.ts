@@ -1,4 +1,4 @@
-/** The tools on a service that a test makes up, with an assistant. */
+/** The tools with a fake service and an assistant. */
 import { type Operation, until } from "effection";
 import type { Fault } from "parley-mcp";
 import { Accounts } from "../../../tools/bluesky/accounts.ts";
@@ -82,7 +82,7 @@ export function script(
   };
 }
 
-/** Types into the page, as a browser would. */
+/** Submits the page, as a browser would. */
 export async function typeInto(url: string, fields: Record<string, string>): Promise<Response> {
   const origin = new URL(url).origin;
   return await fetch(url, {

@@ -76,7 +76,7 @@ for (const era of ["legacy", "modern"] as const) {
   });
 
   describe(`login, for a client with forms only (${era})`, () => {
-    /** On a server whose forms may ask for passwords. */
+    /** On a server that allows passwords in forms. */
     const allowed = { era, can: "form", formPasswords: true } as const;
 
     it("first asks for the method, with OAuth as the first choice", function* () {

@@ -1,4 +1,4 @@
-/** Nothing that a service says leads into this machine's network, or hands a password on. */
+/** Nothing that a service sends leads into this machine's network, or passes a password on. */
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { defaultSetup } from "../../../tools/bluesky/setup.ts";
@@ -10,7 +10,7 @@ import { useHost } from "./net/servers.ts";
 const { handle, did, appPassword: password } = PERSON;
 const NETWORK = { network: defaultSetup({}).network };
 
-/** A service that the operator has named, and a host beside it that nobody has. */
+/** A service that the operator has named, and a host beside it that nobody has named. */
 function* useService() {
   const [service, inner] = [yield* useHost(), yield* useHost()];
   inner.answer = (_, response) => json(response, { ...PROFILE, displayName: "INNER SECRET" });

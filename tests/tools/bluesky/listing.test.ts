@@ -19,7 +19,7 @@ interface Listed {
   readonly outputSchema: Schema;
 }
 
-/** The schema without what is said for people. */
+/** The schema without the texts for people. */
 function bare(schema: Schema): unknown {
   const { description: _, $schema: __, properties, items, ...rest } = schema;
   return {

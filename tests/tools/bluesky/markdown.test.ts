@@ -1,4 +1,4 @@
-/** Whatever strangers write, it stays their text, and nothing of ours changes by it. */
+/** Whatever strangers write stays their text, and changes nothing of ours. */
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { micromark } from "micromark";
@@ -22,13 +22,13 @@ function elements(html: string): string[] {
   return [...html.matchAll(/<(\/?[a-z][a-z0-9]*)[^>]*>/g)].map((tag) => tag[1]!);
 }
 
-/** What somebody would read. */
+/** The text that a person would read. */
 function readable(html: string): string {
   const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"' };
   return html.replace(/<[^>]*>/g, "").replace(/&(amp|lt|gt|quot);/g, (_, name) => entities[name]!);
 }
 
-/** The same words, whatever the space between them. */
+/** The same words, whatever the white space between them. */
 function words(text: string): string {
   return text.replace(
     /[\p{Cc}\s\u2028\u2029\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]+/gu,
@@ -36,7 +36,7 @@ function words(text: string): string {
   );
 }
 
-/** Texts that try: pieces of Markdown and HTML among letters, spaces and line breaks. */
+/** Hostile texts: pieces of Markdown and HTML among letters, spaces and line breaks. */
 const nasty = fc.array(
   fc.oneof(
     fc.constantFrom(

@@ -1,10 +1,10 @@
-/** A vault in memory, with all of what is in it to look at, and with bad days. */
+/** A vault in memory whose content a test can read, and which can fail. */
 import type { Vault } from "../../../tools/bluesky/vault/types.ts";
 
 export class MemoryVault implements Vault {
   readonly where = "the memory of the test";
   readonly documents = new Map<string, string>();
-  /** Thrown at whoever comes, if set. */
+  /** Thrown by every method, if set. */
   broken: Error | undefined;
 
   async read(name: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-/** Bad days on the real network, where its own words are what is explained. */
+/** Failures on the real network, whose own messages are explained. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { absence } from "../../harness/system.ts";
@@ -50,7 +50,7 @@ describe("on the network", () => {
         /Bluesky knows nobody by the name of &#34;nobody\.test&#34;.*Try again/s,
       );
 
-      // The service says so to whoever knows the main password, and to nobody else.
+      // The service says so only to a caller who knows the main password.
       yield* until(network.takeDown(person));
       const down = yield* call("login", { handle, password: person.password });
       assert.match(
@@ -67,7 +67,8 @@ describe("on the network", () => {
     "too many sign-ins are reported with the time when they are allowed again",
     function* () {
       const { assistant, network: { limited } } = yield* useWorld(WAYS[0]!, "nothing");
-      // A name of its own for each runtime: five minutes that the other began may be over at any time.
+      // A separate name for each runtime: five minutes that the other began may be over at any
+      // time.
       const handle = `somebody-else-on-${currentRuntime()}.test`;
       let told = "";
       for (let tries = 0; tries < 40 && !/no more requests/.test(told); tries++) {

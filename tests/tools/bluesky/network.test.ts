@@ -1,4 +1,4 @@
-/** Whole stories on a real network, in a real browser, over each transport. */
+/** Whole scenarios on a real network, in a real browser, over each transport. */
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import type { Post } from "../../../tools/bluesky/schemas.ts";
@@ -20,8 +20,8 @@ function ok(result: Result): Result {
 }
 
 /**
- * Lets the person do something in the browser when the client is asked to open a page. The
- * tool may be done before the browser is; whoever goes on waits for both.
+ * Lets the person do something in the browser when the client is asked to open a page. The tool
+ * may be done before the browser is; callers wait for both.
  */
 function browsing(
   assistant: Assistant,
@@ -51,7 +51,7 @@ for (const way of WAYS) {
         return yield* until(assistant.call(name, args));
       };
 
-      // Asked for the way first, then for the password, which is marked as one.
+      // It asks for the method first, then for the password, which is marked as sensitive.
       assistant.answer = ({ requestedSchema }) =>
         "way" in requestedSchema!.properties
           ? { action: "accept", content: { way: "app-password" } }
@@ -67,7 +67,7 @@ for (const way of WAYS) {
         [["way"], ["handle", "password"]],
       );
 
-      // A second account, with everything handed over.
+      // A second account, with everything given as parameters.
       ok(yield* call("login", { handle: alice.handle, password: alice.appPassword }));
       const listed = ok(yield* call("login", { command: "list" }));
       assert.deepEqual(
@@ -100,14 +100,14 @@ for (const way of WAYS) {
       const written = network.posts.filter(({ by }) => by === alice.handle).map(({ uri }) => uri);
       assert.deepEqual(found.map(({ uri }) => uri), written.toReversed());
 
-      // An access token that has expired is renewed, and the new one is stored.
+      // An expired access token is renewed, and the new one is stored.
       yield* until(expireAccess(world, person.did));
       const before = yield* until(accounts.credentials(person.did));
       ok(yield* call("search", { query: "xylophone-4711", account: person.handle }));
       const after = yield* until(accounts.credentials(person.did));
       assert.notDeepEqual(after, before);
 
-      // An app password that was taken back leads to login, and nothing else is lost.
+      // A revoked app password leads to login, and nothing else is lost.
       yield* until(network.revokeAppPassword(person, APP_PASSWORD_NAME));
       yield* until(expireAccess(world, person.did));
       const revoked = yield* call("search", { query: "x", account: person.handle });
@@ -123,7 +123,7 @@ for (const way of WAYS) {
       );
       assert.match(left.text, /sign in again/);
 
-      // Signed out, here and there.
+      // Signed out, here and at the service.
       const { secret } = (yield* until(accounts.credentials(alice.did)))!;
       for (const handle of [person.handle, alice.handle]) {
         ok(yield* call("login", { command: "delete", handle }));
@@ -159,20 +159,20 @@ for (const way of WAYS) {
       assert.equal(signedIn.data.accounts[0].method, "oauth");
       assert.equal(ok(yield* until(assistant.call("profile"))).data.handle, person.handle);
 
-      // Tokens that have expired are renewed, and stored.
+      // Expired tokens are renewed, and stored.
       yield* until(expireAccess(world, person.did));
       const before = yield* until(accounts.credentials(person.did));
       ok(yield* until(assistant.call("search", { query: "xylophone-4711" })));
       assert.notDeepEqual(yield* until(accounts.credentials(person.did)), before);
 
-      // A sign-in that was taken back leads to login.
+      // A revoked sign-in leads to login.
       yield* until(revokeSilently(world, person.did));
       const revoked = yield* until(assistant.call("profile"));
       assert.equal(revoked.isError, true);
       assert.match(revoked.text, /no longer valid: it has expired or was revoked\. Sign in again/);
 
-      // The page: first a wrong password, which it explains, then the right one. Here the
-      // client says at once that it has opened the page, and the tool waits.
+      // The page: first a wrong password, which it explains, then the right one. Here the client
+      // reports at once that it has opened the page, and the tool waits.
       const withPage = browsing(assistant, async (url) => {
         await visit(page, url);
         for (const password of ["wrong-wrong", person.appPassword]) {
@@ -192,7 +192,7 @@ for (const way of WAYS) {
         assert.deepEqual(assistant.completed, [assistant.asked.at(-1)!.elicitationId]);
       }
 
-      // Somebody who says no at the service.
+      // A person who refuses at the service.
       const refusing = browsing(assistant, async (url) => {
         await visit(page, url);
         await answerAtService(page, network.accounts.carol, "no");
@@ -202,7 +202,7 @@ for (const way of WAYS) {
       assert.equal(denied.isError, true);
       assert.match(denied.text, /you declined it there, and nothing was stored/);
 
-      // Deleting an account that came by OAuth.
+      // Deletes an account that was added with OAuth.
       ok(yield* withOAuth({ method: "oauth", handle: person.handle }));
       const deleted = ok(
         yield* until(assistant.call("login", { command: "delete", handle: person.handle })),

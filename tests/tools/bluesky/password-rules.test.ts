@@ -47,11 +47,11 @@ const METHODS = {
 } as const;
 type Method = keyof typeof METHODS;
 
-/** What a person does: the last of the ways that a form offers, a wrong password, then a right one. */
+/** What a person does: takes the last method of a form, a wrong password, then a right one. */
 const ACTIONS = ["accept", "decline", "cancel"] as const;
 type Action = typeof ACTIONS[number];
 
-/** Everything that a person, or the model for them, is shown in one call. */
+/** Everything that a person, or the model for them, sees in one call. */
 interface Shown {
   readonly questions: string[];
   readonly pages: string[];
@@ -76,14 +76,14 @@ function useService(): Operation<TestHost> {
   })();
 }
 
-/** Answers as the action says, and notes what was shown. */
+/** Answers as the action says, and records what was shown. */
 function answering(shown: Shown, action: Action) {
   return async ({ mode, message, url, requestedSchema }: Question): Promise<Answer> => {
     shown.questions.push(message);
     if (mode === "url" && !url!.endsWith("/oauth")) shown.pages.push(await read(fetch(url!)));
     if (action !== "accept") return { action };
     if (mode === "url") {
-      // Where OAuth leads is tried on a real network; here the person gives up.
+      // OAuth itself is tested on a real network; here the person gives up.
       if (url!.endsWith("/oauth")) return { action: "cancel" };
       for (const password of ["wrong", appPassword]) {
         const page = await read(typeInto(url!, { handle, password }));
@@ -115,7 +115,7 @@ function check(shown: Shown, audience: keyof typeof HOW, about: string): void {
     const where = `${about}: ${text}`;
     assert.match(text, OAUTH, `OAuth is not recommended: ${where}`);
     assert.doesNotMatch(text, JARGON, `jargon: ${where}`);
-    // That OAuth hands over no password is no talk of one.
+    // A text that OAuth needs no password does not count as one about passwords.
     if (/password/i.test(text.replace("no password is handed over", ""))) {
       assert.match(text, MAIN, `no warning of the main password: ${where}`);
       assert.match(text, APP_PASSWORDS, `no link to app passwords: ${where}`);
@@ -124,7 +124,7 @@ function check(shown: Shown, audience: keyof typeof HOW, about: string): void {
   if (audience === "terminal") {
     for (const text of [...questions, result!.text]) assert.doesNotMatch(text, /assistant/, about);
   }
-  // What the model is given instead of the text says the same.
+  // The structured data says the same as the text.
   if (!result!.isError) assert.equal(result!.data.message, result!.text, about);
 }
 
@@ -135,7 +135,7 @@ function checkRefused({ result }: Shown, audience: keyof typeof HOW, about: stri
   assert.match(result!.text, HOW[audience], about);
 }
 
-/** Whether a call asks anything of a client at all. */
+/** Whether a call asks a client anything at all. */
 function asks(can: keyof typeof CLIENTS, method: Method): boolean {
   if (/^a wrong|^an empty|with method/.test(method)) return false;
   if (method === "a password without a handle") return can === "url" || can === "form";

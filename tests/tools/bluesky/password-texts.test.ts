@@ -1,4 +1,4 @@
-/** What people are told about passwords, sentence by sentence, wherever one is asked for or missing. */
+/** The texts about passwords, sentence by sentence, wherever one is asked for or missing. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ const inTerminal = it.unless(
   hasTerminal ? undefined : 'no pseudo-terminal: install util-linux, which has "script"',
 );
 
-/** Each sentence by what it has to say, not by how our words say it. */
+/** Each sentence by its meaning, not by our wording. */
 const sentences: [string, RegExp][] = [
   ["never the main password", /\bNever use the main password of your Bluesky account\b/],
   ["make an app password", /\bMake an app password instead\b/],
@@ -147,7 +147,7 @@ describe("the texts about passwords", () => {
     const env = { XDG_CONFIG_HOME: folder, PARLEY_KEYRING: "off" };
     const terminal = yield* useTerminal(["call", "login", args, tools], { env });
     yield* until(terminal.shows(/App password/));
-    // Lines are broken to fit, with a bar in front.
+    // Lines are wrapped to fit, with a bar in front.
     says(terminal.shown.replaceAll(/[\s│]+/g, " "), ...sentences, atTerminal);
     terminal.type(`topsecret${KEYS.escape}`);
     yield* until(terminal.shows(/Leave the question\?/));

@@ -1,4 +1,4 @@
-/** Nothing secret is told to anybody whom it does not concern. */
+/** Secrets reach nobody who must not see them. */
 import assert from "node:assert/strict";
 import { until } from "effection";
 import { createManualClock } from "parley-mcp";
@@ -11,7 +11,7 @@ import { script, typeInto, useFakeWorld } from "./fake-world.ts";
 
 const { handle, appPassword, mainPassword } = PERSON;
 
-/** What must not be seen: passwords, and tokens of the fake service. */
+/** What must not be visible: passwords, and tokens of the fake service. */
 const SECRETS = [appPassword, mainPassword, "SECRETaccess", "SECRETrefresh", "wr0ng-passw0rd"];
 
 function clean(what: string, texts: readonly unknown[]): void {
@@ -54,7 +54,7 @@ for (const era of ["legacy", "modern"] as const) {
         );
         yield* signIn();
         told.push(yield* call("profile"), yield* call("search", { query: "x" }));
-        // Services that repeat what they were told, or fall over.
+        // Services that repeat what they received, or fail.
         service.instead.set(
           "createSession",
           ({ body }) => refusal(400, "Odd", JSON.stringify(body)),

@@ -1,4 +1,4 @@
-/** The Bluesky tools, served to an assistant in each of the ways that there are. */
+/** The Bluesky tools, served to an assistant in every possible way. */
 import { type Operation, resource, until } from "effection";
 import { createParley, type Fault, type ParleyOptions } from "parley-mcp";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { root } from "../../harness/files.ts";
 import { fromSource, type Start } from "../../support/program.ts";
 import { type Address, type Era } from "./assistant.ts";
 
-/** A place where services are, such as the network of the tests. */
+/** The addresses of the services, such as the test network's. */
 export interface Services {
   readonly pds: string;
   readonly plc: string;
@@ -23,7 +23,7 @@ export interface Served {
   /** What is stored, as the server sees it. */
   readonly vault: Vault;
   readonly faults: readonly Fault[];
-  /** Everything that the operator was told. */
+  /** Everything that was reported to the operator. */
   readonly log: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function useHttp(
   });
 }
 
-/** As a program of its own, which the assistant starts. */
+/** As its own program, which the assistant starts. */
 function useStdio(
   services: Services,
   folder: string,

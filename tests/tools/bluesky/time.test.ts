@@ -1,4 +1,4 @@
-/** What becomes of a sign-in that nobody finishes; the test has the clock. */
+/** What happens to a sign-in that nobody finishes; the test drives the clock. */
 import assert from "node:assert/strict";
 import { type Operation, resource, until } from "effection";
 import { createManualClock, type ManualClock } from "parley-mcp";

@@ -68,7 +68,7 @@ describe("the Bluesky tools", () => {
       publicUrl: () => PUBLIC,
       headers: as("ann"),
     });
-    // What a proxy in front of the server does with an address of ours.
+    // What a proxy in front of the server does with one of our addresses.
     const here = (address: string) => address.replace(PUBLIC, new URL(url).origin);
     const post = (address: string, headers: Record<string, string>) =>
       fetch(here(address), {

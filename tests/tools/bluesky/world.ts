@@ -1,4 +1,4 @@
-/** A person with an account on the network of the tests, and an assistant with the tools. */
+/** A person with an account on the test network, and an assistant with the tools. */
 import { type Operation, until } from "effection";
 import { createHmac } from "node:crypto";
 import type { Page } from "playwright-core";
@@ -32,25 +32,25 @@ export function* useWorld(way: Way, can: keyof typeof CLIENTS): Operation<World>
   return { network, person, served, assistant, accounts: new Accounts(served.vault, "") };
 }
 
-/** Opens a page as somebody whom the service has not seen before. */
+/** Opens a page as a visitor whom the service has not seen before. */
 export async function visit(page: Page, url: string): Promise<void> {
   await page.context().clearCookies();
   await page.goto(url);
 }
 
-/** Signs in at the service, as a person does who was sent there, and says yes or no. */
+/** Signs in at the service, as a person who was redirected there, and accepts or refuses. */
 export async function answerAtService(
   page: Page,
   { handle, password }: BlueskyAccount,
   answer: "yes" | "no",
 ): Promise<void> {
   const username = page.locator('input[name="username"]');
-  // It first asks those whom it knows nothing of whether they have an account.
+  // It first asks unknown visitors whether they have an account.
   const known = page.getByRole("button", { name: /sign in/i });
   await username.or(known).first().waitFor();
   if (!await username.isVisible()) await known.first().click();
   await username.waitFor();
-  // It is filled in already where we said who comes.
+  // It is filled in already if we named the account.
   if (await username.isEditable()) await username.fill(handle);
   await page.locator('input[name="password"]').fill(password);
   await page.locator('form button[type="submit"]').click();
@@ -59,7 +59,7 @@ export async function answerAtService(
   await page.getByRole("button", { name: buttons[answer] }).click();
 }
 
-/** Lets the stored access token be one that has expired, so that it has to be refreshed. */
+/** Replaces the stored access token by an expired one, so that it has to be refreshed. */
 export async function expireAccess(
   { accounts, network: { jwtSecret } }: World,
   did: string,
@@ -76,7 +76,7 @@ export async function expireAccess(
   await accounts.keep(did, { ...credentials, secret });
 }
 
-/** Takes a sign-in back at the service, behind the server's back. */
+/** Revokes a sign-in at the service, without the server's knowledge. */
 export async function revokeSilently({ accounts, network }: World, did: string): Promise<void> {
   const account = (await accounts.find(did))!;
   const setup = { ...defaultSetup({}), service: network.pds, plc: network.plc };

@@ -16,7 +16,7 @@ import { useHost } from "./servers.ts";
 const LOOPBACK = "127.0.0.1";
 const PUBLIC = "93.184.215.14";
 
-/** The real network, with names that a test makes up; each answer counts, the last one stays. */
+/** The real network, with fake DNS: one answer after the other, the last one for ever. */
 function named(names: { [hostname: string]: string[][] }, ca?: string) {
   const asked: string[] = [];
   const direct = directNetwork(ca === undefined ? {} : { ca });
@@ -57,7 +57,7 @@ function redirect(to: string, status = 302) {
     void response.writeHead(status, { location: to }).end("moved");
 }
 
-/** Two hosts over http: one is trusted and redirects, the other stands for whatever it leads to. */
+/** Two hosts over http: a trusted one that redirects, and its target. */
 function* useRedirect(more: GuardedFetchOptions = {}) {
   const [first, second] = [yield* useHost(), yield* useHost()];
   const { network, asked } = named({ "a.example": [[LOOPBACK]], "b.example": [[LOOPBACK]] });
@@ -115,7 +115,7 @@ describe("guardedFetch()", () => {
   it("does not resolve again between the check and the connection", function* () {
     const certificate = certificateFor("pds.example");
     const host = yield* useHost(certificate);
-    // The name means something else from the second time on.
+    // The name resolves to something else from the second time on.
     const { network, asked } = named(
       { "pds.example": [[LOOPBACK], ["10.0.0.1"]] },
       certificate.cert,
@@ -180,7 +180,7 @@ describe("guardedFetch()", () => {
   for (const status of [301, 302, 303, 307, 308]) {
     it(`follows no ${status} with a body or with credentials`, function* () {
       const { first, second, from, to, fetch } = yield* useRedirect({ allows: () => true });
-      // Not even to the same origin: who asks for that is not known.
+      // Not even to the same origin: it is not known who asks for that.
       for (const target of [to, "/elsewhere"]) {
         first.answer = redirect(target, status);
         for (
@@ -204,7 +204,7 @@ describe("guardedFetch()", () => {
   it("checks each redirect of a plain GET, and trusts none of them", function* () {
     const { first, second, from, to, fetch, asked } = yield* useRedirect();
     const cases: [string, BlockedReason][] = [
-      // Trusted when it is asked for itself, but not when another leads there.
+      // Trusted when it is requested directly, but not after a redirect.
       [to, "protocol"],
       [`http://127.0.0.1:${second.port}/`, "protocol"],
       [`https://127.0.0.1:${second.port}/`, "address"],
@@ -276,7 +276,7 @@ describe("guardedFetch()", () => {
   });
 });
 
-/** One host that is trusted, for how requests and responses are carried. */
+/** One trusted host, to test how requests and responses are transferred. */
 function* useOne() {
   const host = yield* useHost();
   const { network } = named({ "pds.example": [[LOOPBACK]] });

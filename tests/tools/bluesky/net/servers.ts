@@ -1,4 +1,4 @@
-/** Servers on loopback that stand for hosts elsewhere, and remember what they were asked. */
+/** Servers on loopback that act as hosts elsewhere, and record their requests. */
 import { Buffer } from "node:buffer";
 import { type Operation, resource, until } from "effection";
 import http from "node:http";

@@ -25,7 +25,7 @@ const modeOf = (path: string) => statSync(path).mode & 0o777;
 const put = (vault: FileVault, name: string, text: string | undefined) =>
   vault.update(name, () => ({ text, value: undefined }));
 
-/** Refused for that reason, in a sentence with a way out and without a secret. */
+/** Asserts that it is refused for that reason, in a sentence with a remedy and without a secret. */
 async function refused(attempt: Promise<unknown>, problem: VaultProblem): Promise<VaultError> {
   const error = await attempt.then(() => assert.fail("it was not refused"), (error) => error);
   assert.ok(error instanceof VaultError, inspect(error));
@@ -35,7 +35,7 @@ async function refused(attempt: Promise<unknown>, problem: VaultProblem): Promis
   return error;
 }
 
-/** A vault with one document in it, and the file of that. */
+/** A vault with one document, and the document's file. */
 async function filled(folder: string, passphrase?: string) {
   const vault = new FileVault({ folder, passphrase });
   await put(vault, "accounts", SECRET);
@@ -165,7 +165,7 @@ describe("FileVault", () => {
       yield* until(refused(put(vault, "accounts", "new"), "damaged"));
     }
     rmSync(key);
-    // A new key would make it too late to put the old one back.
+    // With a new key it would be too late to restore the old one.
     yield* until(refused(put(vault, "second", "new"), "damaged"));
     assert.deepEqual(readFileSync(path), sealed);
     writeFileSync(key, genuine);
@@ -200,7 +200,8 @@ describe("FileVault", () => {
         );
         const property = fc.asyncProperty(damage, async (bytes) => {
           writeFileSync(path, bytes);
-          // White space around JSON, and what only tells a wrong key from damage, may be anything.
+          // White space around JSON, and what only distinguishes a wrong key from damage, may be
+          // anything.
           const text = await vault.read("accounts").catch((error) => {
             assert.ok(error instanceof VaultError, inspect(error));
             assert.match(error.message, /^Cannot .+: .+; .+/);

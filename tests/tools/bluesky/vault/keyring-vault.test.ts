@@ -8,12 +8,12 @@ import { KeyringVault } from "../../../../tools/bluesky/vault/keyring-vault.ts";
 import type { Keyring } from "../../../../tools/bluesky/vault/keyring.ts";
 import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
 
-/** A keyring in memory that minds its limit, and can fail or be overtaken at any step. */
+/** A keyring in memory that enforces its limit, and can fail or be overtaken at any step. */
 class TestKeyring implements Keyring {
   readonly entries = new Map<string, string>();
   steps = 0;
   failing = -1;
-  /** Runs before the step is taken. */
+  /** Called before each step. */
   before: (step: string, entry: string) => Promise<void> = () => Promise.resolve();
   constructor(readonly limit: number) {}
 
@@ -81,13 +81,13 @@ describe("KeyringVault", () => {
         yield* until(put(vault, old));
         Object.assign(keyring, { steps: 0, failing });
         const error = yield* until(put(vault, fresh).then(() => undefined, (error) => error));
-        // What fails once all is written is no failure of the change.
+        // A failure after everything is written does not fail the change.
         ended = keyring.steps <= failing;
         keyring.failing = -1;
         const text = yield* until(vault.read("accounts"));
         if (error === undefined) assert.equal(text, fresh);
         else assert.ok(text === old || text === fresh, `step ${failing}`);
-        // What was left over does not get into the way of what follows.
+        // What was left over does not disturb later changes.
         yield* until(put(vault, long("c")));
         assert.equal(yield* until(vault.read("accounts")), long("c"));
       }
@@ -106,7 +106,7 @@ describe("KeyringVault", () => {
         if (step++ !== overtaken) return;
         ended = false;
         keyring.before = () => Promise.resolve();
-        // Twice, so that the parts it was reading are written anew.
+        // Twice, so that the parts it was reading are rewritten.
         await put(vault, long("b"));
         await put(vault, long("c"));
       };
@@ -135,7 +135,7 @@ describe("KeyringVault", () => {
     yield* until(put(vault, "new"));
     assert.equal(yield* until(vault.read("accounts")), "new");
     keyring.entries.clear();
-    // Whoever writes need not have looked before.
+    // A writer need not have read before.
     yield* until(put(vault, "newer"));
     assert.equal(yield* until(vault.read("accounts")), "newer");
     yield* until(put(vault, undefined));

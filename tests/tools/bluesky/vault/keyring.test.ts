@@ -1,4 +1,4 @@
-/** The real thing: gnome-keyring, through the addon, from processes of their own. */
+/** The real gnome-keyring, through the addon, from separate processes. */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { all, until } from "effection";
@@ -14,7 +14,7 @@ import { type Outcome, work, WORKER } from "./worker-run.ts";
 const withKeyring = it.unless(absence("keyring"));
 const within = { within: 120_000 };
 
-/** What a server has that nobody sits at. */
+/** The environment of a server without a desktop. */
 const none = { DBUS_SESSION_BUS_ADDRESS: "unix:path=/nonexistent/bus", DISPLAY: "" };
 
 describe("openVault() with a Secret Service", () => {
@@ -78,7 +78,7 @@ describe("openVault() with a Secret Service", () => {
     const outcome = yield* work({ folder }, ["read", "accounts"], away);
     assert.equal(outcome.problem, "unreachable");
     assert.match(outcome.message!, /your accounts are in it.*PARLEY_KEYRING=off/);
-    // Whoever says so gets files, and the keyring stays as it is.
+    // With that option it uses files, and the keyring stays as it is.
     const off = { env: { ...away.env, PARLEY_KEYRING: "off" } };
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], off), {});
     const back = yield* work({ folder }, ["read", "accounts"], { env });

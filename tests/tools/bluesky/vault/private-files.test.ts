@@ -10,7 +10,7 @@ import { FileVault } from "../../../../tools/bluesky/vault/file-vault.ts";
 import type { Disk } from "../../../../tools/bluesky/vault/private-files.ts";
 import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
 
-/** A disk on which the step of that number fails; `steps` tells how many there were. */
+/** A disk on which the step of that number fails; `steps` counts them. */
 function failingDisk(failing: number, code: string): Disk & { steps: number } {
   const step =
     <Args extends unknown[], T>(act: (...args: Args) => Promise<T>) =>

@@ -1,4 +1,4 @@
-/** Where openVault() puts things; with a keyring, keyring.test.ts tells. */
+/** Where openVault() stores things; keyring.test.ts tests it with a keyring. */
 import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { work } from "./worker-run.ts";
 
 const within = { within: 60_000 };
 
-/** Settings of their own, and no keyring. */
+/** Separate settings, and no keyring. */
 const at = (settings: string) => ({
   APPDATA: settings,
   XDG_CONFIG_HOME: settings,
@@ -23,7 +23,7 @@ describe("openVault()", () => {
     const settings = yield* useFolder();
     const env = at(settings);
     assert.deepEqual(yield* work({}, ["read", "accounts"], { env }), {});
-    // To look is not to make anything.
+    // Reading creates nothing.
     assert.deepEqual(readdirSync(settings), []);
     yield* work({}, ["write", "accounts", "text"], { env });
     const folder = join(settings, "parley/vault");
@@ -39,7 +39,7 @@ describe("openVault()", () => {
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: "text" });
     const other = yield* work({ folder, passphrase: "two" }, ["read", "accounts"], { env });
     assert.equal(other.problem, "passphrase");
-    // An empty one is none.
+    // An empty one counts as missing.
     const none = yield* work({ folder }, ["read", "accounts"], {
       env: { ...env, PARLEY_PASSPHRASE: "" },
     });

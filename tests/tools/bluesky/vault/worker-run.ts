@@ -1,4 +1,4 @@
-/** Runs worker.ts, on the runtime of the tests or as it was compiled. */
+/** Runs worker.ts, on the runtime of the tests or as a compiled program. */
 import { type Operation } from "effection";
 import { join } from "node:path";
 import { root } from "../../../harness/files.ts";
@@ -20,7 +20,7 @@ export interface Outcome {
   readonly message?: string;
 }
 
-/** What it answered in the end; whatever else it does fails the test. */
+/** Its final answer; any other behaviour fails the test. */
 export function* work(
   options: VaultOptions,
   command: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * A process of its own that uses a vault, for tests that need several, or another
- * environment: `worker.ts OPTIONS COMMAND …`, answering one line of JSON.
+ * A process that uses a vault, for tests that need several, or another environment: `worker.ts
+ * OPTIONS COMMAND …` prints one line of JSON.
  */
 import process from "node:process";
 import { openVault, VaultError } from "../../../../tools/bluesky/vault/vault.ts";
@@ -17,7 +17,7 @@ async function obey(): Promise<unknown> {
     case "write":
       return await vault.update(name, () => ({ text: rest[0], value: true }));
     case "count": {
-      // Says each that it has stored, so that a killer can hold it to its word.
+      // Prints each document that it has stored, so that a test that kills it can check them.
       for (let times = Number(rest[0]); times > 0; times--) {
         const value = await vault.update(name, (text) => {
           const value = Number(text?.split(" ")[0] ?? 0) + 1;
