@@ -1,13 +1,12 @@
 /**
  * Any number of deadlines on one timer.
  *
- * A parked session may wait for hours, and there may be a million of them, so
- * none gets a timer of its own: they stand in a binary heap, and the clock is
- * asked to wake us for the earliest. Adding and cancelling cost O(log n), and
- * nothing ever walks the whole list.
+ * A million parked sessions may wait for hours, so none has a timer of its own. Deadlines are
+ * kept in a binary heap, and one timer is set for the earliest. Adding and cancelling cost
+ * O(log n), and nothing walks the whole heap.
  *
- * There are two heaps, one for what is due soon: every request has a deadline for a
- * moment, and would otherwise pass all those that are parked on its way in and out.
+ * Deadlines that are due soon have a second heap. Every request sets a short deadline, which
+ * would otherwise move through the deadlines of all parked sessions.
  */
 import { action, type Operation } from "effection";
 import type { Clock, Timer } from "./clock.ts";
@@ -17,7 +16,7 @@ export interface Deadline {
   cancel(): void;
 }
 
-/** Milliseconds up to which a deadline is soon. A request is; a call that is kept is not. */
+/** Deadlines up to so many milliseconds count as soon: those of requests, not of parked calls. */
 const SOON = 45_000;
 
 export class Deadlines {
@@ -26,7 +25,7 @@ export class Deadlines {
   readonly #far = new Heap();
   #timer: Timer | undefined;
   #armedFor = Infinity;
-  /** The timer is set although there is nothing to wait for. */
+  /** True while the timer is set although no deadline is left. */
   #forNothing = false;
 
   constructor(clock: Clock) {
@@ -42,15 +41,15 @@ export class Deadlines {
   }
 
   /**
-   * Calls `fire` once when `ms` have passed, unless it is cancelled before. What it
-   * is about can be handed over, so that many deadlines may share one function.
+   * Calls `fire` once after `ms`, unless the deadline is cancelled before. `about` is passed to
+   * `fire`, so that many deadlines can share one function.
    */
   add(ms: number, fire: () => void): Deadline;
   add<T>(ms: number, fire: (about: T) => void, about: T): Deadline;
   add(ms: number, fire: (about: unknown) => void, about?: unknown): Deadline {
     const heap = ms <= SOON ? this.#near : this.#far;
     const entry = new Entry(this, heap, this.#clock.now() + ms, fire, about);
-    // It would stand anywhere in the heap, and nothing behind it would ever fire.
+    // NaN would break the order of the heap, and later deadlines would never fire.
     if (Number.isNaN(entry.at)) {
       throw new TypeError(`Cannot wait ${ms} ms: it is no number; give one`);
     }
@@ -60,18 +59,18 @@ export class Deadlines {
     return entry;
   }
 
-  /** Forgets everything that is still to come. */
+  /** Cancels all deadlines. */
   clear(): void {
     this.#near.clear();
     this.#far.clear();
     this.#arm();
   }
 
-  /** For `Entry` alone. */
+  /** For `Entry`. */
   remove(entry: Entry): void {
     if (!entry.heap.remove(entry)) return;
-    // The timer stays armed for an earlier time than needed: waking once for
-    // nothing is cheaper than re-arming at every answer. The program need not wait for it.
+    // The timer may now be set too early. One needless wake-up is cheaper than a new timer for
+    // every answer. Without deadlines the timer must not keep the program alive.
     if (this.size > 0) return;
     if (this.#timer?.matters) this.#matters(false);
     else this.#arm();
@@ -139,7 +138,7 @@ class Heap {
     this.#up(this.#entries.length - 1);
   }
 
-  /** Whether it was there. */
+  /** Returns whether the entry was in the heap. */
   remove(entry: Entry): boolean {
     const { index } = entry;
     if (index < 0) return false;
@@ -208,7 +207,7 @@ class Entry implements Deadline {
   }
 }
 
-/** Waits until `ms` have passed on the clock that all deadlines share. */
+/** Waits for `ms` on the clock of the deadlines. */
 export function deadline(deadlines: Deadlines, ms: number): Operation<undefined> {
   return action<undefined>((resolve) => {
     const due = deadlines.add(ms, () => resolve(undefined));

@@ -10,7 +10,7 @@ const BYTES = 16;
 /** Where an IPv4 address begins in its mapped form, `::ffff:a.b.c.d`. */
 const MAPPED = 12;
 
-/** The bytes of an address, or nothing if the text is none. */
+/** The bytes of an address; undefined if the text is no address. */
 export function parseAddress(text: string): Uint8Array | undefined {
   if (!text.includes(":")) {
     const tail = ipv4Bytes(text);
@@ -19,7 +19,7 @@ export function parseAddress(text: string): Uint8Array | undefined {
     bytes.set([0xff, 0xff, ...tail], MAPPED - 2);
     return bytes;
   }
-  // A zone ("%eth0") names a network card of this machine, and is no part of the address.
+  // A zone ("%eth0") names a network interface of this machine, and is not part of the address.
   const halves = text.replace(/%.*$/, "").split("::");
   if (halves.length > 2) return undefined;
   const [head, tail] = halves.map((half, index) => ipv6Bytes(half, index === halves.length - 1));
@@ -32,7 +32,7 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** A range such as `10.0.0.0/8`, or a single address; nothing if the text is neither. */
+/** A range such as `10.0.0.0/8`, or a single address; undefined if the text is neither. */
 export function parseRange(text: string): AddressRange | undefined {
   const [address = "", prefix, ...rest] = text.split("/");
   const start = parseAddress(address);
@@ -53,7 +53,7 @@ export function isInRange({ start, bits }: AddressRange, address: Uint8Array): b
 
 const LOOPBACK = [parseRange("127.0.0.0/8")!, parseRange("::1")!];
 
-/** Whether an address is of this machine alone. */
+/** Whether an address is a loopback address. */
 export function isLoopbackAddress(address: Uint8Array): boolean {
   return LOOPBACK.some((range) => isInRange(range, address));
 }

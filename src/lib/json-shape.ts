@@ -1,4 +1,4 @@
-/** Looks how deep JSON nests and how much it holds, before anybody parses it. */
+/** Checks how deep JSON text nests and how many parts it has, before it is parsed. */
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -8,17 +8,17 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Deeper than this, whoever walks a message could exhaust the stack. */
+/** The greatest depth at which walking a message cannot exhaust the stack. */
 export const DEEPEST = 200;
 
 export interface ShapeProblem {
-  /** What is the case. */
+  /** What is wrong. */
   readonly state: string;
   /** What to do about it. */
   readonly remedy: string;
 }
 
-/** What is wrong with the shape of a text, if anything is. */
+/** The problem with the shape of a text, if there is one. */
 export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
   if (nestsDeeperThan(text, DEEPEST)) {
     return { state: `it nests deeper than ${DEEPEST} levels`, remedy: "flatten it" };
@@ -30,9 +30,9 @@ export function shapeProblem(text: string, maxParts: number): ShapeProblem | und
   return undefined;
 }
 
-/** Says nothing about whether it is JSON at all. */
+/** Does not check whether the text is JSON. */
 export function nestsDeeperThan(text: string, levels: number): boolean {
-  // Each level takes two characters at least, unless it is no JSON anyway.
+  // Each level of valid JSON takes at least two characters.
   if (text.length <= 2 * levels) return false;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -55,12 +55,11 @@ export function nestsDeeperThan(text: string, levels: number): boolean {
 }
 
 /**
- * Parts are strings, keys, objects, arrays and commas together: each of them costs time to
- * parse and memory to hold, many times what its text does. A pass of its own, which nearly
- * every body is too short to need.
+ * Counts strings, keys, objects, arrays and commas. Parsing one costs many times the time and
+ * memory of its text. Nearly every body is too short to need this second pass.
  */
 export function hasMoreThan(text: string, parts: number): boolean {
-  // Each part takes one character at least.
+  // Each part takes at least one character.
   if (text.length <= parts) return false;
   let count = 0;
   for (let at = 0; at < text.length; at++) {

@@ -5,10 +5,10 @@ export function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** Deeper than this, walking a value could exhaust the stack. */
+/** The greatest depth at which walking a value cannot exhaust the stack. */
 const MAX_DEPTH = 500;
 
-/** Throws for what JSON has no way to say: a BigInt, a cycle, or nesting without end. */
+/** Throws for values that have no JSON: a BigInt, a cycle, or nesting that is too deep. */
 export function checkJson(value: unknown, within: object[] = []): void {
   if (typeof value === "bigint") {
     throw new TypeError("Cannot send a BigInt: JSON has none; make it a number or a string");

@@ -1,14 +1,14 @@
 /**
- * First come, first served; and whoever stands in the line can leave it at once,
- * wherever that is. They hold each other, so standing in line costs nothing more.
+ * A doubly linked list whose items hold the links themselves: the list allocates nothing per
+ * item, and removes any item in constant time.
  *
- * A `Map` keeps the same order, but finding its first entry takes longer the more have
- * been taken from its front.
+ * A `Map` keeps the same order, but finding its first entry takes longer the more entries were
+ * deleted from its front.
  */
 
-/** Something that can stand in one line at a time. The line alone writes these. */
+/** An item that can be in one list at a time. Only the list writes these fields. */
 export interface Linked<T extends Linked<T>> {
-  line: LinkedList<T> | undefined;
+  list: LinkedList<T> | undefined;
   prev: T | undefined;
   next: T | undefined;
 }
@@ -21,25 +21,25 @@ export class LinkedList<T extends Linked<T>> {
     return this.#first;
   }
 
-  /** Puts it behind all the others. */
-  add(one: T): void {
+  /** Appends an item. */
+  add(item: T): void {
     const last = this.#last;
-    one.line = this;
-    one.prev = last;
-    if (last) last.next = one;
-    else this.#first = one;
-    this.#last = one;
+    item.list = this;
+    item.prev = last;
+    if (last) last.next = item;
+    else this.#first = item;
+    this.#last = item;
   }
 
-  /** Whether it stood in this line. */
-  remove(one: T): boolean {
-    if (one.line !== this) return false;
-    const { prev: ahead, next: behind } = one;
-    if (ahead) ahead.next = behind;
-    else this.#first = behind;
-    if (behind) behind.prev = ahead;
-    else this.#last = ahead;
-    one.line = one.prev = one.next = undefined;
+  /** Removes an item. Returns whether it was in this list. */
+  remove(item: T): boolean {
+    if (item.list !== this) return false;
+    const { prev, next } = item;
+    if (prev) prev.next = next;
+    else this.#first = next;
+    if (next) next.prev = prev;
+    else this.#last = prev;
+    item.list = item.prev = item.next = undefined;
     return true;
   }
 }

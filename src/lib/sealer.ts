@@ -1,9 +1,8 @@
 /**
- * Seals text so that only this server, or one with the same key, can read it or
- * change it: AES-256-GCM, with a key id in front so that keys can be rotated.
+ * Seals text with AES-256-GCM, so that only a server with the same key can read it, and nobody can
+ * change it. A key id at the start allows keys to be rotated.
  *
- * Synchronous on purpose: `node:crypto` does it in a few microseconds, WebCrypto
- * takes a hundred.
+ * Synchronous on purpose: `node:crypto` takes a few microseconds, WebCrypto a hundred.
  */
 import process from "node:process";
 import { Buffer } from "node:buffer";
@@ -15,15 +14,15 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + ID_BYTES;
 
 interface Key {
-  /** The version and the key's id, which stand before everything that it has sealed. */
+  /** The version and the id of the key: the start of everything that the key has sealed. */
   readonly head: Buffer;
   readonly secret: Buffer;
 }
 
 /**
- * Makes a key of a passphrase slowly, so that passphrases cannot be tried out fast. All servers
- * with the same passphrase must come to the same key, so the salt is the same for all. One
- * derivation takes some 50 ms, and is done once.
+ * Derives a key from a passphrase slowly, so that passphrases cannot be guessed fast. All servers
+ * with the same passphrase need the same key, so they share the salt. A derivation takes about
+ * 50 ms, once per process.
  */
 const SCRYPT = { salt: "parley key 2", cost: { N: 16_384, r: 8, p: 1 } };
 
@@ -56,16 +55,16 @@ export class Sealer {
     this.#given = keys;
   }
 
-  /** Made when they are first needed: hashing takes long to get ready, at the start of a program. */
+  /** Derived on first use: loading the hash functions would slow down the start of a program. */
   get #keys(): readonly [Key, ...Key[]] {
     if (this.#made) return this.#made;
     const [first = nodeCrypto().randomBytes(32), ...rest] = this.#given;
-    // What was sealed before passphrases were stretched opens, and nothing more is sealed so.
+    // Earlier versions did not stretch passphrases: their seals open, and no new ones are made.
     const former = this.#given.filter(isPassphrase).map(formerKey);
     return this.#made = [toKey(first), ...rest.map(toKey), ...former.map(keyOf)];
   }
 
-  /** The ids of its keys, the one that seals first. They tell nothing about the keys. */
+  /** The ids of the keys, the sealing one first. They reveal nothing about the keys. */
   get keyIds(): readonly string[] {
     return this.#keys.map(({ head }) => head.toString("hex", 1));
   }
@@ -76,7 +75,7 @@ export class Sealer {
     const cipher = nodeCrypto().createCipheriv("aes-256-gcm", secret, iv);
     cipher.setAAD(inContext(head, context));
     const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
-    // In this mode nothing is left for the end, but it must be said that it is there.
+    // `final()` returns nothing in this mode, but it must be called.
     cipher.final();
     const tagged = HEAD_BYTES + IV_BYTES + body.length;
     const length = tagged + TAG_BYTES;
@@ -88,7 +87,7 @@ export class Sealer {
     return whole.toString("base64url", 0, length);
   }
 
-  /** Random numbers are drawn for many seals at once: drawing takes longer than sealing. */
+  /** Draws random bytes for many seals at once: drawing them takes longer than sealing. */
   #nextIv(): Buffer {
     if (this.#used >= this.#ivs.length) {
       this.#ivs = nodeCrypto().randomBytes(IV_BYTES * 256);
@@ -97,14 +96,14 @@ export class Sealer {
     return this.#ivs.subarray(this.#used, this.#used += IV_BYTES);
   }
 
-  /** What was sealed, or nothing if it was not sealed here, for this context, or was touched. */
+  /** The sealed bytes; undefined if the key or the context is another one, or the text was changed. */
   open(sealed: string, context = ""): string | undefined {
     return this.openBytes(sealed, context)?.toString("utf8");
   }
 
   openBytes(sealed: string, context = ""): Buffer | undefined {
     const bytes = Buffer.from(sealed, "base64url");
-    // Decoding is lenient: it skips what is not base64url. Only our own spelling counts.
+    // Decoding skips invalid characters. Only the exact text that was sealed is accepted.
     if (bytes.toString("base64url") !== sealed) return undefined;
     if (bytes.length < HEAD_BYTES + IV_BYTES + TAG_BYTES || bytes[0] !== VERSION) return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -131,14 +130,14 @@ function checkLength(key: Uint8Array | string): void {
 }
 
 /**
- * Whether a key is a text that may be guessed. One of 43 base64url characters, as in the file of
- * a store's key, is 32 random bytes: stretching it would only cost time at every start.
+ * Whether a key is a passphrase, which could be guessed. 43 base64url characters, as in the key
+ * file of a store, are 32 random bytes: stretching them would only slow down every start.
  */
 function isPassphrase(key: Uint8Array | string): key is string {
   return typeof key === "string" && !/^[\w-]{43}$/.test(key);
 }
 
-/** The key that a text was before passphrases were stretched: good for random texts only. */
+/** The key that earlier versions derived from a text. It is safe only for random texts. */
 export function formerKey(text: string): Buffer {
   return nodeCrypto().createHash("sha256").update(`parley key\0${text}`).digest();
 }
@@ -155,14 +154,14 @@ function keyOf(secret: Buffer): Key {
 }
 
 function inContext(head: Buffer, context: string): Uint8Array {
-  // No character takes more than three bytes.
+  // A UTF-16 code unit takes at most three bytes.
   const most = HEAD_BYTES + 3 * context.length;
   const whole = most <= workbench.length ? workbench : Buffer.allocUnsafe(most);
   whole.set(head);
   return whole.subarray(0, HEAD_BYTES + whole.write(context, HEAD_BYTES));
 }
 
-/** Where things are put together that are used at once: making room each time costs more. */
+/** A buffer for texts that are used at once: allocating one each time costs more. */
 const workbench = Buffer.alloc(4_096);
 
 type NodeCrypto = typeof import("node:crypto");

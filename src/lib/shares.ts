@@ -1,23 +1,23 @@
 /**
- * Who holds how much of something that has a limit: a number of things, or bytes.
+ * Counts how much of a limited amount each principal holds: a number of things, or bytes.
  *
- * S1  A named principal holds at most its share. The anonymous principal ("") may hold
- *     everything: on a server that names no callers, it is all of them.
- * S2  What a principal holds is changed and looked up in constant time. Finding the
- *     largest holder takes no longer the more principals there are.
+ * SHARE-1  A named principal holds at most its share. The anonymous principal ("") may hold
+ *          everything: on a server that names no callers, it stands for all of them.
+ * SHARE-2  Reading and changing what a principal holds takes constant time. Finding the largest
+ *          holder takes no longer with more principals.
  */
 
 export interface ShareLimits {
-  /** What all principals may hold together. */
+  /** How much all principals may hold together. */
   readonly max: number;
-  /** What each named principal may hold of it. */
+  /** How much of it each named principal may hold. */
   readonly maxPerPrincipal: number;
 }
 
-/** Which limit is reached: the one of all principals together, or the principal's own share. */
+/** Which limit is reached: that of all principals together, or the share of one. */
 export type Reached = "total" | "share";
 
-/** How many holders of the same magnitude are compared to find the largest. */
+/** How many holders of the same magnitude are compared to find the largest (SHARE-2). */
 const MOST_COMPARED = 64;
 
 const ANONYMOUS = "";
@@ -25,7 +25,7 @@ const ANONYMOUS = "";
 export class Shares {
   readonly limits: ShareLimits;
   readonly #held = new Map<string, number>();
-  /** Principals by the power of two that what they hold lies above. */
+  /** Principals by magnitude: the binary logarithm of what they hold. */
   readonly #magnitudes: (Set<string> | undefined)[] = [];
   #total = 0;
 
@@ -33,30 +33,30 @@ export class Shares {
     this.limits = limits;
   }
 
-  /** What all principals hold together. */
+  /** How much all principals hold together. */
   get total(): number {
     return this.#total;
   }
 
-  /** What a principal holds. */
+  /** How much a principal holds. */
   of(principal: string): number {
     return this.#held.get(principal) ?? 0;
   }
 
-  /** The most that a principal may hold. */
+  /** How much a principal may hold (SHARE-1). */
   limitOf(principal: string): number {
     const { max, maxPerPrincipal } = this.limits;
     return principal === ANONYMOUS ? max : Math.min(max, maxPerPrincipal);
   }
 
-  /** The limit that a principal would exceed if it took so much more; undefined if there is room. */
+  /** The limit that a principal would exceed with so much more; undefined if there is room. */
   reached(principal: string, more = 1): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
     if (principal !== ANONYMOUS && this.of(principal) + more > maxPerPrincipal) return "share";
     return this.#total + more > max ? "total" : undefined;
   }
 
-  /** Takes so much more for a principal; less, where the number is negative. */
+  /** Adds to what a principal holds. A negative amount is subtracted. */
   take(principal: string, amount = 1): void {
     if (amount === 0) return;
     const before = this.of(principal);
@@ -75,7 +75,7 @@ export class Shares {
     this.take(principal, -amount);
   }
 
-  /** Forgets what everybody holds, and takes the amounts that are given. */
+  /** Replaces all amounts. */
   replace(amounts: Iterable<readonly [principal: string, amount: number]>): void {
     this.#held.clear();
     this.#magnitudes.length = 0;
@@ -84,8 +84,8 @@ export class Shares {
   }
 
   /**
-   * The principal that holds most. Where very many hold about as much, one of those:
-   * nobody holds twice as much as the one that is found.
+   * The principal that holds most. If very many hold about as much, it is one of them: no other
+   * principal holds twice as much.
    */
   get largest(): string | undefined {
     let magnitude = this.#magnitudes.length - 1;
@@ -100,16 +100,16 @@ export class Shares {
   }
 }
 
-/** -1 for nothing. */
+/** -1 for amounts below 1. */
 function magnitudeOf(amount: number): number {
   return amount < 1 ? -1 : Math.floor(Math.log2(amount));
 }
 
-/** Things in the order in which they came, all of them and those of each principal. */
+/** The things of each principal, in the order in which they were added. */
 export class Owned<T> {
   readonly #byPrincipal = new Map<string, Set<T>>();
 
-  /** Adds a thing, behind all others of its principal. */
+  /** Adds a thing after all others of its principal. */
   add(principal: string, thing: T): void {
     let things = this.#byPrincipal.get(principal);
     if (!things) this.#byPrincipal.set(principal, things = new Set());
@@ -123,7 +123,7 @@ export class Owned<T> {
     return true;
   }
 
-  /** The things of a principal, the oldest first. */
+  /** The things of a principal, oldest first. */
   of(principal: string): Iterable<T> {
     return this.#byPrincipal.get(principal) ?? [];
   }

@@ -1,13 +1,13 @@
-/** Runs an operation, and tells its outcome at once if it did not have to wait. */
+/** Starts an operation. Its outcome is available at once if it did not have to wait. */
 import type { Operation, Scope } from "effection";
 import { Strand, type StrandOutcome } from "./strand.ts";
 
 export interface StartedOperation<T> {
-  /** How it ended, if it has. */
+  /** The outcome, once the operation has ended. */
   readonly outcome: StrandOutcome<T> | undefined;
-  /** How it ends. */
+  /** Resolves to the outcome. */
   ended(): Promise<StrandOutcome<T>>;
-  /** Stops it; it then ends as halted. */
+  /** Halts the operation; its outcome is then `halted`. */
   halt(): void;
 }
 

@@ -1,29 +1,27 @@
 /**
- * A strand runs one operation without making an Effection task of it, for as
- * long as it needs none.
+ * A strand runs one operation without an Effection task, until the operation needs one.
  *
- * A task costs tens of microseconds and some ten kilobytes; most tools either
- * return at once or wait for one answer at a time, and need neither. So the
- * strand steps the generator itself and enters simple effects (`action`,
- * `sleep`, `until`, a question to the person) with a stand-in for the coroutine.
- * The first effect that reaches for the real thing (`spawn`, `race`, a context,
- * a resource) is handed, with the rest of the generator, to a task of `home`.
+ * A task costs tens of microseconds and about ten kilobytes. Most tools return at once or wait for
+ * one answer at a time, and need no task. So the strand steps the generator itself, and enters
+ * simple effects (`action`, `sleep`, `until`, a question) with a stand-in for the coroutine. The
+ * first effect that uses the coroutine (`spawn`, `race`, a context, a resource) is passed, with
+ * the rest of the generator, to a task of `home`.
  *
- * It leans on the shape of Effection's `Effect.enter`, which is why the version
- * is pinned and tests/lib/strand.test.ts goes through what that must do.
+ * A strand depends on the shape of Effection's `Effect.enter`. That is why the version is pinned,
+ * and why tests/lib/strand.test.ts tests that shape.
  *
- * S1  The outcome is reported once, after every `finally` has run.
- * S2  A halted strand ends as `halted`, whatever its generator does after that:
- *     a `yield*` inside `finally` makes JavaScript forget that it was returning.
- * S3  Nothing that the generator or its effects throw escapes from a strand.
- * S4  A strand may be halted or resumed from inside its own step.
+ * STRAND-1  The outcome is reported once, after every `finally` has run.
+ * STRAND-2  A halted strand ends as `halted`, whatever its generator does after that: after a
+ *           `yield*` inside `finally`, JavaScript continues a generator that was returning.
+ * STRAND-3  Nothing that the generator or its effects throw escapes from a strand.
+ * STRAND-4  A strand may be halted or resumed from inside its own step.
  */
 import { type Operation, type Scope, scoped, type Task } from "effection";
 
 export type StrandOutcome<T> =
   | { readonly type: "returned"; readonly value: T }
   | { readonly type: "threw"; readonly error: unknown }
-  /** `error` is what a `finally` block threw on the way out, if one did. */
+  /** `error` is what a `finally` block threw during the halt, if one did. */
   | { readonly type: "halted"; readonly error?: unknown };
 
 type Result = { ok: true; value?: unknown } | { ok: false; error: unknown };
@@ -41,7 +39,7 @@ enum Step {
 
 enum Phase {
   running,
-  /** Somebody wants it halted; the generator has not been told yet. */
+  /** `halt()` was called; the generator has not been told to return yet. */
   halting,
   /** The generator has been told to return, and is running its `finally` blocks. */
   unwinding,
@@ -52,7 +50,7 @@ const NEEDS_TASK = Symbol("this effect needs a real task");
 function needsTask(): never {
   throw NEEDS_TASK;
 }
-/** What an effect gets for its coroutine. Touching it says that a real one is needed. */
+/** The coroutine that effects receive. Using it shows that a real one is needed. */
 const standIn: object = new Proxy({}, {
   get: needsTask,
   set: needsTask,
@@ -64,39 +62,39 @@ export function isStandIn(routine: unknown): boolean {
   return routine === standIn;
 }
 
-/** A strand whose kind knows by itself what to run, and whom to tell of the end. */
+/** A strand whose subclass says what to run, and hears of the end. */
 export abstract class StrandBase<T> {
   readonly #home: Scope;
   #steps: Steps | undefined;
   #phase = Phase.running;
   /** True while the generator, or an effect it yielded, is on the stack. */
   #stepping = false;
-  /** Counts effects, so that a late resolve of an older one is ignored. */
+  /** Counts effects, so that a late result of an earlier one is ignored. */
   #turn = 0;
   #exit: Exit | undefined;
   #task: Task<void> | undefined;
-  /** True from the moment that a task is being made of it: the task may run before we have it. */
+  /** True once a task is being created: the task may run before `#task` is set. */
   #promoted = false;
   #haltingTask = false;
-  /** True once the task has touched the generator. */
+  /** True once the task has stepped the generator. */
   #taken = false;
-  /** What was thrown on the way out of a halt, other than by the generator itself. */
+  /** What was thrown during a halt, other than by the generator itself. */
   #spoilt: { readonly error: unknown } | undefined;
 
   constructor(home: Scope) {
     this.#home = home;
   }
 
-  /** What is to be run. */
+  /** The operation to run. */
   protected abstract body(): Operation<T>;
 
-  /** How it ended. */
+  /** Called once, when the strand has ended (STRAND-1). */
   protected abstract ended(outcome: StrandOutcome<T>): void;
 
-  /** It goes on as a task from here. */
+  /** Called when the strand continues as a task. */
   protected promoted(): void {}
 
-  /** To be called once, before it is started. It may end here already. */
+  /** Must be called once, before `start()`. The strand may end here already. */
   protected prepare(): void {
     try {
       this.#steps = this.body()[Symbol.iterator]() as Steps;
@@ -110,7 +108,7 @@ export abstract class StrandBase<T> {
     if (this.#phase === Phase.running) this.#advance(Step.next, undefined);
   }
 
-  /** True while it runs without a task, so that it waits for one thing at a time. */
+  /** True while the strand runs without a task, and so waits for one thing at a time. */
   get light(): boolean {
     return !this.#promoted;
   }
@@ -122,7 +120,7 @@ export abstract class StrandBase<T> {
     if (this.#stepping) return;
     if (this.#task) this.#haltTask(this.#task);
     else if (this.#exit) this.#leave({ ok: true });
-    // Otherwise an effect is on its way out, and its end will find us halting.
+    // Otherwise an effect is being left, and `#advance` sees the halt when it has been.
     else if (this.#turn === 0) this.#advance(Step.return, undefined);
   }
 
@@ -158,7 +156,7 @@ export abstract class StrandBase<T> {
     }
   }
 
-  /** Enters an effect. What comes back is its result, if it had one at once. */
+  /** Enters an effect. Returns its result, if it had one at once. */
   #enter(effect: Effect): Result | undefined {
     const turn = ++this.#turn;
     let early: Result | undefined;
@@ -179,7 +177,7 @@ export abstract class StrandBase<T> {
     entering = false;
     this.#exit = exit;
     if (early === undefined) return undefined;
-    // `useCoroutine()` hands its coroutine out; a stand-in will not do there.
+    // `useCoroutine()` returns the coroutine itself, which must be a real one.
     if (early.ok && early.value === standIn) {
       this.#exit = undefined;
       return this.#promote(effect);
@@ -201,7 +199,7 @@ export abstract class StrandBase<T> {
     return left;
   }
 
-  /** Leaves the effect that the generator waits in, then goes on with `result`. */
+  /** Leaves the effect that the generator waits in, then continues with `result`. */
   #leave(result: Result): void {
     const exit = this.#exit!;
     this.#exit = undefined;
@@ -225,20 +223,20 @@ export abstract class StrandBase<T> {
     this.#advance(result.ok ? Step.next : Step.throw, result.ok ? result.value : result.error);
   }
 
-  /** Hands the rest of the generator to a real task. */
+  /** Passes the rest of the generator to a real task. */
   #promote(effect: Effect): undefined {
     this.#turn++;
     this.#promoted = true;
     this.promoted();
     const rest = { [Symbol.iterator]: () => this.#rest(effect) } as unknown as Operation<unknown>;
     const settle = (step: Step, value: unknown) => {
-      // A task that is being halted still has its own end before it; see #haltTask.
+      // A task that is being halted ends in `#haltTask`.
       if (!this.#haltingTask) this.#end(step, value);
       else if (step === Step.throw) this.#spoilt = { error: value };
     };
     this.#task = this.#home.run(function* () {
-      // `scoped` is the border: a child of the tool that fails ends the tool, and
-      // not the scope that all tools share.
+      // STRAND-3: `scoped` contains failures. A child that fails ends its tool, and not the
+      // scope that all tools share.
       try {
         settle(Step.return, yield* scoped(() => rest));
       } catch (error) {
@@ -249,7 +247,7 @@ export abstract class StrandBase<T> {
     return undefined;
   }
 
-  /** The rest of the generator, beginning with an effect that it has yielded already. */
+  /** The rest of the generator, starting with an effect that it has already yielded. */
   #rest(first: Effect): Steps {
     const steps = this.#steps!;
     const take = () => {
@@ -275,7 +273,7 @@ export abstract class StrandBase<T> {
     const halted = () => {
       if (this.#phase === Phase.ended) return;
       if (!this.#taken) {
-        // The task was halted before its first step, and the generator is where we left it.
+        // The task was halted before its first step: the generator has not moved.
         this.#task = undefined;
         return this.#advance(Step.return, undefined);
       }
@@ -283,8 +281,8 @@ export abstract class StrandBase<T> {
       if (this.#spoilt) this.#end(Step.throw, this.#spoilt.error);
       else this.#end(Step.return, undefined);
     };
-    // Not from inside Effection's reducer: a task that is halted in the middle of
-    // its own step would enter one more effect and never leave it.
+    // Not from inside Effection's reducer: a task that is halted during its own step would enter
+    // one more effect and never leave it (STRAND-4).
     queueMicrotask(() => {
       this.#haltingTask = true;
       task.halt().then(halted, (error) => {
@@ -296,6 +294,7 @@ export abstract class StrandBase<T> {
 
   #end(step: Step, value: unknown): void {
     if (this.#phase === Phase.ended) return;
+    // STRAND-2
     const halted = this.#phase !== Phase.running;
     this.#phase = Phase.ended;
     this.#stepping = false;
@@ -308,7 +307,7 @@ export abstract class StrandBase<T> {
   }
 }
 
-/** A strand of anything. */
+/** A strand of any operation. */
 export class Strand<T> extends StrandBase<T> {
   readonly #body: () => Operation<T>;
   readonly #ended: (outcome: StrandOutcome<T>) => void;
@@ -333,7 +332,7 @@ export class Strand<T> extends StrandBase<T> {
   }
 }
 
-/** Runs an operation as a strand, for those who can only wait for a promise. */
+/** Runs an operation as a strand, and returns a promise. */
 export function promised<T>(home: Scope, operation: () => Operation<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     new Strand<T>(home, operation, (outcome) => {

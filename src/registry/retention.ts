@@ -49,7 +49,7 @@ export class FinishedSessions {
 
   /** Whether it is this one that is there, and not a later run of the same session. */
   has(session: LiveToolSession): boolean {
-    return session.line !== undefined;
+    return session.list !== undefined;
   }
 
   /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
@@ -88,26 +88,26 @@ export class FinishedSessions {
   /** Nobody was told to come back for it, and it was left just now. */
   putLast(session: RegisteredSession, now: number): void {
     session.leftAt = now;
-    session.line?.remove(session);
+    session.list?.remove(session);
     this.#free.add(session);
   }
 
   /** Somebody was told to come back for it, or is there. */
   putAside(session: LiveToolSession): void {
-    session.line?.remove(session);
+    session.list?.remove(session);
     this.#promised.add(session);
   }
 
   /** Whether it was there. */
   delete(session: LiveToolSession): boolean {
-    if (!session.line?.remove(session)) return false;
+    if (!session.list?.remove(session)) return false;
     this.#owned.delete(session.principal, session);
     this.#count(session, -1);
     return this.#byId.delete(session.id);
   }
 
   clear(): void {
-    for (const session of this.#byId.values()) session.line?.remove(session);
+    for (const session of this.#byId.values()) session.list?.remove(session);
     this.#byId.clear();
     this.#owned.clear();
     this.#counts.replace([]);

@@ -347,7 +347,7 @@ function asText({ branch, kind, key, count }: Place): string {
   return `${kind} "${key}"${nth}${branch ? ` in branch ${branch}` : ""}`;
 }
 
-/** How long a tool may be busy with something that is not on record, before it is given up. */
+/** How long a replay may make no progress before it counts as stalled. */
 const REPLAY_TIMEOUT = 5 * 60_000;
 
 /** Calls `stuck` once a replay is stalled. Returns a function that stops watching. */

@@ -154,7 +154,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly settled: number = 1;
   readonly trial: Trial | undefined;
   readonly leftAt: number = 0;
-  line: LinkedList<LiveToolSession> | undefined;
+  list: LinkedList<LiveToolSession> | undefined;
   prev: LiveToolSession | undefined;
   next: LiveToolSession | undefined;
 

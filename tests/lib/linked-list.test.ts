@@ -4,7 +4,7 @@ import { type Linked, LinkedList } from "../../src/lib/linked-list.ts";
 import { describe, it } from "../suite.ts";
 
 class One implements Linked<One> {
-  line: LinkedList<One> | undefined;
+  list: LinkedList<One> | undefined;
   prev: One | undefined;
   next: One | undefined;
   constructor(readonly number: number) {}
@@ -25,7 +25,7 @@ describe("Line", () => {
       let expected: number[] = [];
       for (const { number, leaves } of changes) {
         const stands = expected.includes(number);
-        assert.equal(all[number]!.line, stands ? line : undefined);
+        assert.equal(all[number]!.list, stands ? line : undefined);
         if (leaves || stands) {
           assert.equal(line.remove(all[number]!), stands);
           expected = expected.filter((other) => other !== number);
@@ -45,7 +45,7 @@ describe("Line", () => {
     here.add(second);
     assert.equal(there.remove(first), false);
     assert.equal(here.remove(first), true);
-    assert.deepEqual([first.line, first.prev, first.next], [undefined, undefined, undefined]);
+    assert.deepEqual([first.list, first.prev, first.next], [undefined, undefined, undefined]);
     assert.equal(second.prev, undefined);
   });
 });

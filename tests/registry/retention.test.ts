@@ -7,7 +7,7 @@ const NOW = 1_000;
 
 /** The part of a session that matters here, and how often it was examined. */
 class Fake {
-  line: undefined;
+  list: undefined;
   ahead: undefined;
   behind: undefined;
   looks = 0;
