@@ -1,12 +1,12 @@
 /**
- * How many bytes calls may take, roughly: in memory while they are alive, and in the
- * store for as long as their records are there. Each caller has a share of both.
+ * Limits how many bytes calls hold, approximately: in memory while they are alive, and in the store
+ * while their records are there. Each caller has a share of both.
  *
- * B1  Nothing is counted for each event. A call is weighed when the registry takes it in,
- *     when it begins to wait, and when it goes.
- * B2  New calls are refused once four fifths are taken; the rest is for calls under way,
- *     and for callers that hold less than half as much as the largest holder.
- * B3  A call that would wait with more than there is room for ends instead, and says so.
+ * BUDGET-1  Events are not counted one by one. A call is measured when the registry adds it, when
+ *           it begins to wait, and when it ends or leaves.
+ * BUDGET-2  New calls are refused when four fifths are in use. The rest is for calls under way, and
+ *           for callers that hold less than half as much as the largest holder.
+ * BUDGET-3  A call that would exceed the budget while it waits ends instead, with that reason.
  */
 import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
@@ -19,17 +19,17 @@ export interface BudgetLimits {
   readonly store: ShareLimits;
 }
 
-/** What a call takes besides what it holds of its caller's. */
+/** Bytes that each call counts for besides its data. */
 const EACH = 1_024;
-/** The part of a limit that is left to calls under way. */
+/** The part of a limit that is reserved for calls under way (BUDGET-2). */
 const SPARE = 1 / 5;
 
 export class Budget {
-  /** What calls hold in memory; those that have left memory do not count. */
+  /** Bytes of live calls in memory, by caller. */
   readonly memory: Shares;
-  /** What durable calls hold in the store. */
+  /** Bytes of records in the store, by caller. */
   readonly store: Shares;
-  /** Whether the store tells how much is in it. Where it does not, its bytes have no limit. */
+  /** False if the store cannot report its usage. Its bytes then have no limit. */
   countsStore = false;
 
   constructor({ memory, store }: BudgetLimits) {
@@ -37,7 +37,7 @@ export class Budget {
     this.store = new Shares(store);
   }
 
-  /** Takes memory for something else of a caller's. Throws if there is no room for it. */
+  /** Counts memory of a caller that is not a call's. Throws if there is no room for it. */
   hold(principal: string, bytes: number, verb: string): void {
     const reached = this.memory.reached(principal, bytes);
     if (reached !== undefined) {
@@ -48,32 +48,32 @@ export class Budget {
     this.memory.take(principal, bytes);
   }
 
-  /** Throws if a caller may not start another call now. */
+  /** Throws if a caller may not start another call now (BUDGET-2). */
   check(principal: string, durable: boolean): void {
     refuse(this.memory, principal, "of memory");
     if (durable && this.countsStore) refuse(this.store, principal, "of the store");
   }
 
-  /** Throws if a caller may not have another call taken up again now. */
+  /** Throws if no call of this caller may be taken up from its record now. */
   checkTakenUp(principal: string): void {
     const problem = exceeded(this.memory, principal, "of memory");
     if (problem === undefined) return;
     throw new SessionLimitError(this.memory.limitOf(principal), problem, "go on with the call now");
   }
 
-  /** Notes what a call was given that is in the store already, and about to be taken up again. */
+  /** Measures a call that is taken up: what it has in the store is counted there already. */
   restored(session: RegisteredSession, params: unknown): void {
     session.baggage = baggageOf(session, params);
     if (this.countsStore) session.stored = session.baggage + session.log.bytes;
   }
 
-  /** Takes a call in, and weighs it. */
+  /** Measures a call that the registry adds. Returns why it may not wait, as `measure` does. */
   enter(session: RegisteredSession, params: unknown): string | undefined {
     session.baggage ||= baggageOf(session, params);
     return this.measure(session);
   }
 
-  /** Weighs a call. Tells why it may not wait, where it has grown and there is no room for that. */
+  /** Measures a call. If it has grown beyond the budget, returns why it may not wait (BUDGET-3). */
   measure(session: LiveToolSession): string | undefined {
     const grown = this.#charge(session);
     if (!grown) return undefined;
@@ -82,20 +82,20 @@ export class Budget {
       (session.stored > 0 ? exceeded(this.store, principal, "of the store") : undefined);
   }
 
-  /** It has left memory, or ended. */
+  /** A call has left memory, or ended. */
   leave(session: RegisteredSession): void {
     if (session.outcome) this.#chargeStore(session);
     this.memory.give(session.principal, session.charged);
     session.charged = 0;
   }
 
-  /** It is no longer in the store. */
+  /** The record of a call is no longer in the store. */
   forget(session: RegisteredSession): void {
     this.store.give(session.principal, session.stored);
     session.stored = 0;
   }
 
-  /** Whether it holds more than when it was last weighed. */
+  /** Returns true if a call holds more than when it was last measured. */
   #charge(session: RegisteredSession): boolean {
     const bytes = session.baggage + session.log.bytes;
     const more = bytes - session.charged;
@@ -142,13 +142,13 @@ function exceeded(shares: Shares, principal: string, what: string): string | und
   return reached && problemOf(shares, principal, reached, what);
 }
 
-/** Whether nobody holds far more than a principal. */
+/** Returns true if no caller holds more than twice as much as this one. */
 function isLarge(shares: Shares, principal: string): boolean {
   return 2 * shares.of(principal) >= shares.of(shares.largest ?? principal);
 }
 
 function problemOf(shares: Shares, principal: string, reached: Reached, what: string): string {
-  // Those without a name share everything, and nobody's number is told to somebody else.
+  // Callers without a name share one budget: none of them learns what the others hold.
   return reached === "share" && principal !== ""
     ? `the caller's calls take ${inMB(shares.of(principal))} ${what}, and its share is ${
       inMB(shares.limitOf(principal))

@@ -1,4 +1,4 @@
-/** The record of a session that its client carries, so that no server has to keep it. */
+/** The record of a session that its client carries, so that no server needs to store it. */
 import process from "node:process";
 import { Buffer } from "node:buffer";
 import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
@@ -10,11 +10,11 @@ export interface PortableRecord {
   /** The version of the tool that began it. */
   readonly version: string;
   readonly events: readonly ToolSessionEvent[];
-  /** What random values in it follow from; records of earlier versions have none. */
+  /** The seed of random values in the session; records of earlier versions have none. */
   readonly seed?: string;
 }
 
-/** A call that its client goes on with, and carries the record of. */
+/** A call whose client carries its record, as the client continues it. */
 export interface PortableCall {
   readonly sessionId: string;
   readonly definition: Definition;
@@ -23,10 +23,10 @@ export interface PortableCall {
   readonly principal: string;
 }
 
-/** What a record may take when it is unpacked: it was small when it was packed by us. */
+/** Bytes of an unpacked record. Records that a server packs are far smaller. */
 const MOST_UNPACKED = 16 * 1024 * 1024;
 
-/** Packs a value behind a byte that says so. */
+/** Compresses a value as JSON. The first byte is `mark`. */
 export function packRecord(mark: number, value: unknown): Uint8Array {
   return Buffer.concat([Buffer.of(mark), nodeZlib().deflateRawSync(JSON.stringify(value))]);
 }
@@ -36,7 +36,7 @@ export function unpackRecord(packed: Uint8Array): unknown {
   return JSON.parse(nodeZlib().inflateRawSync(packed.subarray(1), options).toString("utf8"));
 }
 
-/** Whether a log has come as far as a record, by the same way, as far as it still tells. */
+/** Returns true if a log contains all events of a record, as far as the log still has them. */
 export function hasComeAsFar(log: EventLog, { events }: PortableRecord): boolean {
   if (log.lastLSN < events.length) return false;
   const gone = log.firstLSN - 1;

@@ -36,7 +36,7 @@ const GRACE = 5_000;
 /** Milliseconds that the server must have run before it makes the last attempt for a suspect. */
 const STEADY_AFTER = 5_000;
 
-/** How many are read from the store at once. */
+/** How many records are read from the store at once. */
 const PAGE = 100;
 
 /** A suspect that waits until it may be taken up. */
@@ -66,7 +66,7 @@ export class Recovery {
     this.#startedAt = parts.deadlines.now();
   }
 
-  /** Refuses the suspects that still wait for their turn. */
+  /** Refuses all suspects that wait for their turn. */
   stop(): void {
     this.#stopped = true;
     this.#steady?.cancel();

@@ -1,8 +1,11 @@
 /**
- * R1  A session that nobody holds goes away: a finished one after its grace time,
- *     one that waits for answers after its time to live.
- * R2  Nothing here walks all sessions, except closing.
- * R3  After `close()` no generator is running, no deadline is set, and nothing starts.
+ * All sessions of this process. The registry opens and finds them, and hears of every change; its
+ * parts decide what follows: `Admission` who may run, `Retention` how long a session stays in
+ * memory, `SessionRecords` what is written, and `Durability` what is taken up again.
+ *
+ * REGISTRY-1  Every session that has not ended is in `Admission`, or is the one in its first step.
+ * REGISTRY-2  No operation walks all sessions, except draining and closing.
+ * REGISTRY-3  After `close()` no generator runs, no deadline is set, and nothing starts.
  */
 import { all, createScope, type Operation, race, type Scope, until } from "effection";
 import { systemClock } from "../lib/clock.ts";
@@ -45,7 +48,7 @@ import { FinishedSessions, Retention } from "./retention.ts";
 
 type Found = LiveToolSession | undefined;
 
-/** All live sessions of this process, and the finished ones that somebody may still want to read. */
+/** The live sessions of this process, and the finished ones that clients may come back for. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
@@ -62,16 +65,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #limits: RegistryLimits;
   readonly #durability: Durability;
   readonly #live: Admission;
-  /** What calls take, of memory and of the store. */
+  /** How many bytes the calls of each caller hold, in memory and in the store. */
   readonly budget: Budget;
   readonly #finished: FinishedSessions;
   readonly #retention: Retention;
   readonly #records: SessionRecords;
   /** Changes whenever a session does, and whenever work on the store ends. */
   readonly #activity = new Condition();
-  /** The call that is in its first step, until anybody looks for it, and what it was given. */
+  /** The call in its first step, until code looks for it (REGISTRY-1), and its arguments. */
   #starting: LiveToolSession | undefined;
-  #given: unknown;
+  #startingParams: unknown;
   #draining = false;
   #closing: Promise<void> | undefined;
 
@@ -150,18 +153,18 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#draining = false;
   }
 
-  /** How long a durable session that nobody comes back to is kept. */
+  /** Milliseconds that an abandoned durable session is kept. */
   get durableTimeToLive(): number {
     return this.#limits.durableTimeToLive;
   }
 
-  /** How long the state that is handed to a client is good for. */
+  /** Milliseconds that the state that a client gets for a session is valid. */
   timeToLiveOf(session: LiveToolSession): number {
     const { durableTimeToLive, waitingTimeToLive } = this.#limits;
     return session.durable ? durableTimeToLive : waitingTimeToLive;
   }
 
-  /** How many calls are alive, and how many finished ones are kept. */
+  /** The number of live sessions, of finished ones that are kept, and of deadlines. */
   get counts(): { live: number; finished: number; deadlines: number } {
     this.#listStarting();
     return {
@@ -182,7 +185,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
-  /** `create`, for callers that are no operations. */
+  /** `create`, for callers that are not operations. */
   open(
     tool: Definition,
     params: unknown,
@@ -195,8 +198,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * `open`, for callers that read at once what a call has to say that ends at once,
-   * as most do. Nobody else will find such a call, unless they `keep` it.
+   * `open`, for callers that read the events of a call at once. Most calls end in their first step.
+   * Such a call is not found by its id unless the caller calls `keep`.
    */
   openFleeting(
     tool: Definition,
@@ -220,14 +223,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       owner,
     );
     this.#starting = session;
-    this.#given = params;
+    this.#startingParams = params;
     if (session.durable) {
       this.#listStarting();
       if (!portable) this.#records.begin(session, params);
     }
     session.start(params);
     if (this.#starting === session) this.#starting = undefined;
-    this.#given = undefined;
+    this.#startingParams = undefined;
     if (!session.outcome) this.#live.add(session, params);
     return session;
   }
@@ -237,17 +240,18 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#retention.keep(session);
   }
 
-  /** The call that is in its first step becomes one like any other, for whoever looks for it. */
+  /** REGISTRY-1: adds the call in its first step to the live ones, before code looks for it. */
   #listStarting(): void {
     const session = this.#starting;
     if (!session) return;
     this.#starting = undefined;
-    if (!session.outcome) this.#live.add(session, this.#given);
+    if (!session.outcome) this.#live.add(session, this.#startingParams);
   }
 
   /**
-   * A session by its id, taken up again from its record if it has left memory, or if
-   * that has come further: another server may have gone on with it over the same store.
+   * Finds a session by its id. Takes it up from its record if it has left memory, or if the record
+   * is ahead: another server may have continued the session over the same store. `lsn` is the last
+   * event that the caller knows of. `asked` says that the caller of the session waits for it.
    */
   lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
     const here = this.find(id);
@@ -257,55 +261,55 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#live.isClosed ? undefined : this.#durability.revive(id, asked);
   }
 
-  /** Whose a session is, in memory or on record; undefined if there is none. Takes nothing up. */
+  /** The principal of a session, in memory or on record. Does not take the session up. */
   async principalOf(id: string): Promise<string | undefined> {
     return this.find(id)?.principal ?? await this.#durability.principalOf(id);
   }
 
-  /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
+  /** Runs the sessions that are due: now, those that a former server left, and later ones in time. */
   wake(): void {
     this.#durability.start();
   }
 
-  /** Durable calls that the server did not survive, and that are not run any more. */
+  /** Durable calls that are not run any more because they end the server. */
   get setAside(): SetAsideCalls {
     return this.#durability.setAside;
   }
 
-  /** Takes a session up from a record that its client has carried. */
+  /** Takes a session up from the record that its client carries. */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     return this.#durability.adopt(record, call);
   }
 
-  /** Puts a durable session out of memory until somebody comes back to it, or its time has come. */
+  /** Takes a durable session out of memory until a request asks for it, or its time has come. */
   suspend(session: LiveToolSession): void {
     session.suspend();
   }
 
-  /** Whoever has been told to come back until then finds it, whatever becomes of it. */
+  /** Keeps a session until then at least, because its client was told to come back by then. */
   promise(session: LiveToolSession, until: number): void {
     if (!session.promiseUntil(until)) return;
     if (session.durable) this.#records.extend(session);
     if (session.outcome) this.#retention.reschedule(session);
   }
 
-  /** Writes down what has changed about a session besides its events. */
+  /** Records what has changed about a session besides its events. */
   noteChange(session: LiveToolSession): void {
     if (session.durable) this.#records.update(session);
   }
 
-  /** Waits until it is known whether all there is to know of a session is stored; undefined if it is. */
+  /** Resolves with whether all of a session is in the store; undefined if nothing is being written. */
   secured(session: LiveToolSession): Promise<boolean> | undefined {
     return session.durable ? this.#records.written(session) : undefined;
   }
 
-  /** Ends a session that has left memory. */
+  /** Cancels a session that has left memory. */
   *cancelSuspended(id: string, reason: string): Operation<void> {
     const session = yield* this.takenUp(id);
     if (session) yield* session.cancel(reason);
   }
 
-  /** A session in memory; one that is on its way out is not there any more. */
+  /** A session in memory. A session that is leaving memory is not found. */
   find(id: string): LiveToolSession | undefined {
     this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
@@ -345,23 +349,23 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#retention.reschedule(session);
   }
 
-  /** Forgets a session that has ended and that nobody will come back to. */
+  /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
     if (session.outcome && session.holders === 0) this.#retention.remove(session);
   }
 
-  /** For sessions: one began or ceased to wait, or ended. */
+  /** For sessions: one began or stopped waiting, or ended. */
   changed(session: LiveToolSession): void {
     if (session.outcome && session === this.#starting) {
-      // Whoever opened it says whether it is kept.
+      // The code that opened the call decides whether it is kept.
       this.#starting = undefined;
       tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
       return;
     }
     if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
-      // What could not be recorded has not happened: whoever comes back finds the record.
+      // An end that could not be recorded does not count: clients that come back find the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
         session.owner?.gone?.(session);
@@ -389,8 +393,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * Starts no calls any more, and waits until none is at work, but not longer than
-   * that. Calls that wait for an answer are not at work; they can still be answered.
+   * Starts no more calls, and waits until none is at work, for `ms` at most. Calls that wait for an
+   * answer are not at work: they can still be answered.
    */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
@@ -404,7 +408,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     );
   }
 
-  /** Halts every call, waits until all have cleaned up, and starts none any more. */
+  /** Halts all calls, and waits until they have cleaned up (REGISTRY-3). */
   close(): Promise<void> {
     return this.#closing ??= this.#close();
   }

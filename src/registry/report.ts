@@ -1,9 +1,9 @@
-/** How the operator hears of what went wrong. */
+/** Reports faults and ended calls to the operator. */
 import type { Fault } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 
-/** Reports in the way that is given, or prints; never throws. */
+/** Wraps a `report` function so that it never throws. Default: prints to stderr. */
 export function reporter(report: (fault: Fault) => void = printFault): (fault: Fault) => void {
   return (fault) => {
     try {
@@ -18,6 +18,7 @@ function printFault({ what, toolName, sessionId, error }: Fault): void {
   console.error(`tool "${toolName}", session ${sessionId}: ${what}:`, error);
 }
 
+/** Calls `onCall` with a session that has ended. */
 export function tellEnded(
   session: LiveToolSession,
   now: number,

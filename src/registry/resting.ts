@@ -1,6 +1,6 @@
 /**
- * Durable calls that have left for a store that is memory too, and so must be bounded.
- * What they take still counts as memory.
+ * Durable sessions that have left for a store that is memory of this process. Their number is
+ * bounded, and their bytes still count as memory of their callers.
  */
 import { Owned, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
@@ -28,7 +28,7 @@ export class Resting {
     return this.#byId.size;
   }
 
-  /** Takes one in. What comes back must go for it: the oldest of the largest holder. */
+  /** Adds a session. Returns the one that must go for it, if any: the oldest of the largest holder. */
   add({ id, principal, baggage, log }: LiveToolSession, expiresAt: number): string | undefined {
     const rest = { id, principal, bytes: baggage + log.totalBytes, expiresAt };
     this.#byId.set(id, rest);
@@ -51,7 +51,7 @@ export class Resting {
     this.#memory.give(principal, bytes);
   }
 
-  /** The store has forgotten those whose time is over. */
+  /** Removes the sessions that the store has deleted because they expired. */
   expire(now: number): void {
     for (const { id, expiresAt } of [...this.#byId.values()]) if (expiresAt < now) this.delete(id);
   }

@@ -20,18 +20,18 @@ export interface FinishedLimits {
   readonly maxBytes: number;
 }
 
-/** How many that must stay are looked at, at most, to find one that may go. */
+/** How many sessions that must stay are passed over, at most, to find one that may go. */
 const MOST_LOOKS = 16;
 
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
   readonly #byId = new Map<string, LiveToolSession>();
-  /** Those that nobody was told to come back for. */
+  /** Sessions that no client was told to come back for. */
   readonly #free = new LinkedList<LiveToolSession>();
-  /** Those that somebody was, or that are held; they go before their time only if they must. */
+  /** Sessions that a client was told to come back for, or that are held. They go last. */
   readonly #promised = new LinkedList<LiveToolSession>();
   readonly #owned = new Owned<LiveToolSession>();
-  /** How many there are of each caller's, and how many bytes they take. */
+  /** The number of sessions of each caller, and their bytes. */
   readonly #counts = new Shares(UNLIMITED);
   readonly #weights = new Shares(UNLIMITED);
 
@@ -47,12 +47,12 @@ export class FinishedSessions {
     return this.#byId.get(id);
   }
 
-  /** Whether it is this one that is there, and not a later run of the same session. */
+  /** Returns true for this run of a session, not for an earlier or later run with the same id. */
   has(session: LiveToolSession): boolean {
     return session.list !== undefined;
   }
 
-  /** Takes one in. What comes back must go for it; those that are promised to somebody go last. */
+  /** Adds a session. Returns those that must go for it (RETAIN-2). */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
     const earlier = this.#byId.get(session.id);
     if (earlier) this.delete(earlier);
@@ -65,7 +65,7 @@ export class FinishedSessions {
     this.#chooseOfLargest(going, now);
     this.#choose(this.#free, going, now);
     this.#choose(this.#promised, going, now);
-    // They count until they are deleted.
+    // They count until the caller deletes them.
     for (const one of going) this.#count(one, 1);
     return going;
   }
@@ -80,25 +80,25 @@ export class FinishedSessions {
     this.#weights.take(session.principal, times * weightOf(session));
   }
 
-  /** The one that was left longest ago, of those that nobody was told to come back for. */
+  /** The session that was left longest ago, of those that no client was told to come back for. */
   get first(): LiveToolSession | undefined {
     return this.#free.first;
   }
 
-  /** Nobody was told to come back for it, and it was left just now. */
+  /** Starts the grace period of a session that no client was told to come back for. */
   putLast(session: RegisteredSession, now: number): void {
     session.leftAt = now;
     session.list?.remove(session);
     this.#free.add(session);
   }
 
-  /** Somebody was told to come back for it, or is there. */
+  /** Takes a session out of the grace period: a client was told to come back for it, or holds it. */
   putAside(session: LiveToolSession): void {
     session.list?.remove(session);
     this.#promised.add(session);
   }
 
-  /** Whether it was there. */
+  /** Returns false if the session was not here. */
   delete(session: LiveToolSession): boolean {
     if (!session.list?.remove(session)) return false;
     this.#owned.delete(session.principal, session);
@@ -114,7 +114,7 @@ export class FinishedSessions {
     this.#weights.replace([]);
   }
 
-  /** Of the largest holder, where there are several: a newcomer costs no third party anything. */
+  /** Chooses among sessions of the largest holder: a new session costs no third caller anything. */
   #chooseOfLargest(going: LiveToolSession[], now: number): void {
     while (this.#isOver) {
       const isCount = this.#counts.total > this.#limits.max;
@@ -138,7 +138,7 @@ export class FinishedSessions {
       else promised ??= session;
       if (++looks === MOST_LOOKS) break;
     }
-    // Behind the others, so that nobody looks at them each time.
+    // Put them last, so that the next search does not pass over them again.
     for (const session of held) {
       this.#owned.delete(principal, session);
       this.#owned.add(principal, session);
@@ -146,7 +146,7 @@ export class FinishedSessions {
     return promised;
   }
 
-  /** The oldest first. Those that must stay are put behind, so that nobody looks at them each time. */
+  /** Chooses the oldest first. Sessions that must stay are put last, for the next search. */
   #choose(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
     const chosen = new Set(going);
     let looks = 0;
@@ -168,7 +168,7 @@ export class FinishedSessions {
   }
 }
 
-/** What came with a durable call is kept with its record. */
+/** A durable session keeps its arguments and client with its record. */
 function weightOf({ log, durable, baggage }: LiveToolSession): number {
   return durable ? log.bytes + baggage : log.bytes;
 }

@@ -28,6 +28,7 @@ export class Waker {
   #sooner: (() => void) | undefined;
   #loop: Task<void> | undefined;
   #isRunning = false;
+  #waking: Promise<unknown> | undefined;
   #stopped = false;
   /** All sessions before this one have been taken up, or are in memory. */
   #after: Wake | undefined;
@@ -61,6 +62,7 @@ export class Waker {
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.halt();
+    await this.#waking;
   }
 
   *#run(): Operation<void> {
@@ -127,12 +129,13 @@ export class Waker {
 
   *#wakeAll(ids: readonly string[]): Operation<void> {
     if (ids.length === 0) return;
-    yield* until(Promise.all(ids.map((id) =>
+    const waking = this.#waking = Promise.all(ids.map((id) =>
       this.#wake(id).then(
         () => this.#failed.delete(id),
         (error) => this.#hasFailed(id, error),
       )
-    )));
+    ));
+    yield* until(waking);
   }
 
   #hasFailed(id: string, error: unknown): void {
