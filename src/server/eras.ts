@@ -8,9 +8,15 @@ import { claimsModern } from "../wire/modern/meta.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
 import type { ServerCore } from "./core.ts";
 import type { Send } from "./feed.ts";
-import { LegacyChannel, LegacyEra } from "./legacy/era.ts";
-import { ModernEra } from "./modern/era.ts";
-import { type Caller, type Era, type Reply, SESSION_HEADER, type SessionEra } from "./reply.ts";
+import { LegacyChannel, LegacyEra } from "./legacy/receive.ts";
+import { ModernEra } from "./modern/receive.ts";
+import {
+  type Caller,
+  type ChannelReply,
+  type Era,
+  SESSION_HEADER,
+  type SessionEra,
+} from "./reply.ts";
 
 export class Eras {
   readonly #core: ServerCore;
@@ -40,7 +46,7 @@ export class Eras {
 
   /** One client on a channel. `send` takes the notifications that belong to no request. */
   connect(principal: string, underWay: ReadonlyMap<RpcId, unknown>, send: Send): Channel {
-    const legacy = new LegacyChannel(this.#core, this.#legacy.sessions, principal, send);
+    const legacy = new LegacyChannel(this.#core, principal, send);
     return new Channel(legacy, this.#modern, { principal, ownStream: false, underWay });
   }
 
@@ -78,7 +84,7 @@ export class Channel {
     this.#caller = caller;
   }
 
-  receive(message: RpcMessage): Reply {
+  receive(message: RpcMessage): ChannelReply {
     return message.type === "request" && claimsModern(message.params)
       ? this.#modern.receive(message, this.#caller)
       : this.#legacy.receive(message);

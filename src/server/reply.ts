@@ -14,7 +14,16 @@ import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
 import type { ServerCore } from "./core.ts";
 import type { Feed, FeedConnection } from "./feed.ts";
 
-export type Reply = Accepted | Refused | Value | Later | StreamReply;
+/** `Stream` is how a reply of several messages is sent: on a connection of its own by default. */
+export type Reply<Stream = ReplyStream> =
+  | Accepted
+  | Refused
+  | Value
+  | Later<Stream>
+  | StreamReply<Stream>;
+
+/** A reply for a channel that all replies to a client share. */
+export type ChannelReply = Reply<SharedStream>;
 
 /** The message was taken, and nothing answers it. */
 export interface Accepted {
@@ -44,20 +53,20 @@ export interface Value {
 }
 
 /** A reply that is not known yet. */
-export interface Later {
+export interface Later<Stream = ReplyStream> {
   readonly type: "later";
   /** The request, where the transport tells by `leave` that the client has cancelled it. */
   readonly id?: RpcId;
   readonly ready: Promise<unknown>;
   /** To be called once after `ready`, unless the client has cancelled the request. */
-  reply(): Reply;
+  reply(): Reply<Stream>;
   /** The client has disconnected or cancelled the request. */
   leave?(): void;
 }
 
-export interface StreamReply {
+export interface StreamReply<Stream = ReplyStream> {
   readonly type: "stream";
-  readonly stream: ReplyStream;
+  readonly stream: Stream;
 }
 
 /** A reply of several messages, or of one that is not ready yet. */
@@ -80,8 +89,6 @@ export interface ReplyStream {
   refuse(problem: string): Refused;
   /** Begins to send on a connection of its own. */
   open(): OpenStream;
-  /** Begins to send on a channel that the client's other replies share. */
-  share(): SharedStream;
 }
 
 export interface OpenStream {
@@ -94,6 +101,7 @@ export interface OpenStream {
   closed(connection: FeedConnection): void;
 }
 
+/** The same on a channel that all replies to a client share. */
 export interface SharedStream {
   readonly feed: Feed;
   /** The request, where the transport removes the feed if the client cancels it. */
@@ -160,11 +168,11 @@ export function refused(
 }
 
 /** A reply that depends on a promise. */
-export function later<T>(
+export function later<T, Stream = ReplyStream>(
   promise: Promise<T>,
-  reply: (value: T) => Reply,
+  reply: (value: T) => Reply<Stream>,
   options: Pick<Later, "id" | "leave"> = {},
-): Later {
+): Later<Stream> {
   let result: T;
   return {
     type: "later",

@@ -1,24 +1,108 @@
-/** What a batch may be, and how much may be answered to it. */
-import { SERVER_BUSY } from "../../model/rpc-codes.ts";
-import { errorText, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
-import { isRun } from "../run-target.ts";
+/** Several messages at once, and how much may be answered to them. */
+import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
+import { errorText, readMessage, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
+import {
+  ACCEPTED,
+  ANSWER_NOT_STORED,
+  busy,
+  type Reply,
+  textOf,
+  type Value,
+  value,
+} from "../reply.ts";
+import { isRun, tooLongABatch } from "../run-target.ts";
+import type { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
-import { value } from "../reply.ts";
-import { receive, type Received } from "./receive.ts";
-import { notTaken } from "./refusals.ts";
+import type { ClientSessions } from "./client-sessions.ts";
+import type { Received } from "./receive.ts";
+import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken } from "./refusals.ts";
+import { CallReply } from "./reply.ts";
+
+/** Takes one message of a client. */
+type Receive = (client: ClientSession, message: RpcMessage) => Received | Promise<Received>;
+
+/** Takes the messages of a batch one after another, and replies to all of them together. */
+export async function receiveBatch(
+  sessions: ClientSessions,
+  client: ClientSession,
+  items: readonly unknown[],
+  receive: Receive,
+): Promise<Reply> {
+  if (client.sessionless) {
+    return notTaken(
+      "Cannot take a batch: it names no session; send initialize first, or each message by itself",
+    );
+  }
+  if (client.version !== "2025-03-26") {
+    return notTaken(
+      `Cannot take a batch: protocol version ${client.version} has none; send each message by itself`,
+    );
+  }
+  if (items.length === 0) {
+    return notTaken("Cannot take a batch: it is empty; send one message or more");
+  }
+  const { maxBatch, maxBatchAnswer } = client.core.limits;
+  if (items.length > maxBatch) return notTaken(tooLongABatch(items.length, maxBatch));
+  const replies = new BatchReplies(maxBatchAnswer, receive);
+  const calls: Call[] = [];
+  const records: Promise<boolean>[] = [];
+  let problem: string | undefined;
+  for (const item of items) {
+    const message = readMessage(item);
+    const first = replies.receive(client, message);
+    const received = first instanceof Promise ? await first : first;
+    const id = message.type === "request" ? message.id : undefined;
+    switch (received.type) {
+      case "call":
+        calls.push(received.call);
+        break;
+      case "value":
+        replies.add(id, received.text);
+        break;
+      case "later":
+        replies.add(id, received.ready.then(() => textOf(received.reply() as Value)));
+        break;
+      case "accepted":
+        if (received.recorded) records.push(received.recorded);
+        break;
+      case "refused": {
+        const { message } = received.error;
+        // Without an id nobody waits for a response: only the whole batch can be refused.
+        if (received.id === undefined) problem ??= message;
+        else {
+          replies.add(received.id, errorText(received.id, { code: INVALID_REQUEST, message }));
+        }
+      }
+    }
+  }
+  const texts = await replies.settled();
+  if (client.changed && sessions.kept && !await sessions.saved(client)) {
+    for (const call of calls) call.cancel("the server could not keep it");
+    return busy(undefined, CHANGE_NOT_STORED, LEGACY_ERRORS);
+  }
+  if ((await Promise.all(records)).includes(false)) {
+    return busy(undefined, ANSWER_NOT_STORED, LEGACY_ERRORS);
+  }
+  if (replies.size === 0 && calls.length === 0) {
+    return problem === undefined ? ACCEPTED : notTaken(problem);
+  }
+  return { type: "stream", stream: new CallReply(sessions, client, calls, texts) };
+}
 
 /**
  * The answers to the messages of a batch that are not calls. A list is many times as long as
  * the request for it, so they are given room together. What finds none is answered with an
  * error, and not looked up.
  */
-export class BatchReplies {
+class BatchReplies {
   readonly #room: number;
+  readonly #receive: Receive;
   #taken = 0;
   readonly #texts: (string | Promise<string>)[] = [];
 
-  constructor(room: number) {
+  constructor(room: number, receive: Receive) {
     this.#room = room;
+    this.#receive = receive;
   }
 
   get size(): number {
@@ -27,12 +111,12 @@ export class BatchReplies {
 
   /** Takes a message, unless it is a request whose answer would find no room. */
   receive(client: ClientSession, message: RpcMessage): Received | Promise<Received> {
-    if (message.type !== "request") return receive(client, message);
+    if (message.type !== "request") return this.#receive(client, message);
     const { id, method } = message;
     if (method === "initialize") {
       return notTaken("Cannot initialize: it came in a batch; send it by itself", id);
     }
-    if (this.#taken < this.#room || isRun(method)) return receive(client, message);
+    if (this.#taken < this.#room || isRun(method)) return this.#receive(client, message);
     return value(this.#noRoom(id));
   }
 

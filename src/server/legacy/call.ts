@@ -17,6 +17,7 @@ import {
 import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
 import type { Feed, Send } from "../feed.ts";
+import type { SharedStream } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { CallStream } from "./stream.ts";
 
@@ -24,7 +25,7 @@ import type { CallStream } from "./stream.ts";
 export const CALL_LOST =
   "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
 
-export class Call implements LegacyCall, SessionOwner, Feed {
+export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   readonly id: RpcId;
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
@@ -190,7 +191,21 @@ export class Call implements LegacyCall, SessionOwner, Feed {
     return lsn + 1;
   }
 
-  /** For a channel that carries this call by itself, as are `done` and `heartbeat`. */
+  // ----------------------------------------- on a channel that replies share
+
+  get feed(): Feed {
+    return this;
+  }
+
+  get heartbeatAfter(): number | undefined {
+    return this.progressToken === undefined ? undefined : this.client.core.limits.heartbeatInterval;
+  }
+
+  /** Lets go of the session, which `receiveShared` holds. */
+  release(): void {
+    if (this.#session) this.client.core.registry.letGo(this.#session);
+  }
+
   read(send: Send): void {
     this.readTo(this.messagesAfter(this.cursor, (message) => send(message)));
   }

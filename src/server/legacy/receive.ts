@@ -1,83 +1,283 @@
 /**
- * What happens to a message of a legacy client. Total: every message has an
- * outcome, and none of them is a throw. How the outcome travels is the
- * transport's business.
+ * The legacy era: clients that send `initialize` and keep a session. Over HTTP a header names
+ * the session; a channel has one client. Total: every message has a reply, and none of them
+ * is a throw.
  */
 import type { Operation } from "effection";
 import { isObject } from "../../lib/json.ts";
 import { startOperation } from "../../lib/start-operation.ts";
 import type { StrandOutcome } from "../../lib/strand.ts";
 import type { JsonObject } from "../../model/content.ts";
-import { ProtocolError, SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
-import type { ClientAnswer } from "../../model/events.ts";
+import { ProtocolError } from "../../model/errors.ts";
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
   INVALID_REQUEST,
-  METHOD_NOT_FOUND,
   RESOURCE_NOT_FOUND,
 } from "../../model/rpc-codes.ts";
-import type { LiveToolSession } from "../../session/tool-session.ts";
 import { refusal } from "../../tool/result.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import {
   errorText,
   resultText,
-  type RpcAnswer,
   type RpcId,
   type RpcMessage,
   type RpcNotification,
   type RpcRequest,
   traceIn,
-  withoutError,
 } from "../../wire/json-rpc.ts";
-import { newerAnswer } from "../../wire/legacy/forms.ts";
-import {
-  cut,
-  isLargerThan,
-  MAX_CAPABILITIES_SIZE,
-  MAX_ID_LENGTH,
-  MAX_REASON_LENGTH,
-} from "../../wire/lengths.ts";
-import { isLogLevel } from "../../wire/log-level.ts";
+import { cut, MAX_ID_LENGTH, MAX_REASON_LENGTH } from "../../wire/lengths.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
-import { isLegacyVersion, LEGACY_VERSIONS, since } from "../../wire/versions.ts";
-import { serverCapabilities } from "../catalog.ts";
+import { isLegacyVersion } from "../../wire/versions.ts";
+import type { ServerCore } from "../core.ts";
+import type { Send } from "../feed.ts";
 import { QUERIES } from "../queries.ts";
 import {
   ACCEPTED,
+  type Accepted,
   busy,
+  type Caller,
+  type ChannelReply,
   failed,
+  type Later,
   later,
+  type Refused,
   type Reply,
   rpcErrorOf,
-  type StreamReply,
+  SESSION_HEADER,
+  type SessionEra,
+  type Value,
   value,
 } from "../reply.ts";
-import {
-  missingCapabilities,
-  MOST_SUBSCRIPTIONS,
-  resourceAt,
-  type Target,
-  targetOf,
-} from "../run-target.ts";
-import { Call, CALL_LOST } from "./call.ts";
-import type { ClientSession } from "./client-session.ts";
-import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
-
-/** What these change belongs to a session. */
-const OF_SESSIONS = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
+import { isRun, missingCapabilities, type Target, targetOf } from "../run-target.ts";
+import { answer } from "./answers.ts";
+import { receiveBatch } from "./batch.ts";
+import { Call } from "./call.ts";
+import { ClientSession } from "./client-session.ts";
+import { ClientSessions, type Found } from "./client-sessions.ts";
+import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken, sessionGone } from "./refusals.ts";
+import { CallReply, Reconnection } from "./reply.ts";
+import { resumeStream } from "./resume.ts";
+import { ASSUMED_VERSION, SessionlessClient } from "./sessionless.ts";
+import { applySetting } from "./settings.ts";
 
 /** What becomes of a message: a reply, or a call that has begun. */
-export type Received = Exclude<Reply, StreamReply> | CallStarted;
+export type Received = Accepted | Refused | Value | Later<never> | CallStarted;
 
 export interface CallStarted {
   readonly type: "call";
   readonly call: Call;
 }
 
+export class LegacyEra implements SessionEra {
+  readonly #core: ServerCore;
+  readonly sessions: ClientSessions;
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+    this.sessions = new ClientSessions(core, core.clients);
+  }
+
+  receive(message: RpcMessage, caller: Caller): Reply {
+    if (message.type === "request" && message.method === "initialize") {
+      return this.#initialize(message, caller.principal);
+    }
+    const client = this.#client(caller);
+    if (client instanceof ClientSession) return this.#receive(client, message);
+    return withClient(client, (client) => this.#receive(client, message));
+  }
+
+  #receive(client: ClientSession, message: RpcMessage): Reply {
+    // Before it runs: a call that is refused must not have done anything.
+    if (message.type === "request" && isRun(message.method)) {
+      const problem = this.#core.refusesStream(client.principal);
+      if (problem !== undefined) return busy(message.id, problem, LEGACY_ERRORS);
+    }
+    return this.#reply(client, receive(client, message));
+  }
+
+  resume(caller: Caller): Reply {
+    return withClient(this.#client(caller), (client) => {
+      client.lastSeen = this.#core.deadlines.now();
+      const lastEventId = caller.headers?.get("last-event-id") ?? null;
+      if (lastEventId !== null) return resumeStream(client, lastEventId);
+      return { type: "stream", stream: new Reconnection(client, client.notifications) };
+    });
+  }
+
+  end(caller: Caller): Reply {
+    return withClient(
+      this.#client(caller),
+      (client) => later(this.sessions.end(client, "the client ended its session"), () => ACCEPTED),
+    );
+  }
+
+  drain(): void {}
+
+  stop(): void {}
+
+  close(reason: string): void {
+    this.sessions.endAll(reason);
+  }
+
+  #initialize(message: RpcMessage, principal: string): Reply {
+    const client = this.sessions.create(principal);
+    if (typeof client === "string") return busy(undefined, client, LEGACY_ERRORS);
+    const reply = receive(client, message) as Value | Refused;
+    return later(this.#introduced(client, reply), (reply) => reply);
+  }
+
+  /** Keeps a new session only if its client has told who it is, and if it can be stored. */
+  async #introduced(client: ClientSession, reply: Value | Refused): Promise<Value | Refused> {
+    if (reply.type === "refused") {
+      await this.sessions.end(client, "there was no room for it");
+      return reply;
+    }
+    if (!client.initialized) {
+      await this.sessions.end(client, "it was not initialized");
+      return reply;
+    }
+    if (this.sessions.kept && !await this.sessions.saved(client)) {
+      await this.sessions.end(client, "it could not be stored").catch(() => {});
+      const problem = "Cannot start a session: it could not be stored; try again later";
+      return busy(undefined, problem, LEGACY_ERRORS);
+    }
+    return { ...reply, clientSession: client.id };
+  }
+
+  /** Finds the client session that a request belongs to. Most are in memory. */
+  #client({ principal, headers }: Caller): FoundClient | Promise<FoundClient> {
+    const version = headers?.get("mcp-protocol-version") ?? null;
+    if (version !== null && !isLegacyVersion(version)) {
+      return notTaken(
+        `Cannot serve protocol version "${version}": it is unknown here; send the one that initialize agreed on`,
+      );
+    }
+    const id = headers?.get(SESSION_HEADER) ?? null;
+    if (id === null) {
+      return new SessionlessClient(principal, this.#core, version ?? ASSUMED_VERSION);
+    }
+    const found = this.sessions.lookup(id, principal);
+    return found instanceof Promise ? found.then(foundClient) : foundClient(found);
+  }
+
+  /** Most calls end at once with a single message, and need neither a stream nor an object for it. */
+  #reply(client: ClientSession, received: Received | Promise<Received>): Reply {
+    if (client.changed && this.sessions.kept) return this.#replyOnceSaved(client, received);
+    if (received instanceof Promise) {
+      return later(received, (received) => this.#reply(client, received));
+    }
+    if (received.type !== "call") return received;
+    const { call } = received;
+    const answer = call.onlyMessage;
+    if (typeof answer !== "string") {
+      return { type: "stream", stream: new CallReply(this.sessions, client, [call]) };
+    }
+    this.#core.registry.forget(call.session);
+    return { type: "value", text: answer };
+  }
+
+  /** A change to a client session is stored before it is acknowledged. */
+  #replyOnceSaved(client: ClientSession, received: Received | Promise<Received>): Reply {
+    return later(this.sessions.saved(client), (saved) => {
+      if (saved) return this.#reply(client, received);
+      if ("type" in received && received.type === "call") {
+        received.call.cancel("the server could not keep it");
+      }
+      return busy(undefined, CHANGE_NOT_STORED, LEGACY_ERRORS);
+    });
+  }
+
+  /** Several messages at once, which only revision 2025-03-26 has. */
+  receiveBatch(items: readonly unknown[], caller: Caller): Reply {
+    return withClient(
+      this.#client(caller),
+      (client) => later(receiveBatch(this.sessions, client, items, receive), (reply) => reply),
+    );
+  }
+}
+
+/** A legacy client on a channel of its own, where everything it receives goes. */
+export class LegacyChannel {
+  readonly #core: ServerCore;
+  readonly #principal: string;
+  readonly #send: Send;
+  #client: ClientSession | undefined;
+
+  constructor(core: ServerCore, principal: string, send: Send) {
+    this.#core = core;
+    this.#principal = principal;
+    this.#send = send;
+  }
+
+  receive(message: RpcMessage): ChannelReply {
+    if (message.type === "request" && message.method === "initialize") this.#start();
+    return this.#client ? receiveShared(this.#client, message) : notInitialized(message);
+  }
+
+  end(reason: string): void {
+    this.#client?.end(reason);
+  }
+
+  #start(): void {
+    this.end("the client started anew");
+    const { notifications } = this.#client = new ClientSession("", this.#principal, this.#core);
+    notifications.watch(() => notifications.read(this.#send));
+  }
+}
+
+/** Receives a message of a client whose replies share a channel. */
+export function receiveShared(client: ClientSession, message: RpcMessage): ChannelReply {
+  return sharedReply(receive(client, message));
+}
+
+function sharedReply(received: Received | Promise<Received>): ChannelReply {
+  if (received instanceof Promise) return later(received, sharedReply);
+  if (received.type !== "call") return received;
+  const { call } = received;
+  call.client.core.registry.hold(call.session);
+  return { type: "stream", stream: call };
+}
+
+function notInitialized(message: RpcMessage): ChannelReply {
+  switch (message.type) {
+    case "notification":
+      return ACCEPTED;
+    case "invalid":
+      return notTaken(
+        `Cannot read the message: ${message.problem}; send JSON-RPC 2.0`,
+        message.id,
+      );
+    default:
+      return notTaken(
+        "Cannot serve the request: nothing says who calls; send initialize first, or the metadata of 2026-07-28",
+        message.type === "answer" ? undefined : message.id,
+      );
+  }
+}
+
+/** The client session that a request belongs to, or why there is none. */
+type FoundClient = ClientSession | Refused;
+
+function foundClient(found: Found): FoundClient {
+  if (found === undefined) return sessionGone();
+  if (found !== "no room") return found;
+  const problem = "Cannot take the session up: the server has no room for it now; try again later";
+  return busy(undefined, problem, LEGACY_ERRORS);
+}
+
+function withClient(
+  client: FoundClient | Promise<FoundClient>,
+  use: (client: ClientSession) => Reply,
+): Reply {
+  if (client instanceof Promise) return later(client, (client) => withClient(client, use));
+  return client instanceof ClientSession ? use(client) : client;
+}
+
+// ------------------------------------------------------------ one message
+
 /** A promise where a call has to be brought back into memory first. */
-export function receive(
+function receive(
   client: ClientSession,
   message: RpcMessage,
 ): Received | Promise<Received> {
@@ -116,94 +316,10 @@ function request(
       return refusedNow(client, message, looked) ??
         answered(client, id, () => query(client.core, params));
     }
-    return value(resultText(id, simple(client, method, params)));
+    return value(resultText(id, applySetting(client, method, params)));
   } catch (error) {
     return failed(client.core, id, error, LEGACY_ERRORS);
   }
-}
-
-/** The requests that are answered from what is at hand. */
-function simple(client: ClientSession, method: string, params: JsonObject): JsonObject {
-  if (client.sessionless && OF_SESSIONS.has(method)) {
-    throw new ProtocolError(
-      INVALID_REQUEST,
-      `Cannot ${method}: the request names no session; send initialize first, and its Mcp-Session-Id with every request`,
-    );
-  }
-  switch (method) {
-    case "ping":
-      return {};
-    case "initialize":
-      return initialize(client, params);
-    case "logging/setLevel":
-      if (!isLogLevel(params.level)) {
-        throw new ProtocolError(
-          INVALID_PARAMS,
-          "Cannot set the log level: that is none; send one from debug to emergency",
-        );
-      }
-      client.logLevel = params.level;
-      client.changed = true;
-      return {};
-    case "resources/subscribe":
-      client.subscribe(uriOf(client, params));
-      client.changed = true;
-      return {};
-    case "resources/unsubscribe":
-      client.unsubscribe(params.uri as string);
-      client.changed = true;
-      return {};
-    default:
-      throw new ProtocolError(
-        METHOD_NOT_FOUND,
-        `Cannot ${method}: this server has no such method; see its capabilities`,
-      );
-  }
-}
-
-function initialize(client: ClientSession, params: JsonObject): JsonObject {
-  const { protocolVersion, capabilities, clientInfo } = params;
-  if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo)) {
-    throw new ProtocolError(
-      INVALID_PARAMS,
-      "Cannot initialize: protocolVersion, capabilities or clientInfo is missing; send all three",
-    );
-  }
-  // It is kept for as long as the session is, and anybody may open one.
-  if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
-    throw new ProtocolError(
-      INVALID_PARAMS,
-      `Cannot initialize: the capabilities take more than ${MAX_CAPABILITIES_SIZE} bytes; declare fewer`,
-    );
-  }
-  const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
-  const offered = { ...serverCapabilities(client.core), logging: {} };
-  client.introduce(version, clientInfo, capabilities, offered);
-  const { info, instructions } = client.core;
-  return {
-    protocolVersion: version,
-    capabilities: offered,
-    serverInfo: { ...info },
-    ...(instructions !== undefined && { instructions }),
-  };
-}
-
-function uriOf(client: ClientSession, { uri }: JsonObject): string {
-  if (typeof uri !== "string") {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; send one");
-  }
-  if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
-    throw new ProtocolError(
-      INVALID_REQUEST,
-      `Cannot subscribe to "${uri}": there are ${MOST_SUBSCRIPTIONS} subscriptions; drop some first`,
-    );
-  }
-  if (resourceAt(client.core, uri)) return uri;
-  throw new ProtocolError(
-    RESOURCE_NOT_FOUND,
-    `Cannot subscribe to "${uri}": there is no such resource; list the resources to see which there are`,
-    { uri },
-  );
 }
 
 /** Why a request that may take a while cannot be begun. */
@@ -321,50 +437,4 @@ function notification(client: ClientSession, { method, params }: RpcNotification
     if (recorded) return { type: "accepted", recorded };
   }
   return ACCEPTED;
-}
-
-/** The id of a request of ours names the session that asked. */
-function answer(client: ClientSession, message: RpcAnswer): Received | Promise<Received> {
-  const id = String(message.id);
-  const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
-  const call = client.callsBySession.get(sessionId);
-  const takenUp = call?.takeUp();
-  if (call && takenUp) {
-    return takenUp.then(() => answerTo(client, call, message), notTakenUp);
-  }
-  return answerTo(client, call, message);
-}
-
-/** Why a call that has left memory cannot be answered now. */
-function notTakenUp(error: unknown): Received {
-  if (error instanceof SessionNotContinuedError) return notTaken(error.message);
-  if (!(error instanceof SessionLimitError)) throw error;
-  return busy(undefined, error.message, LEGACY_ERRORS);
-}
-
-function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Received {
-  if (call?.lost) return notTaken(CALL_LOST);
-  const id = String(message.id);
-  const outcome = call?.session.respond(id, responseIn(client, call.session, message));
-  // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
-  if (call && outcome !== "unknown") {
-    const recorded = call.session.log.whenRecorded();
-    return recorded ? { type: "accepted", recorded } : ACCEPTED;
-  }
-  return notTaken(
-    `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
-  );
-}
-
-function responseIn(
-  client: ClientSession,
-  session: LiveToolSession,
-  message: RpcAnswer,
-): ClientAnswer {
-  if ("error" in message) return { error: message.error };
-  const response = withoutError(message.result) as unknown as ClientAnswer;
-  if (since(client.version, "2025-11-25")) return response;
-  const request = session.openRequests().find(({ id }) => id === message.id);
-  if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
-  return newerAnswer(request.params.requestedSchema, response);
 }

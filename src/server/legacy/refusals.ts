@@ -6,6 +6,9 @@ import { type ErrorRules, type Refused, refused } from "../reply.ts";
 /** Every error of a request is an ordinary response in this era. */
 export const LEGACY_ERRORS: ErrorRules = { busyCode: SERVER_BUSY, statuses: {} };
 
+export const CHANGE_NOT_STORED =
+  "Cannot keep what was asked for: it could not be stored; try again later";
+
 /** The client made a mistake. Without an id, nobody waits for a response. */
 export function notTaken(problem: string, id?: RpcId): Refused {
   return refused(400, INVALID_REQUEST, problem, id);

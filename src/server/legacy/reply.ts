@@ -5,7 +5,6 @@ import {
   type OpenStream,
   type Refused,
   type ReplyStream,
-  type SharedStream,
   type Value,
   value,
 } from "../reply.ts";
@@ -124,19 +123,6 @@ export class CallReply implements ReplyStream {
       },
     };
   }
-
-  share(): SharedStream {
-    const call = this.#calls[0]!;
-    const { registry, limits } = this.#client.core;
-    const { session, progressToken } = call;
-    registry.hold(session);
-    return {
-      feed: call,
-      session,
-      heartbeatAfter: progressToken === undefined ? undefined : limits.heartbeatInterval,
-      release: () => registry.letGo(session),
-    };
-  }
 }
 
 /** Whether it is clear that a call needs a stream, or that it does not. */
@@ -177,10 +163,6 @@ export class Reconnection implements ReplyStream {
 
   open(): OpenStream {
     return openStream(this.#client, this.#feed, undefined, this.#cursors);
-  }
-
-  share(): SharedStream {
-    throw new TypeError("Cannot share a resumed stream: it has a connection; open it");
   }
 }
 

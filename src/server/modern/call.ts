@@ -5,7 +5,7 @@ import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
-import type { Caching } from "../../wire/modern/encode.ts";
+import { type Caching, inputRequiredText, outcomeText } from "../../wire/modern/encode.ts";
 import { parameterMismatch } from "../../wire/modern/headers.ts";
 import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/meta.ts";
 import type { ServerCore } from "../core.ts";
@@ -24,7 +24,6 @@ import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import type { RequestContext } from "./receive.ts";
 import { headersDiffer, missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
 import type { StateBinding, States } from "./request-state.ts";
-import { inputRequiredText, outcomeText } from "./results.ts";
 import type { Resumption } from "./resume.ts";
 import { RunFeed, type RunState } from "./stream.ts";
 import { beginTask, taskFields } from "./tasks.ts";
@@ -61,7 +60,7 @@ export class ModernCalls {
     { definition, args }: Target,
     context: RequestContext,
     resumption: Resumption | undefined,
-  ): Reply {
+  ): Reply<RunFeed> {
     const { id, params, method } = request;
     const { meta, caller: { headers, principal } } = context;
     const tool = definition as FinalizedMcpTool;
@@ -165,12 +164,15 @@ export class ModernCalls {
       switch (state) {
         case "ended": {
           const caching = session.tool.kind === "resource" ? NOT_CACHED : undefined;
-          return value(outcomeText(this.#core, id, session.outcome!, caching));
+          return {
+            type: "value",
+            text: outcomeText(this.#core.info, id, session.outcome!, caching),
+          };
         }
         case "task":
           return value(this.#taskText(id, session));
         case "asking":
-          return value(this.#askingText(id, session, binding, client));
+          return { type: "value", text: this.#askingText(id, session, binding, client) };
         case "left": {
           const again = session.keepUntil > 0 ? "send the same request again" : "call again";
           const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
@@ -196,7 +198,7 @@ export class ModernCalls {
     const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
     const { requestState, carried } = this.#states.seal(session, state, binding);
-    const text = inputRequiredText(core, id, open, requestState);
+    const text = inputRequiredText(core.info, id, open, requestState);
     core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);
     return text;
   }
@@ -214,7 +216,7 @@ export function onceStored(
   id: RpcId,
   session: LiveToolSession,
   text: string,
-): Reply {
+): Reply<never> {
   const secured = core.registry.secured(session);
   if (!secured) return value(text);
   const message = "Cannot do this: the server could not store it; try again later";

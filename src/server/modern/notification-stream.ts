@@ -97,14 +97,14 @@ export function subscribe(
   return subscription;
 }
 
-export class Subscription implements Feed, ReplyStream {
+export class Subscription implements Feed, ReplyStream, SharedStream {
   readonly decided = true;
   connection: FeedConnection | undefined;
   done = false;
   /** Who listens. */
   readonly principal: string;
   readonly #core: ServerCore;
-  readonly #id: RpcId;
+  readonly id: RpcId;
   /** Subscriptions with a connection of their own, which end when the server shuts down. */
   readonly #open: Set<Subscription>;
   readonly #filter: SubscriptionFilter;
@@ -122,7 +122,7 @@ export class Subscription implements Feed, ReplyStream {
   ) {
     this.#core = core;
     this.#open = open;
-    this.#id = id;
+    this.id = id;
     this.principal = principal;
     this.#filter = filter;
     const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};
@@ -136,8 +136,8 @@ export class Subscription implements Feed, ReplyStream {
   /** Ends it in good order: the request gets its answer. */
   end(): void {
     if (this.done) return;
-    const _meta = { [SUBSCRIPTION_ID]: this.#id, [SERVER_INFO]: this.#core.info };
-    this.#waiting.push(resultText(this.#id, { resultType: "complete", _meta }));
+    const _meta = { [SUBSCRIPTION_ID]: this.id, [SERVER_INFO]: this.#core.info };
+    this.#waiting.push(resultText(this.id, { resultType: "complete", _meta }));
     this.stop();
     if (this.connection) this.connection.end();
     else this.#wake?.();
@@ -162,7 +162,7 @@ export class Subscription implements Feed, ReplyStream {
 
   refuse(problem: string): Refused {
     this.stop();
-    return busy(this.#id, problem, MODERN_ERRORS);
+    return busy(this.id, problem, MODERN_ERRORS);
   }
 
   open(): OpenStream {
@@ -178,8 +178,12 @@ export class Subscription implements Feed, ReplyStream {
     };
   }
 
-  share(): SharedStream {
-    return { feed: this, id: this.#id, release: () => this.stop() };
+  get feed(): Feed {
+    return this;
+  }
+
+  release(): void {
+    this.stop();
   }
 
   read(send: Send): void {
@@ -222,7 +226,7 @@ export class Subscription implements Feed, ReplyStream {
   }
 
   #text(method: string, params: JsonObject): string {
-    return notificationText(method, { ...params, _meta: { [SUBSCRIPTION_ID]: this.#id } });
+    return notificationText(method, { ...params, _meta: { [SUBSCRIPTION_ID]: this.id } });
   }
 
   #post(method: string, params: JsonObject): void {

@@ -1,27 +1,63 @@
 /**
- * Requests of the modern era. Total: every request has a reply, and none of them is a throw.
+ * The modern era: every request stands alone, and says all about its client. Total: every
+ * message has a reply, and none of them is a throw.
  */
-import type { Sealer } from "../../lib/sealer.ts";
 import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { RegistryClosedError } from "../../model/errors.ts";
-import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import type { RpcError } from "../../model/events.ts";
+import {
+  HEADER_MISMATCH,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  UNSUPPORTED_VERSION,
+} from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import { errorText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
-import type { Caching } from "../../wire/modern/encode.ts";
-import { declaresTasks, type RequestMeta, TASKS_EXTENSION } from "../../wire/modern/meta.ts";
+import {
+  errorText,
+  readMessage,
+  type RpcId,
+  type RpcMessage,
+  type RpcRequest,
+} from "../../wire/json-rpc.ts";
+import { type Caching, completeText } from "../../wire/modern/encode.ts";
+import { mismatch } from "../../wire/modern/headers.ts";
+import {
+  claimedVersion,
+  declaresTasks,
+  readMeta,
+  type RequestMeta,
+  TASKS_EXTENSION,
+} from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
 import { serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
 import { QUERIES } from "../queries.ts";
-import { type Caller, failed, later, type Reply, rpcErrorOf, value } from "../reply.ts";
-import { targetOf } from "../run-target.ts";
+import {
+  ACCEPTED,
+  busy,
+  type Caller,
+  type Era,
+  failed,
+  later,
+  refused,
+  type Reply,
+  rpcErrorOf,
+  value,
+} from "../reply.ts";
+import { isRun, targetOf } from "../run-target.ts";
 import { ModernCalls, onceStored } from "./call.ts";
 import { subscribe, type Subscription } from "./notification-stream.ts";
-import { missingCapability, MODERN_ERRORS, TASKS_CAPABILITY, unknownMethod } from "./refusals.ts";
+import {
+  headersDiffer,
+  missingCapability,
+  MODERN_ERRORS,
+  TASKS_CAPABILITY,
+  unknownMethod,
+} from "./refusals.ts";
 import { States } from "./request-state.ts";
-import { completeText } from "./results.ts";
 import { type Resumption, resumptionOf } from "./resume.ts";
+import type { RunFeed } from "./stream.ts";
 import { detailedTask, findTask, updateTask } from "./tasks.ts";
 
 /** What every request of this era says about itself, and who sends it. */
@@ -30,8 +66,10 @@ export interface RequestContext {
   readonly caller: Caller;
 }
 
-/** Dispatches the requests of one server. */
-export class ModernRequests {
+/** The streams of this era can be sent on any transport. */
+type ModernReply = Reply<RunFeed | Subscription>;
+
+export class ModernEra implements Era {
   readonly #core: ServerCore;
   readonly #listCaching: Caching;
   readonly #calls: ModernCalls;
@@ -40,15 +78,54 @@ export class ModernRequests {
   /** Subscriptions that have a connection of their own. */
   readonly #subscriptions = new Set<Subscription>();
 
-  constructor(core: ServerCore, sealer: Sealer, listCaching: Caching) {
+  /** `listCaching` says how long, and by whom, lists may be cached. */
+  constructor(core: ServerCore, listCaching: Caching) {
     this.#core = core;
-    this.#states = new States(sealer);
+    this.#states = new States(core.registry.sealer);
     this.#calls = new ModernCalls(core, this.#states);
     this.#listCaching = listCaching;
   }
 
+  receive(message: RpcMessage, caller: Caller): ModernReply {
+    switch (message.type) {
+      case "notification":
+        return ACCEPTED;
+      case "answer":
+        return refused(
+          400,
+          INVALID_REQUEST,
+          "Cannot read the message: it answers a request, and there are none here; send the answer in inputResponses",
+        );
+      case "invalid":
+        return refused(
+          400,
+          INVALID_REQUEST,
+          `Cannot read the message: ${message.problem}; send JSON-RPC 2.0`,
+          message.id,
+        );
+    }
+    const { id } = message;
+    const meta = checkedMeta(caller.headers, message);
+    if ("code" in meta) return { type: "refused", id, error: meta, status: 400 };
+    if (caller.underWay?.has(id)) {
+      const problem = "Cannot take the request: its id is in use; send it with another";
+      return refused(400, INVALID_REQUEST, problem, id);
+    }
+    // Before it runs: a call that is refused must not have done anything.
+    if (caller.ownStream && isRun(message.method)) {
+      const problem = this.#core.refusesStream(caller.principal);
+      if (problem !== undefined) return busy(id, problem, MODERN_ERRORS);
+    }
+    return this.#resume(message, { meta, caller });
+  }
+
+  /** This revision has no batches. */
+  receiveBatch(items: readonly unknown[], caller: Caller): ModernReply {
+    return this.receive(readMessage(items), caller);
+  }
+
   /** Brings the calls that a request continues back into memory first, if they have left it. */
-  receive(request: RpcRequest, context: RequestContext): Reply {
+  #resume(request: RpcRequest, context: RequestContext): ModernReply {
     const { id } = request;
     const resumption = resumptionOf(this.#core, this.#states, request, context);
     const revived = resumption?.revived;
@@ -63,7 +140,7 @@ export class ModernRequests {
     );
   }
 
-  #receive(request: RpcRequest, context: RequestContext, resumption?: Resumption): Reply {
+  #receive(request: RpcRequest, context: RequestContext, resumption?: Resumption): ModernReply {
     try {
       return this.#dispatch(request, context, resumption);
     } catch (error) {
@@ -72,16 +149,19 @@ export class ModernRequests {
   }
 
   /** Ends all subscriptions that have a connection of their own, with a response. */
-  endSubscriptions(): void {
+  drain(): void {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  /** Stops the queries that are under way, so that their clients are told. */
-  stopQueries(): void {
+  /** Also stops the queries that are under way, so that their clients are told. */
+  stop(): void {
+    this.drain();
     for (const query of [...this.#queries]) query.halt();
   }
 
-  #dispatch(request: RpcRequest, context: RequestContext, resumption?: Resumption): Reply {
+  close(): void {}
+
+  #dispatch(request: RpcRequest, context: RequestContext, resumption?: Resumption): ModernReply {
     const { id, method, params } = request;
     const core = this.#core;
     const offered = serverCapabilities(core);
@@ -99,7 +179,7 @@ export class ModernRequests {
     }
     switch (method) {
       case "server/discover":
-        return value(completeText(core, id, this.#discovered(offered), this.#listCaching));
+        return value(completeText(core.info, id, this.#discovered(offered), this.#listCaching));
       case "subscriptions/listen": {
         const stream = subscribe(core, this.#subscriptions, id, params, context);
         return { type: "stream", stream };
@@ -108,7 +188,7 @@ export class ModernRequests {
       case "tasks/update":
       case "tasks/cancel": {
         const session = this.#taskIn(params, context);
-        const text = completeText(core, id, this.#task(method, params, session));
+        const text = completeText(core.info, id, this.#task(method, params, session));
         return onceStored(core, id, session, text);
       }
     }
@@ -147,13 +227,13 @@ export class ModernRequests {
     }
   }
 
-  #query(id: RpcId, method: string, query: StartedOperation<JsonObject>): Reply {
+  #query(id: RpcId, method: string, query: StartedOperation<JsonObject>): ModernReply {
     const caching = method === "completion/complete" ? undefined : this.#listCaching;
     const text = (outcome: StartedOperation<JsonObject>["outcome"]) => {
       if (outcome?.type !== "returned") {
         throw outcome?.type === "threw" ? outcome.error : new RegistryClosedError();
       }
-      return completeText(this.#core, id, outcome.value, caching);
+      return completeText(this.#core.info, id, outcome.value, caching);
     };
     if (query.outcome) return value(text(query.outcome));
     this.#queries.add(query);
@@ -173,3 +253,43 @@ const FAMILIES: { readonly [prefix: string]: string | undefined } = {
   resources: "resources",
   completion: "completions",
 };
+
+/** The metadata of a request, or what is wrong with it. */
+function checkedMeta(
+  headers: Headers | undefined,
+  { method, params }: RpcRequest,
+): RequestMeta | RpcError {
+  // The revision first: what else a request must say depends on it.
+  const version = claimedVersion(params);
+  const wrong = version === undefined ? undefined : wrongVersion(headers, version);
+  if (wrong) return wrong;
+  const meta = readMeta(params);
+  if ("problem" in meta) {
+    return {
+      code: INVALID_PARAMS,
+      message: `Cannot take the request: ${meta.problem}; ${meta.wayOut ?? "send it along"}`,
+    };
+  }
+  const problem = headers && mismatch(headers, method, params);
+  if (!problem) return meta;
+  const { message } = headersDiffer(problem);
+  return { code: HEADER_MISMATCH, message };
+}
+
+function wrongVersion(headers: Headers | undefined, version: string): RpcError | undefined {
+  const said = headers ? headers.get("mcp-protocol-version") : version;
+  if (said !== version) {
+    const what = said === null ? "is missing" : `says "${said}", the body "${version}"`;
+    return {
+      code: HEADER_MISMATCH,
+      message:
+        `Cannot take the request: the MCP-Protocol-Version header ${what}; let both say the same`,
+    };
+  }
+  return version === MODERN_VERSION ? undefined : {
+    code: UNSUPPORTED_VERSION,
+    message:
+      `Cannot serve protocol version "${version}": it is not supported here; take one of those in the data`,
+    data: { supported: [MODERN_VERSION], requested: version },
+  };
+}

@@ -43,13 +43,13 @@ export type RunState = "ended" | "asking" | "task" | "left";
 
 const QUIET_WINDOW = 20;
 
-export class RunFeed implements Feed, ModernCall, ReplyStream {
+export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   readonly progressToken;
   readonly logLevel;
   progress = -Infinity;
   readonly session: LiveToolSession;
   readonly #core: ServerCore;
-  readonly #id: RpcId;
+  readonly id: RpcId;
   readonly #answer: (state: RunState) => Value | Refused;
   readonly #asTask: boolean;
   #watchers: Set<() => void> | undefined;
@@ -82,7 +82,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream {
     this.logLevel = meta.logLevel;
     this.#cursor = after;
     this.#asTask = asTask;
-    this.#id = id;
+    this.id = id;
     this.#answer = answer;
     // One that has ended need not be held: all that it has to say is there.
     if (!session.outcome) {
@@ -149,12 +149,12 @@ export class RunFeed implements Feed, ModernCall, ReplyStream {
     this.release();
     // Nobody reads this; HTTP needs some status.
     const problem = "Cannot answer: the client has gone; send the request again";
-    return refused(499, INVALID_REQUEST, problem, this.#id);
+    return refused(499, INVALID_REQUEST, problem, this.id);
   }
 
   refuse(problem: string): Refused {
     this.release();
-    return busy(this.#id, problem, MODERN_ERRORS);
+    return busy(this.id, problem, MODERN_ERRORS);
   }
 
   open(): OpenStream {
@@ -166,9 +166,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream {
     };
   }
 
-  share(): SharedStream {
-    const { session } = this;
-    return { feed: this, id: this.#id, session, release: () => this.release() };
+  get feed(): Feed {
+    return this;
   }
 
   // --------------------------------------------------------------- as a feed

@@ -22,8 +22,7 @@ import type { SessionEra } from "../../server/reply.ts";
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
-import { Responder } from "./respond.ts";
-import { refuse } from "./responses.ts";
+import { refuse, Responder } from "./respond.ts";
 import { LegacySse } from "./sse-2024.ts";
 
 /** The options that the platform adds. */

@@ -13,12 +13,12 @@ import {
   EVENT_STREAM_HEADERS,
   refuse,
   respondWithRefusal,
-} from "./responses.ts";
+} from "./respond.ts";
 import type { ClientSession } from "../../server/legacy/client-session.ts";
 import { ClientSessions } from "../../server/legacy/client-sessions.ts";
 import { Outbox } from "../outbox.ts";
-import { receiveShared } from "../../server/legacy/era.ts";
-import type { Reply } from "../../server/reply.ts";
+import { receiveShared } from "../../server/legacy/receive.ts";
+import type { ChannelReply } from "../../server/reply.ts";
 
 const STREAM = "/sse";
 const MESSAGES = "/messages";
@@ -74,11 +74,11 @@ export class LegacySse {
     if (!client || !outbox) {
       return refuse(404, "Cannot find the session: it has ended; open the stream again");
     }
-    return this.#respond(outbox, receiveShared(this.sessions, client, readMessage(body)));
+    return this.#respond(outbox, receiveShared(client, readMessage(body)));
   }
 
   /** Everything but refusals goes down the client's stream. */
-  #respond(outbox: Outbox, reply: Reply): Response | Promise<Response> {
+  #respond(outbox: Outbox, reply: ChannelReply): Response | Promise<Response> {
     switch (reply.type) {
       case "accepted":
         return reply.recorded ? acceptedOnce(reply.recorded) : accepted();
@@ -90,7 +90,7 @@ export class LegacySse {
         outbox.post(reply.text);
         break;
       case "stream":
-        outbox.add(reply.stream.share());
+        outbox.add(reply.stream);
         break;
     }
     return accepted();

@@ -9,7 +9,7 @@ import { shapeProblem } from "../../lib/json-shape.ts";
 import { INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { ServerCore } from "../../server/core.ts";
 import type { Channel, Eras } from "../../server/eras.ts";
-import { type Later, type Reply, type SharedStream, textOf } from "../../server/reply.ts";
+import { type ChannelReply, type Later, type SharedStream, textOf } from "../../server/reply.ts";
 import { type LiveToolSession, tooLongABatch } from "../../server/run-target.ts";
 import { errorText, readMessage, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
 import { Outbox } from "../outbox.ts";
@@ -128,7 +128,7 @@ export class Connection {
     );
   }
 
-  #deliver(message: RpcMessage, reply: Reply): void {
+  #deliver(message: RpcMessage, reply: ChannelReply): void {
     switch (reply.type) {
       case "accepted":
         return;
@@ -138,12 +138,12 @@ export class Connection {
       case "later":
         return this.#deliverLater(message, reply);
       case "stream":
-        return this.#add(reply.stream.share());
+        return this.#add(reply.stream);
     }
   }
 
   /** C2: a request that is cancelled meanwhile has no reply. */
-  #deliverLater(message: RpcMessage, later: Later): void {
+  #deliverLater(message: RpcMessage, later: Later<SharedStream>): void {
     const { id } = later;
     if (id !== undefined) {
       this.#cancels.set(id, () => {
@@ -163,7 +163,8 @@ export class Connection {
     if (id === undefined) return this.#outbox.add(stream);
     this.#cancels.set(id, () => this.#outbox.remove(feed));
     this.#outbox.add({
-      ...stream,
+      feed,
+      heartbeatAfter: stream.heartbeatAfter,
       release: () => {
         this.#cancels.delete(id);
         stream.release();

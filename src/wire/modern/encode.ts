@@ -8,10 +8,12 @@ import type {
   CallResult,
   LogLevel,
   ToolSessionEvent,
+  ToolSessionOutcome,
   ToolSessionRequest,
 } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import { cachedJson, formParamsText, sensitiveMeta } from "../elicitation.ts";
-import { notificationText, type RpcId } from "../json-rpc.ts";
+import { errorText, notificationText, rawResultText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { noticeEvent } from "../notice.ts";
 import { nextProgress } from "../progress.ts";
@@ -156,6 +158,50 @@ export function completeResultText(
   return `{${rest}"resultType":"complete","_meta":${serverMetaText(serverInfo)}}`;
 }
 
-export function serverMetaText(serverInfo: object): string {
+function serverMetaText(serverInfo: object): string {
   return `{"${SERVER_INFO}":${cachedJson(serverInfo)}}`;
+}
+
+/** The answer to a call that has ended. */
+export function outcomeText(
+  serverInfo: object,
+  id: RpcId,
+  outcome: ToolSessionOutcome,
+  caching?: Caching,
+): string {
+  switch (outcome.status) {
+    case "completed":
+      return completeText(serverInfo, id, outcome.result, caching);
+    case "failed":
+      return errorText(id, outcome.error);
+    case "cancelled":
+      return errorText(id, {
+        code: INTERNAL_ERROR,
+        message: `Cannot finish the call: ${outcome.reason}; call again`,
+      });
+  }
+}
+
+/** The answer to a call that has stopped to ask. */
+export function inputRequiredText(
+  serverInfo: object,
+  id: RpcId,
+  open: readonly ToolSessionRequest[],
+  requestState: string,
+): string {
+  return rawResultText(
+    id,
+    `{"resultType":"input_required","inputRequests":${inputRequestsText(open)},` +
+      `"requestState":"${requestState}","_meta":${serverMetaText(serverInfo)}}`,
+  );
+}
+
+/** A response with a complete result. */
+export function completeText(
+  serverInfo: object,
+  id: RpcId,
+  result: CallResult | JsonObject,
+  caching?: Caching,
+): string {
+  return rawResultText(id, completeResultText(result, serverInfo, caching));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { LineCutter } from "../../../src/transport/stdio/line-cutter.ts";
+import { LineCutter } from "../../../src/transport/stdio/serve-stdio.ts";
 import { describe, it } from "../../suite.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,0 +1,59 @@
+/** What clients of the legacy era answer to our questions. */
+import { SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
+import type { ClientAnswer } from "../../model/events.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import { type RpcAnswer, withoutError } from "../../wire/json-rpc.ts";
+import { newerAnswer } from "../../wire/legacy/forms.ts";
+import { since } from "../../wire/versions.ts";
+import { ACCEPTED, type Accepted, busy, type Refused } from "../reply.ts";
+import { type Call, CALL_LOST } from "./call.ts";
+import type { ClientSession } from "./client-session.ts";
+import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
+
+type Taken = Accepted | Refused;
+
+/** The id of a request of ours names the session that asked. */
+export function answer(client: ClientSession, message: RpcAnswer): Taken | Promise<Taken> {
+  const id = String(message.id);
+  const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
+  const call = client.callsBySession.get(sessionId);
+  const takenUp = call?.takeUp();
+  if (call && takenUp) {
+    return takenUp.then(() => answerTo(client, call, message), notTakenUp);
+  }
+  return answerTo(client, call, message);
+}
+
+/** Why a call that has left memory cannot be answered now. */
+function notTakenUp(error: unknown): Taken {
+  if (error instanceof SessionNotContinuedError) return notTaken(error.message);
+  if (!(error instanceof SessionLimitError)) throw error;
+  return busy(undefined, error.message, LEGACY_ERRORS);
+}
+
+function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Taken {
+  if (call?.lost) return notTaken(CALL_LOST);
+  const id = String(message.id);
+  const outcome = call?.session.respond(id, responseIn(client, call.session, message));
+  // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
+  if (call && outcome !== "unknown") {
+    const recorded = call.session.log.whenRecorded();
+    return recorded ? { type: "accepted", recorded } : ACCEPTED;
+  }
+  return notTaken(
+    `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
+  );
+}
+
+function responseIn(
+  client: ClientSession,
+  session: LiveToolSession,
+  message: RpcAnswer,
+): ClientAnswer {
+  if ("error" in message) return { error: message.error };
+  const response = withoutError(message.result) as unknown as ClientAnswer;
+  if (since(client.version, "2025-11-25")) return response;
+  const request = session.openRequests().find(({ id }) => id === message.id);
+  if (request?.type !== "elicit_request" || request.params.mode !== "form") return response;
+  return newerAnswer(request.params.requestedSchema, response);
+}
