@@ -1,7 +1,7 @@
 /**
- * `tools/call` of a small tool, in both eras, beside the bare runtime and what people
- * use today. With two cores the driver soon becomes the limit, so throughput is
- * calls for each second of the server's own CPU.
+ * `tools/call` of a small tool, in both eras, compared with the bare runtime and with
+ * current alternatives. With two cores the driver soon becomes the limit, so throughput
+ * is calls per second of the server's own CPU time.
  *
  *     deno task bench calls
  */

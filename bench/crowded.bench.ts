@@ -1,6 +1,6 @@
 /**
- * What a call and a round trip cost while a hundred thousand others are parked,
- * beside a server where none is.
+ * The cost of a call and a round trip while a hundred thousand others are parked,
+ * compared with a server without parked calls.
  *
  *     deno task bench crowded
  */

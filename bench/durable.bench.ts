@@ -1,7 +1,7 @@
 /**
- * What outlasting a restart costs: flows a second with the record in memory, in a
- * SQLite file and sealed into what the client carries; and a million parked calls
- * on disk: the memory that they take, and how long it takes to wake one.
+ * The cost of durability: flows per second with the record in memory, in a SQLite file
+ * and sealed into the client's state; and a million parked calls on disk: the memory
+ * that they take, and how long it takes to revive one.
  *
  *     deno task bench durable
  *

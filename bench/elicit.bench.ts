@@ -2,7 +2,7 @@
  * One elicitation round trip: the call, the question, the answer, the result. Legacy
  * on the call's own stream, modern by a retry.
  *
- * fastmcp is not here: its question goes out on another stream than the call's.
+ * fastmcp is missing: it sends its question on another stream than the call's.
  *
  *     deno task bench elicit
  */

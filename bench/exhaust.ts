@@ -1,6 +1,6 @@
 /**
- * Uses up what a server has, at full size, and fails if the server does not stay within its
- * bounds or does not recover. The test suite does the same with lowered limits.
+ * Exhausts a server's resources, at full size, and fails if the server does not stay within
+ * its limits or does not recover. The test suite does the same with lower limits.
  *
  *     deno task exhaust [part of a scenario's name …] [--runtime deno|bun]
  *

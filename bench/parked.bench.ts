@@ -1,6 +1,6 @@
 /**
- * What a parked session costs: live heap while it waits, what is left of that
- * after it has ended, and how many a second are started, parked and resumed.
+ * The cost of a parked session: live heap while it waits, what is left of that after its
+ * end, and how many are started, parked and resumed per second.
  *
  *     deno task bench parked
  */

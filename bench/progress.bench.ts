@@ -1,5 +1,5 @@
 /**
- * A tool that tells of its progress a hundred times. What is ready goes out as one
+ * A tool that reports progress a hundred times. Everything that is ready is sent in one
  * write, so a stream takes three at most: its opening, the events, the end.
  *
  *     deno task bench progress

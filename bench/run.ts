@@ -1,11 +1,11 @@
 /**
- * Runs every bench/*.bench.ts on Deno and on Bun, one after another so that they
- * do not disturb each other, and says of each aim whether it is met.
+ * Runs every bench/*.bench.ts on Deno and on Bun, one after another so that they do not
+ * disturb each other, and prints whether each target is met.
  *
  *     deno task bench [part of a file's name …] [--json]
  *
- * Without a name all are run, and the table in README.md is made anew. `--json`
- * prints what was found as JSON at the end, one finding to a line.
+ * Without a name all are run, and the table in README.md is generated again. `--json`
+ * prints the findings as JSON at the end, one finding per line.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,8 +1,7 @@
 /**
- * Mixed load for ten minutes: calls, questions and progress in both eras, and
- * clients that vanish in the middle of all of it. It fails if anything is answered
- * wrongly, if the server reports a fault, if its live heap grows, or if anything is
- * left once the load is over.
+ * Mixed load for ten minutes: calls, questions and progress in both eras, and clients
+ * that disconnect in the middle of it. It fails if a response is wrong, if the server
+ * reports a fault, if its live heap grows, or if anything is left after the load.
  *
  *     deno task soak [--minutes 10] [--runtime deno|bun]
  */

@@ -1,11 +1,11 @@
 /**
- * How long the compiled program takes from its start to its first answer, beside a
- * bare compiled server, and how large it is. Both are started in turn, so that
- * whatever else the machine does befalls both. It still befalls the longer one more
- * often, so that what counts is the faster quarter of the starts; the time on the
- * processor, which others take nothing from, stands beside it where the system tells.
+ * The time from the start of the compiled program to its first answer, compared with a
+ * bare compiled server, and its size. Both are started in turn, so that other load on the
+ * machine affects both. It still affects the longer start more often, so only the faster
+ * quarter of the starts counts. The CPU time, which other load does not change, is printed
+ * too if the system reports it.
  *
- * Ends with an error where the program takes more than four times as long.
+ * Ends with an error if the program takes more than four times as long.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

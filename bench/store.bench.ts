@@ -1,9 +1,9 @@
 /**
- * What the file costs: appends and commits a second for one appender and for many
- * at once, with commits that outlast a power failure, beside SQLite alone, which
- * writes the same texts in the same commits and does nothing else.
+ * The cost of the SQLite file: appends and commits per second for one appender and for
+ * many at once, with commits that survive a power failure, compared with SQLite alone,
+ * which writes the same texts in the same commits and does nothing else.
  *
- * Each case is measured in turn, so that whatever else the machine does befalls all.
+ * The cases are measured in turn, so that other load on the machine affects all of them.
  *
  *     deno task bench store
  */

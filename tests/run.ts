@@ -1,7 +1,7 @@
 /**
- * The suite: every test file on Deno and on Bun at the same time, and one closing line
- * that counts both. Deno is shown as it goes, then Bun: what that has printed by then waits
- * in a file. Uses `node:` only, since either runtime may be the one that runs it.
+ * Runs every test file on Deno and on Bun at the same time, and prints one closing line
+ * that counts both. Deno's output is printed as it comes; Bun's waits in a file until Deno
+ * is done. Uses `node:` modules only, since either runtime may run this file.
  *
  *     deno task test [--deno | --bun] [part of a file's path …]
  */

@@ -1,14 +1,14 @@
 /**
- * The words tests are written with, on Deno and on Bun alike:
+ * The functions that tests are written with, the same on Deno and on Bun:
  *
  *     describe("openState()", () => {
  *       it("refuses another principal's state", function* () { … });
  *     });
  *
- * Every test gets an Effection scope of its own, destroyed at its end, and fails
+ * Every test gets its own Effection scope, which is destroyed at its end. A test fails
  *  1. with whatever its body or its teardown throws;
- *  2. if it has not ended, teardown included, within its deadline;
- *  3. if a scope or task that it made elsewhere (`run()`, `createScope()`) is still alive.
+ *  2. if it has not ended, including its teardown, within its time limit;
+ *  3. if a scope or task that it created elsewhere (`run()`, `createScope()`) is still alive.
  */
 import { createContext, createScope, global, type Operation, type Scope, until } from "effection";
 import process from "node:process";

@@ -1,6 +1,6 @@
 /**
- * Parley under attack: tells its port. Callers name themselves with the header `x-name`.
- * `GET /standing` tells how it stands, after a collection of garbage.
+ * Parley under attack: prints its port. Callers name themselves with the header `x-name`.
+ * `GET /standing` returns its figures, after garbage collection.
  *
  *     parley-exhaust.ts [path of a SQLite store]
  */

@@ -2,8 +2,8 @@
  * Starts the network for a whole run of the suite, on both runtimes at once, and stops it
  * after that. The test files find it through the environment; see network.ts.
  *
- * It runs in a folder of its own below the system's, and ends by itself when its stdin
- * does: not even the SIGKILL of a test run leaves it behind.
+ * It runs in its own temporary folder, and ends by itself when its stdin does: not even a
+ * SIGKILL of the test run leaves it behind.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";

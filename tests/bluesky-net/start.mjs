@@ -1,9 +1,9 @@
 // PLC directory, PDS and AppView on 127.0.0.1, from the published packages, seeded.
 //
-//     node start.mjs      in a folder of its own, which tests/bluesky-net/host.ts makes
+//     node start.mjs      in its own folder, which tests/bluesky-net/host.ts creates
 //
-// It describes itself in network.json, says "ready", and runs until its stdin ends, SIGTERM
-// or SIGINT. The folder goes with it.
+// It writes its description to network.json, prints "ready", and runs until its stdin ends,
+// SIGTERM or SIGINT. It removes the folder at its end.
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import process from "node:process";

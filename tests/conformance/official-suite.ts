@@ -1,7 +1,7 @@
 /**
- * The official conformance suite, judged scenario by scenario and more strictly
- * than by itself: a warning is a failure, and a scenario that did not run has not
- * passed. (Its own count will not do: a dead port scores dozens of passed checks.)
+ * The official conformance suite, judged scenario by scenario and more strictly than
+ * it judges itself: a warning is a failure, and a scenario that did not run has not
+ * passed. Its own count is not enough: with a dead port, dozens of checks pass.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,11 +1,11 @@
 /**
- * Follows the README and every page, word by word, as somebody new would: from a clean
- * clone of what is committed, with empty caches and a home of its own.
+ * Follows the README and every page, word by word, as a new user would: from a clean
+ * clone of what is committed, with empty caches and an empty home folder.
  *
  *     deno task docs [--all] [part of a page's path …]
  *
- * With --all the whole suite runs where a page says so; without, one file of it, since
- * it is what runs beside this anyway.
+ * With --all the whole suite runs if a page says so; without, one test file, since the
+ * suite runs anyway.
  */
 import { run } from "effection";
 import { spawnSync } from "node:child_process";

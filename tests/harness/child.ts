@@ -1,8 +1,8 @@
 /**
- * Runs a program to its end, shown as it goes.
+ * Runs a program to its end, and prints its output as it comes.
  *
- * Each child leads a process group, and the group is killed when the child has
- * ended or when we do: a server that a test forgot never outlives the run.
+ * Each child leads a process group. The group is killed when the child or this process
+ * ends: a server that a test forgot never outlives the run.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,9 +1,9 @@
 /**
  * Programs that tests run against ours, such as the official conformance suite.
  *
- * Nothing imports them and some are large, so they have a package.json of their
- * own in tests/peers. Bun installs them: some name optional packages that do not
- * exist everywhere, at which Deno stops.
+ * Nothing imports them and some are large, so they have their own package.json in
+ * tests/peers. Bun installs them: some name optional packages that do not exist on
+ * every registry, and Deno fails on those.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";

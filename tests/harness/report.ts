@@ -1,8 +1,8 @@
 /**
- * Reads what a test runner reported and counts tests.
+ * Reads the reports of the test runners and counts tests.
  *
  * Both runners write JUnit, each with its gaps:
- * - Deno lists a `describe` as a case of its own beside its tests;
+ * - Deno lists a `describe` as a separate case beside its tests;
  * - neither lists a file that could not be loaded, nor an error between tests.
  */
 import type { RuntimeName } from "./toolchain.ts";

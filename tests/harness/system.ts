@@ -1,6 +1,6 @@
 /**
- * What some tests need of the machine that no package of npm brings. The suite never
- * installs it: `.ci/run` does. Where it is missing, those tests are skipped aloud:
+ * Programs that some tests need and that npm does not provide. The suite never installs
+ * them: `.ci/run` does. If one is missing, those tests are skipped with a message:
  *
  *     const onNetwork = it.unless(absence("bluesky", "browser"));
  *     onNetwork("logs in", function* () { … });

@@ -1,9 +1,9 @@
 /**
- * Obtains Deno and Bun at the versions that package.json states, so that one
- * command is enough on a machine that has only Node and npm.
+ * Obtains Deno and Bun at the versions in package.json, so that one command is enough
+ * on a machine that has only Node and npm.
  *
- * A runtime is always answered as the path of its own executable, never as a
- * wrapper: a wrapper costs a second per start and swallows signals.
+ * A runtime is always the path of its own executable, never of a wrapper: a wrapper
+ * costs a second per start and swallows signals.
  */
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";

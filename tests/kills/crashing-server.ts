@@ -1,10 +1,10 @@
 /**
- * A server with a tool whose step ends it. A program of its own:
+ * A server with a tool whose step ends the process. A separate program:
  *
  *     crashing-server.ts '{"folder": "/tmp/…", "crash": "exit"}'
  *
- * It prints where it listens, that the step was begun, what it reports, and what it has set
- * aside once there is something. A line on its input is the id of a call to revive.
+ * It prints its address, that the step began, its faults, and the calls that it has set
+ * aside. A line on its input is the id of a call to revive.
  */
 import { writeSync } from "node:fs";
 import { join } from "node:path";

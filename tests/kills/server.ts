@@ -1,9 +1,9 @@
 /**
- * A server that dies where it is told to. A program of its own:
+ * A server that dies at a given point. A separate program:
  *
  *     server.ts '{"folder": "/tmp/…", "kill": {"flow": "1", "point": "before who"}}'
  *
- * It prints where it listens, in one line, and lives until it is killed.
+ * It prints its address, in one line, and runs until it is killed.
  */
 import { join } from "node:path";
 import process from "node:process";

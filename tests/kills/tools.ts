@@ -1,11 +1,11 @@
 /**
- * Two tools that do a bit of everything, in a world that counts what is done to it
- * by the keys that come with it.
+ * Two tools that use every feature, and an outside world that counts the effects by
+ * their idempotency keys.
  *
- * Until a client has been given something to name its call by (a `requestState`, an
- * event id), it can only call again, and that is another call. So `order` asks
- * first, and has its effects after that. `lease` has one before: that of a call that
- * nobody can come back to is done, once, for nothing.
+ * Until a client has something to name its call by (a `requestState`, an event id), it
+ * can only call again, which is another call. So `order` asks first, and has its effects
+ * after that. `lease` has one effect before: for an abandoned call it happens once, in
+ * vain.
  */
 import { appendFileSync } from "node:fs";
 import { all, type Operation } from "effection";

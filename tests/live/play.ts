@@ -1,9 +1,9 @@
 /**
- * Plays a game of tic-tac-toe against a real model, where the environment names one:
+ * Plays a game of tic-tac-toe against the real model that the environment names:
  *
  *     PARLEY_MODEL=ollama:llama3.3 deno task test:live
  *
- * It is no part of the suite: it needs a model, takes its time, and may cost money.
+ * Not part of the suite: it needs a model, takes long, and may cost money.
  */
 import process from "node:process";
 import { samplingFromEnvironment, type SamplingProvider, testTool } from "parley-mcp";

@@ -1,7 +1,7 @@
 /**
  * A real browser for one test: Debian's Chromium, driven by playwright-core, which works
- * on Deno and on Bun alike. It starts with a profile that is empty, asks nothing of the
- * network by itself, and ends with its scope.
+ * on Deno and on Bun. It starts with an empty profile, sends nothing to the network by
+ * itself, and ends with its scope.
  *
  *     const inBrowser = it.unless(absence("browser"));
  *     inBrowser("shows the page", function* () {

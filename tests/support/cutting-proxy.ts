@@ -1,12 +1,12 @@
 /**
  * A proxy that cuts connections between one message and the next.
  *
- * Every request passes these boundaries, and at each the test says whether the
- * line goes dead there, for the client and for the server:
+ * Every request passes these boundaries, and at each the test decides whether the
+ * connection is cut there, for the client and for the server:
  *
- *   request   the client has sent it; the server has not seen it
- *   head      the server has begun to answer; the client has not heard of it
- *   event     the client has got one more event of a stream
+ *   request   the client has sent it; the server has not received it
+ *   head      the server has begun to respond; the client has received nothing
+ *   event     the client has received one more event of a stream
  *   end       the server has finished; the client does not know yet
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

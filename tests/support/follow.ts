@@ -1,11 +1,11 @@
 /**
- * Types in the commands of a page, one after the other, as somebody would who reads it.
+ * Runs the commands of a page, one after the other, as a reader would.
  *
- *  - `cd` and `export` count for what follows.
- *  - A server stays until the next one is started, or until the page ends; what speaks to
- *    the address that the page names reaches it wherever it listens.
- *  - A tool that asks in the terminal is left at its first question.
- *  - Everything else must end with 0.
+ *  - `cd` and `export` apply to the commands that follow.
+ *  - A server runs until the next one is started, or until the page ends. Commands that use
+ *    the address in the page reach the server wherever it listens.
+ *  - A tool that asks in the terminal is stopped at its first question.
+ *  - Every other command must exit with 0.
  */
 import assert from "node:assert/strict";
 import { ensure, type Operation, until } from "effection";

@@ -1,5 +1,5 @@
 /**
- * The program in a real pseudo-terminal, 80 columns wide by default. `script` makes one; it is
+ * The program in a real pseudo-terminal, 80 columns wide by default. `script` creates it; it is
  * part of every Linux (util-linux), and of Debian's essential packages (bsdutils).
  */
 import { spawnSync } from "node:child_process";

@@ -1,5 +1,5 @@
-// What the builder promises to the compiler: each line marked @ts-expect-error must
-// not compile, and everything else must. Checked, never run.
+// What the compiler checks about the builder: each line marked @ts-expect-error must not
+// compile, and everything else must. Checked, never run.
 import { z } from "zod";
 import { z as z3 } from "zod/v3";
 import { createMcpTool, type FinalizedMcpTool, type JsonObject } from "../../src/mod.ts";

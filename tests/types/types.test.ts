@@ -1,8 +1,8 @@
 /**
- * Promises about types, kept by one run of the type checker:
+ * Tests of types, with one run of the type checker:
  * - tests/types/*.test-d.ts must compile, with `@ts-expect-error` on what must not;
  * - tests/types/must-not-compile/*.ts must each fail with exactly the errors that its
- *   `// expect-error: …` lines quote a part of.
+ *   `// expect-error: …` lines quote in part.
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,10 +1,10 @@
 /**
- * The line between client and server is cut at every message boundary in turn.
- * Every call still ends with the right result, and what it does is done once.
+ * The connection between client and server is cut at every message boundary in turn.
+ * Every call still ends with the right result, and its effects happen once.
  *
- * The official clients come back only to streams that they have an event id of;
- * cut anywhere else, a call of theirs fails or hangs. So those boundaries are
- * crossed by a small client of our own, and the official ones by their own rules.
+ * The official clients only resume streams with a known event id; cut anywhere else,
+ * their calls fail or hang. So our own client crosses those boundaries, and the
+ * official ones are tested by their own rules.
  */
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";

@@ -1,12 +1,12 @@
 /**
- * A small client that does what the specification asks of one, and goes on after
- * its connection is cut, wherever that happens:
+ * A legacy client that follows the specification, and goes on after its connection
+ * is cut, wherever that happens:
  *
- *   an answer or a notification   is sent again; the server takes it once
- *   a stream that it has an id of is resumed after that id
- *   a call that it has no id of   is cancelled, in case it runs, and made again
+ *   an answer or a notification    is sent again; the server accepts it once
+ *   a stream with a known event id is resumed after that id
+ *   a call without an event id     is cancelled, in case it runs, and made again
  *
- * The official clients do the second only.
+ * The official clients only do the second.
  */
 import type { Message } from "../exchange.ts";
 import { FrameReader, isCut } from "../sse.ts";

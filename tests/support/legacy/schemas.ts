@@ -2,8 +2,8 @@
  * The official schemas of each legacy revision: the Zod schemas of the official
  * SDK, in the release that was current for that revision.
  *
- * Those schemas let unknown fields pass. Where an older client would stumble over
- * one, in forms and in what is put to a model, the fields are checked strictly.
+ * Those schemas allow unknown fields. In forms and in requests to a model, where an
+ * unknown field would break an older client, the fields are checked strictly.
  *
  * URL elicitation is checked against the revision that introduced it: a client may
  * declare it under an older one.

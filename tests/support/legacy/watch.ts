@@ -1,9 +1,9 @@
 /**
- * A fetch handler under watch: every message that it sends to a legacy client is
- * held against the official schema of that client's revision.
+ * A fetch handler under watch: every message to a legacy client is checked against
+ * the official schema of that client's revision.
  *
- * What passes is passed on as it is, chunk by chunk and only when it is asked
- * for, so that nothing behaves differently under watch.
+ * Messages are passed on unchanged, chunk by chunk and only on request, so that
+ * nothing behaves differently under watch.
  */
 import { isLegacyVersion, type LegacyVersion } from "../../../src/wire/versions.ts";
 import type { Fetch, Message } from "../exchange.ts";

@@ -1,7 +1,7 @@
 /**
  * What a server may send in 2026-07-28: the official Zod schemas, narrowed to that
- * revision. They are kept lenient for older servers, so what the revision insists
- * on (`resultType`, caching hints, no field that it does not know) is added here.
+ * revision. The official ones are lenient for older servers, so the requirements of the
+ * revision (`resultType`, caching hints, no unknown fields) are added here.
  */
 import * as core from "@modelcontextprotocol/core";
 import { isDeepStrictEqual } from "node:util";

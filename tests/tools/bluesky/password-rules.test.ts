@@ -2,11 +2,11 @@
  * The five rules for messages about passwords, on every message of `login`: for each
  * kind of client, method and answer, on each transport and in the terminal.
  *
- * 1  Never the main password.
- * 2  Where app passwords are made.
- * 3  OAuth is recommended.
- * 4  In words that everybody understands.
- * 5  Whoever says no is told how to sign in with OAuth.
+ * 1  Never ask for the main password.
+ * 2  Say where app passwords are made.
+ * 3  Recommend OAuth.
+ * 4  Use words that everybody understands.
+ * 5  Tell a person who declines how to sign in with OAuth.
  */
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";

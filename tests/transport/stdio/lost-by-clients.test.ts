@@ -2,7 +2,7 @@
  * Why the official clients may show less progress over stdio than over HTTP: both drop
  * a progress notification that they read together with the response to its request.
  * They look the handler up a turn later, when the response has already removed it.
- * docs/clients.md tells readers so; should a release mend it, these tests notice.
+ * docs/clients.md documents that; if a release fixes it, these tests notice.
  */
 import assert from "node:assert/strict";
 import { until } from "effection";
