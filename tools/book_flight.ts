@@ -1,4 +1,4 @@
-/** Finds flights, has them weighed from two sides at once, and books what the person chooses. */
+/** Finds flights, compares them by price and schedule in parallel, and books the person's choice. */
 import type { Operation } from "effection";
 import {
   CapabilityError,
@@ -11,13 +11,13 @@ import {
 import { z } from "zod";
 import { AIRPORTS, describeFlight, type Flight, searchFlights } from "./book_flight/timetable.ts";
 
-/** What can be said for a flight. */
+/** A recommended flight and the reason. */
 interface Advice {
   readonly flight: Flight;
   readonly why: string;
 }
 
-/** A side from which flights can be weighed; the figures do where no model is to be had. */
+/** A criterion for comparing flights. Without a model, the flight of the lowest `cost` wins. */
 interface Side {
   readonly name: string;
   readonly question: string;
@@ -63,16 +63,16 @@ function* weigh(ctx: McpToolContext, side: Side, flights: readonly Flight[]): Op
   }
 }
 
-/** The longest reason that is shown: dialogs cut messages after a few lines. */
+/** Longer reasons are cut, because dialogs show only a few lines. */
 const LONGEST_REASON = 100;
 
-/** What a model said, on one line and without its full stop. */
+/** The model's text on one line, without its full stop. */
 function halfSentence(text: string): string {
   const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
   return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON - 1)}…` : line;
 }
 
-/** The flights as choices, with the best of each side marked. */
+/** The flights as choices. The best one by each criterion is marked. */
 function flightForm(flights: readonly Flight[], price: Advice, schedule: Advice) {
   const choices = flights.map((flight) => {
     const marks = [
@@ -85,7 +85,7 @@ function flightForm(flights: readonly Flight[], price: Advice, schedule: Advice)
   return z.object({ flight: z.union(choices) });
 }
 
-/** Why nothing was booked: the person said no, or closed a form without an answer. */
+/** Why nothing was booked: the person declined, or closed a form without an answer. */
 type Refusal = "declined" | "cancelled";
 
 const NOT_BOOKED: Record<Refusal, string> = {
@@ -159,7 +159,7 @@ export const bookFlight = createMcpTool("book_flight")
 
     *client({ flights, passengers }, ctx) {
       yield* ctx.notify(`Weighing ${flights.length} flights`, 1, STEPS);
-      // Each side has a branch, and so a conversation, of its own; both are asked at once.
+      // Each criterion has its own branch and so its own conversation. Both run in parallel.
       const [price, schedule] = yield* ctx.branches([
         (branch) => weigh(branch, PRICE, flights),
         (branch) => weigh(branch, SCHEDULE, flights),
@@ -167,7 +167,7 @@ export const bookFlight = createMcpTool("book_flight")
 
       yield* ctx.notify("Choosing", 2, STEPS);
       const choice = yield* ctx.elicit("choose", {
-        // The flights themselves are the form's choices; many dialogs cut a longer message.
+        // The form lists the flights. Keep the message short, because many dialogs cut it.
         message:
           `Which flight would you like? For the price: ${price.flight.number}, because ${price.why}. ` +
           `For the schedule: ${schedule.flight.number}, because ${schedule.why}.`,

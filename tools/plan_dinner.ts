@@ -1,4 +1,4 @@
-/** The model suggests, the person chooses, and the model writes the shopping list. */
+/** The model suggests dishes, the person chooses one, and the model writes the shopping list. */
 import { all } from "effection";
 import { CapabilityError, createMcpTool, ToolError } from "parley-mcp";
 import { z } from "zod";
@@ -6,14 +6,14 @@ import { z } from "zod";
 const FIVE_MINUTES = 5 * 60_000;
 const LONGEST_NAME = 80;
 
-/** The name of a dish, as a model gave it, on one line. */
+/** The dish name from the model's text, on one line. */
 function dishName(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   if (line === "") return "a dish without a name";
   return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME - 1)}…` : line;
 }
 
-/** The form with the dishes' names for its choices. */
+/** The form whose choices are the names of the dishes. */
 function dishForm(first: string, second: string) {
   const dish = z.union([
     z.literal("first").meta({ title: first }),
@@ -49,11 +49,11 @@ export const planDinner = createMcpTool("plan_dinner")
   .requires({ elicitation: "form" })
   .execute(function* ({ guests, wishes }, ctx) {
     if (!ctx.canSample) {
-      // Said before anything is asked, so that nobody answers in vain.
+      // Fail before asking, so that nobody answers in vain.
       const wayOut = "use a client that does, or configure a model for the server (PARLEY_MODEL)";
       throw new CapabilityError("sampling", ctx.client.name, wayOut);
     }
-    // A branch has a conversation of its own, so that neither suggestion copies the other.
+    // Each branch has its own conversation, so that one suggestion does not copy the other.
     const suggest = (kind: string) =>
       ctx.branch(function* (branch) {
         const prompt =
@@ -73,14 +73,14 @@ export const planDinner = createMcpTool("plan_dinner")
     if (choice.action === "decline" || choice.action === "cancel") {
       throw new ToolError("The person wants neither dish; ask them what they would like instead.");
     }
-    // Nobody there to choose: the quick one does no harm.
+    // Without an answer, take the first dish: it is the quick one.
     const dish = choice.action === "accept" && choice.content.dish === "second" ? second : first;
 
     yield* ctx.notify(`Writing the shopping list for ${dish}`, 1, 2);
     const { text } = yield* ctx.sample({
       messages: [
         { role: "user", content: `Help ${guests} people to a dinner (wishes: ${wishes}).` },
-        // What was on offer and what was chosen, as the model would have asked it.
+        // The choice, as a tool call of the model and its result.
         ...(choice.action === "accept" ? choice.exchange.withArguments((dishes) => dishes) : []),
         { role: "user", content: `Write the shopping list for ${dish}, one item per line.` },
       ],

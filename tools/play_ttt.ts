@@ -1,6 +1,6 @@
 /**
- * A whole game of tic-tac-toe in one call: the person against the model, or against the
- * built-in player where there is no model.
+ * A whole game of tic-tac-toe in one call: the person against the model, or against the built-in
+ * player if there is no model.
  */
 import type { Operation } from "effection";
 import {
@@ -45,7 +45,7 @@ const STRATEGIES = [
   },
 ] as const;
 
-/** The form for a move, with a choice for each of these cells. Its title shows the board. */
+/** The form for a move, with a choice for each cell. Its title shows the board. */
 function moveForm(cells: readonly Cell[], title = "Your move") {
   const choices = cells.map((cell) => z.literal(cell).meta({ title: `${cell}: ${PLACES[cell]}` }));
   return z.object({
@@ -53,13 +53,13 @@ function moveForm(cells: readonly Cell[], title = "Your move") {
   });
 }
 
-/** Has the model choose a strategy, then a cell, and adds both to what it was told so far. */
+/** Asks the model for a strategy, then for a cell, and adds both to the history. */
 function* askModel(
   ctx: McpToolContext,
   game: Game,
   history: McpMessageInput[],
 ): Operation<Cell> {
-  // L1: which way to play.
+  // First the strategy.
   const strategy = yield* ctx.sampleTools({
     messages: [...history, {
       role: "user",
@@ -69,7 +69,7 @@ function* askModel(
   });
   history.push(...closeToolCalls(strategy.exchange, "Good. Now pick your cell."));
 
-  // L2: which cell. One that is taken does not fit the schema, and is never played.
+  // Then the cell. The schema allows only empty ones.
   const empty = emptyCells(game);
   const move = yield* ctx.sampleSchema({
     messages: [...history, {
@@ -82,7 +82,7 @@ function* askModel(
   return move.parsed.cell;
 }
 
-/** There is no model, it could not be reached, or it found no legal move in all its tries. */
+/** True if there is no model, it cannot be reached, or it found no legal move. */
 function isModelAtFault(error: unknown): error is Error {
   return error instanceof CapabilityError || error instanceof SampleError ||
     error instanceof SampleValidationError;
@@ -91,7 +91,7 @@ function isModelAtFault(error: unknown): error is Error {
 const OPPONENTS = ["model", "built-in player", "model, then built-in player"] as const;
 type Opponent = typeof OPPONENTS[number];
 
-/** How it ended, seen from the person. */
+/** How the game ended for the person. */
 type Ending = "won" | "lost" | "draw" | "declined" | "cancelled";
 
 function howItEnded(ending: Ending, opponent: Opponent): string {
@@ -109,7 +109,7 @@ function howItEnded(ending: Ending, opponent: Opponent): string {
   }
 }
 
-/** The tool, with another coin for tests. */
+/** Creates the tool. Tests replace the coin toss that gives out the marks. */
 export function createPlayTtt(toss: () => number = Math.random) {
   return createMcpTool("play_ttt")
     .title("Play tic-tac-toe")
@@ -135,16 +135,16 @@ export function createPlayTtt(toss: () => number = Math.random) {
     .handoff({
       *before(_params, ctx) {
         const person: Mark = toss() < 0.5 ? "X" : "O";
-        // Recorded here, so that a call that goes on elsewhere keeps its opponent.
+        // Recorded here, so that a call that continues on another server keeps its opponent.
         return { person, model: other(person), hasModel: ctx.canSample };
       },
 
       *client({ person, model, hasModel }, ctx) {
         let game: Game = [];
         let modelMoves = 0;
-        // Calls that an earlier version began did not record whether there is a model.
+        // Calls from earlier versions did not record whether there is a model.
         let isModelPlaying = hasModel ?? true;
-        /** Everything that the model is told, from the first move on. */
+        /** The whole conversation with the model. */
         const history: McpMessageInput[] = [{
           role: "user",
           content: `Let us play tic-tac-toe. You are ${model}, I am ${person}, and X begins.`,
@@ -164,7 +164,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
           yield* ctx.notify(`${turnOf(game) === person ? "Your" : "My"} turn`, game.length, 9);
 
           if (last) {
-            // There is nothing to ask: only one move is left.
+            // Only one move is left, so there is nothing to ask.
             game = play(game, last);
           } else if (turnOf(game) === model) {
             let cell: Cell | undefined;
@@ -184,7 +184,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
             const who = isModelPlaying ? "I have" : "The built-in player has";
             const line = boardLine(game);
             const pick = yield* ctx.elicit("pickMove", {
-              // Many dialogs show no more than the first lines, or fold them into one.
+              // Many dialogs show only the first lines, or join them into one.
               message: [
                 theirs && `${who} played ${theirs.cell} (${PLACES[theirs.cell]}).`,
                 `You are ${person}. Where do you play? ${line}`,

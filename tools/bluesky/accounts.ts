@@ -1,12 +1,11 @@
 /**
- * The accounts of one caller: who they are, which one is meant where none is
- * named, and how to act for them.
+ * The Bluesky accounts of one caller, the default account, and their credentials.
  *
- * A list without secrets is one document, what each account is opened with is
- * another, so that a refreshed token touches nothing else.
+ * The list of accounts, without secrets, is one document. The credentials of each account are
+ * another, so that refreshing a token changes nothing else.
  *
- * A1  Credentials are stored before the list names them, and go after it.
- * A2  A sign-in that is good for nothing any more stays in the list, and says so.
+ * A1  Credentials are stored before the list names them, and deleted after the list drops them.
+ * A2  An account whose sign-in has expired stays in the list, marked as signed out.
  */
 import { ToolError } from "parley-mcp";
 import { createHash } from "node:crypto";
@@ -14,11 +13,11 @@ import type { Account, Method } from "./schemas.ts";
 import type { Vault } from "./vault/types.ts";
 import { NOBODY_SIGNED_IN, signInAgain } from "./password-texts.ts";
 
-/** What an account is opened with. `secret` is the library's own, whatever that is. */
+/** The credentials of an account. The format of `secret` belongs to the AT Protocol library. */
 export interface Credentials {
   readonly method: Method;
   readonly service: string;
-  /** With which client the sign-in was made; it is good with no other. */
+  /** The OAuth client that made the sign-in. It is valid only for that client. */
   readonly clientId?: string;
   readonly secret: unknown;
 }
@@ -39,7 +38,7 @@ export class Accounts {
 
   constructor(vault: Vault, principal: string) {
     this.#vault = vault;
-    // Whose they are is nobody's business who looks at the names in a keyring.
+    // Hash the caller's name, because anyone who opens the keyring can read entry names.
     this.#name = `bluesky-${principal === "" ? "local" : digest(principal)}`;
   }
 
@@ -52,7 +51,7 @@ export class Accounts {
     return accounts.map((account) => ({ ...account, default: account.did === chosen }));
   }
 
-  /** The account that is meant by a handle or DID, or the default one. */
+  /** Finds an account by handle or DID. Default: the default account. */
   async find(actor?: string): Promise<Account | undefined> {
     const accounts = await this.list();
     return actor === undefined
@@ -60,7 +59,7 @@ export class Accounts {
       : accounts.find(({ did, handle }) => did === actor || handle === actor);
   }
 
-  /** The same, where there has to be one. */
+  /** Like `find`, but throws if there is no such account. */
   async get(actor?: string): Promise<Account> {
     const account = await this.find(actor);
     if (account) return account;
@@ -78,13 +77,13 @@ export class Accounts {
     return text === undefined ? undefined : JSON.parse(text);
   }
 
-  /** Stores what an account is opened with from now on. */
+  /** Stores the credentials of an account. */
   async keep(did: string, credentials: Credentials): Promise<void> {
     const text = JSON.stringify(credentials);
     await this.#vault.update(this.#secretOf(did), () => ({ text, value: undefined }));
   }
 
-  /** Stores new tokens, unless somebody else has stored others meanwhile. */
+  /** Stores new tokens, unless another process has stored newer ones. */
   async renew(did: string, secret: unknown, before: unknown): Promise<void> {
     await this.#vault.update(this.#secretOf(did), (text) => {
       const now: Credentials | undefined = text === undefined ? undefined : JSON.parse(text);
@@ -93,7 +92,7 @@ export class Accounts {
     });
   }
 
-  /** Forgets what an account was opened with, but not the account. */
+  /** Deletes the credentials of an account, but keeps the account in the list. */
   async expire(did: string): Promise<void> {
     await this.#vault.update(this.#secretOf(did), () => ({ text: undefined, value: undefined }));
     await this.#change((listing) => ({
@@ -136,7 +135,7 @@ export class Accounts {
   }
 }
 
-/** The account can be used. */
+/** Throws if the account is signed out. */
 export function checkSignedIn(account: Account): void {
   if (!account.signedIn) throw new ToolError(signInAgain(account.handle));
 }

@@ -1,4 +1,4 @@
-/** Where one caller is served: whose accounts these are, and where. */
+/** Finds the accounts of the caller of a tool. */
 import { type Operation, until } from "effection";
 import { type McpToolContext, type ServerSite, ToolError } from "parley-mcp";
 import { Accounts } from "./accounts.ts";
@@ -13,14 +13,14 @@ export interface Desk {
   readonly site: ServerSite;
 }
 
-/** Servers that tell others who we are. */
+/** Servers on which the OAuth client metadata is published. */
 const published = new WeakSet<ServerSite>();
 
 export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<Desk> {
   const { principal, server: site } = ctx;
   if (principal === "" && !site.local) {
     throw new ToolError(
-      "Cannot use Bluesky here: others reach this server too, and it cannot tell its callers apart; use it on your own machine (stdio or loopback), or ask whoever runs it to name callers with principal(request)",
+      "Cannot use Bluesky here: other people can reach this server, and it cannot tell its callers apart; use it on your own machine (stdio or loopback), or ask its operator to identify callers with principal(request)",
     );
   }
   const clientId = clientIdFor(site);
@@ -41,7 +41,7 @@ export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<D
   return { setup, accounts, principal, site };
 }
 
-/** Everybody who is signed in, as the tool `login` tells it. */
+/** The signed-in accounts, as the tool `login` lists them. */
 export function* listing(
   { accounts }: Desk,
   more: Omit<Listed, "accounts" | "default"> = {},

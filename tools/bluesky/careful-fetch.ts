@@ -1,7 +1,7 @@
 /**
- * `fetch` for services that may be anything: only on the public internet, with a
- * deadline, whole or not at all, of bounded size, and data rather than a web page.
- * What goes wrong is a `Trouble`, which the libraries in between pass on as a cause.
+ * `fetch` for untrusted services. It reaches only the public internet, has a deadline, and accepts
+ * only complete JSON responses of bounded size. It throws a `Trouble`, which the AT Protocol
+ * libraries pass on as the cause of their errors.
  */
 import { isHere } from "./names.ts";
 import { type BlockedReason, BlockedRequestError, guardedFetch } from "./net/guarded-fetch.ts";
@@ -30,21 +30,21 @@ export class Trouble extends Error {
   }
 }
 
-/** Bytes; a page of a hundred posts has a tenth of it. */
+/** Maximum size of a response in bytes: ten times a page of a hundred posts. */
 const MOST = 8 * 1024 * 1024;
 
-/** Whom to ask, and on whose word. */
+/** The service to ask, and whether it may be on this machine. */
 export interface Asking {
   readonly setup: Pick<BlueskySetup, "network" | "deadline" | "service" | "plc">;
-  /** Where the account lives. */
+  /** The service that hosts the account. */
   readonly service: string;
-  /** The person sits at this machine, and may use services on it. */
+  /** True if the caller is at this machine, and so may use services on it. */
   readonly local: boolean;
 }
 
 export function carefulFetch({ setup, service, local }: Asking): typeof globalThis.fetch {
   const { network, deadline, plc } = setup;
-  // What the operator has named may be in the operator's own network.
+  // Services that the operator configured may be in a private network.
   const trusted = [setup.service, plc];
   if (local && isHere(new URL(service))) trusted.push(service);
   const fetch = guardedFetch({ network, trusted });
@@ -54,7 +54,7 @@ export function carefulFetch({ setup, service, local }: Asking): typeof globalTh
     const late = deadline();
     const signal = AbortSignal.any([asked.signal, late]);
     const fail = (kind: TroubleKind, cause: unknown) => {
-      // Whoever gave up is told so; that is no trouble of the service's.
+      // Rethrow the caller's own abort: it is not a fault of the service.
       asked.signal.throwIfAborted();
       return new Trouble(late.aborted ? "slow" : kind, host, { cause });
     };
@@ -81,7 +81,7 @@ export function carefulFetch({ setup, service, local }: Asking): typeof globalTh
   };
 }
 
-/** The body has been unpacked and counted already. */
+/** Drops the encoding and length headers, because the body is decoded already. */
 function plain(headers: Headers): Headers {
   const copy = new Headers(headers);
   copy.delete("content-encoding");
@@ -94,7 +94,7 @@ async function whole(response: Response): Promise<Uint8Array<ArrayBuffer> | unde
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
-    // Leaving the loop cancels the rest.
+    // Leaving the loop cancels the stream.
     if (size > MOST) return undefined;
     chunks.push(chunk);
   }

@@ -1,8 +1,7 @@
 /**
- * Which way somebody signs in: what they asked for, or else the best that their
- * client can do.
+ * Chooses the way to sign in: the requested one, or the best one that the client supports.
  *
- * | client can | nothing said | it is declined |
+ * | client can | no method given | after a refusal, it explains |
  * |---|---|---|
  * | open pages | a page with OAuth, and a form for an app password | how OAuth is started |
  * | show forms | a choice: OAuth, a page, and a password field if the server allows it | the same |
@@ -35,13 +34,13 @@ import {
   tooLate,
 } from "./password-texts.ts";
 
-/** What is said of it, and what there is now. */
+/** The message for the person, and the accounts afterwards. */
 interface Told {
   readonly told: string;
   readonly result: Accounts;
 }
 
-/** Somebody who wants to sign in, with what they have said so far. */
+/** The arguments of a sign-in. */
 interface Wish {
   readonly handle: string | undefined;
   readonly service: string;
@@ -69,7 +68,7 @@ export function* signIn(params: LoginParameters, ctx: Context, desk: Desk): Oper
   }
 }
 
-/** What is best for a client, or what the person wants where that is not clear. */
+/** The best way for the client, or the person's choice if the client supports forms only. */
 function* chosen(ctx: Context, desk: Desk): Operation<"best" | "oauth" | "page" | "app-password"> {
   if (canOpen(ctx) || !canShowForms(ctx)) return hasPages(desk) ? "best" : "app-password";
   if (!hasPages(desk)) return "app-password";
@@ -144,7 +143,7 @@ type Ways = AttemptOptions["ways"];
 function* inBrowser(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
   if (!hasPages(desk) || (ways.oauth && !ways.page && !hasOAuth(desk))) {
     throw new ToolError(
-      `Cannot sign in with a browser: nobody told this server where browsers reach it; ask whoever runs it to start it with --public-url and its https address, or call login with "handle" and "password". ${ABOUT_PASSWORDS}`,
+      `Cannot sign in with a browser: this server does not know the address at which browsers reach it; ask its operator to start it with --public-url and its https address, or call login with "handle" and "password". ${ABOUT_PASSWORDS}`,
     );
   }
   if (!canOpen(ctx)) return yield* byHand(ctx, desk, wish, ways);
@@ -152,7 +151,7 @@ function* inBrowser(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation
   const url = ways.page ? attempt.url : attempt.oauthUrl!;
   const life = { timeout: MINUTES * 60_000 };
   const message = spoken(goToPage(MINUTES, ways), ctx.client);
-  // The page may be done with before the client has said that it was opened.
+  // The person may finish the page before the client reports that it was opened.
   const first = yield* race([ctx.elicitUrl({ message, url }, life), attempt.ended]);
   if ("type" in first) return yield* concluded(desk, first);
   if (first.action === "timeout") throw new ToolError(tooLate(MINUTES));
@@ -169,7 +168,7 @@ function* late(ctx: Context, { until, desk }: Attempt): Operation<undefined> {
   return undefined;
 }
 
-/** For a client that cannot open pages: the person has to. The page outlasts the call. */
+/** For clients that cannot open pages: the person opens the link. The page outlives the call. */
 function* byHand(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
   const client = nameOf(ctx);
   if (!hasPages(desk)) throw new ToolError(cannotAsk(client, { minutes: MINUTES }));
@@ -206,7 +205,7 @@ function canOpen({ client: { capabilities } }: Context): boolean {
   return capabilities.elicitation?.url !== undefined;
 }
 
-/** A client that says nothing of modes has forms. */
+/** A client that declares elicitation without modes supports forms. */
 function canShowForms({ client: { capabilities: { elicitation } } }: Context): boolean {
   return elicitation !== undefined &&
     (elicitation.form !== undefined || elicitation.url === undefined);

@@ -1,25 +1,25 @@
-/** What went wrong, in words that whoever reads them can act on. Nothing secret is in them. */
+/** Turns errors into messages that tell the reader what to do. They never contain secrets. */
 import { ToolError } from "parley-mcp";
 import { Trouble } from "./careful-fetch.ts";
 import { REQUEST_TIMEOUT_SECONDS } from "./setup.ts";
 import { ABOUT_PASSWORDS, signInAgain } from "./password-texts.ts";
 
-/** What was being done, when it went wrong. */
+/** The operation that failed. */
 export interface Doing {
-  /** In words that follow "Cannot": `sign in as "alice.test"`. */
+  /** Completes the sentence "Cannot …", such as `sign in as "alice.test"`. */
   readonly what: string;
-  /** The service that was asked. */
+  /** The service that was called. */
   readonly service: string;
-  /** Whose sign-in was used, if one was. */
+  /** The handle of the account that was used, if any. */
   readonly handle?: string;
-  /** Who was looked for, if that is what was done. */
+  /** The account that was looked up, if any. */
   readonly wanted?: string;
-  /** What must not be repeated, even if the service does. */
+  /** A secret that must not appear in the message, even if the service repeats it. */
   readonly secret?: string;
   readonly now: number;
 }
 
-/** An error of a service, as the libraries hand it on. */
+/** An error of a service, as the libraries report it. */
 interface ServiceError {
   readonly status: number;
   readonly error: string;
@@ -27,14 +27,14 @@ interface ServiceError {
   readonly headers: { readonly [name: string]: string | undefined };
 }
 
-/** The sign-in that was used is good for nothing any more. */
+/** The sign-in has expired or was revoked. */
 export class SignInGone extends ToolError {
   constructor(readonly handle: string) {
     super(signInAgain(handle));
   }
 }
 
-/** Turns whatever was thrown into a message; what is no trouble of the service's stays as it is. */
+/** Turns an error of a service into a `ToolError`. Returns other errors unchanged. */
 export function explained(
   error: unknown,
   doing: Doing,
@@ -53,7 +53,7 @@ export function explained(
   if (chain.some(isNotUnderstood)) {
     const host = hostOf(doing.service);
     return new ToolError(
-      `Cannot ${doing.what}: ${host} answered with something that is not understood here; try again later`,
+      `Cannot ${doing.what}: ${host} sent an answer that this program does not understand; try again later`,
     );
   }
   return error;
@@ -66,7 +66,7 @@ function inWords({ kind, host }: Trouble): string {
     case "slow":
       return `${host} did not answer within ${REQUEST_TIMEOUT_SECONDS} seconds; try again in a minute`;
     case "no_data":
-      return `${host} answered with something else than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
+      return `${host} answered with something other than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
     case "cut_off":
       return `the answer of ${host} broke off in the middle; try again`;
     case "too_much":
@@ -76,7 +76,7 @@ function inWords({ kind, host }: Trouble): string {
     case "not_public":
       return `${host} is not on the public internet; check the address of the service`;
     case "redirects":
-      return `${host} redirects to another address, which does not get what was meant for it; use the address of the service itself`;
+      return `${host} redirects to another address, and the request is not sent there; use the address of the service itself`;
   }
 }
 
@@ -102,7 +102,7 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
     case "invalid_token":
       return doing.handle ? new SignInGone(doing.handle) : cannot(`${host} refused the sign-in`);
     case "BadQueryString":
-      return cannot("the search was not understood; write it in other words");
+      return cannot("the service did not understand the search; use other words");
     case "BadCursor":
       return cannot("the cursor is not from this search; search again without it");
   }
@@ -136,7 +136,7 @@ function notFound({ what, wanted }: Doing): ToolError {
   );
 }
 
-/** When requests are allowed again. */
+/** The time at which requests are allowed again, in words. */
 function resetOf({ headers }: ServiceError, now: number): string {
   const reset = Number(headers["ratelimit-reset"]) * 1_000;
   const wait = Number(headers["retry-after"]) * 1_000;
@@ -147,7 +147,7 @@ function resetOf({ headers }: ServiceError, now: number): string {
   return `after ${time} UTC, in about ${minutes} minute${minutes === 1 ? "" : "s"}`;
 }
 
-/** What a service says may be anything; a line of it is enough, and secrets are not repeated. */
+/** Quotes one line of a service's untrusted message, without the secret. */
 function quoted(message: string, secret = ""): string {
   const discreet = secret === "" ? message : message.replaceAll(secret, "•••");
   const line = discreet.replace(TOKENS, "•••").replace(/[\p{C}\s]+/gu, " ").trim().slice(0, 200);
@@ -160,7 +160,7 @@ function isUnresolved(error: unknown): boolean {
   return error instanceof Error && /failed to resolve (?:identity|handle|did)/i.test(error.message);
 }
 
-/** The number that the libraries give an answer that is not what was promised. */
+/** True if the libraries could not parse the response. */
 function isNotUnderstood(error: unknown): boolean {
   return error instanceof Error && (error as { status?: unknown }).status === 2;
 }
@@ -175,7 +175,7 @@ function serviceError(error: unknown): ServiceError | undefined {
     message?: unknown;
     errorDescription?: unknown;
   };
-  // Less than that are the libraries' own numbers, for what never was an answer.
+  // Lower numbers are codes of the libraries for requests without a response.
   if (typeof status !== "number" || status < 400) return undefined;
   const own = response instanceof Response ? Object.fromEntries(response.headers) : headers;
   return {

@@ -1,4 +1,4 @@
-/** The page on which people sign in. No script, nothing from elsewhere. */
+/** The sign-in page. It has no script and loads nothing from other servers. */
 import {
   APP_PASSWORDS,
   MAKE_ONE,
@@ -23,12 +23,12 @@ button { background: #5a6270; }
 export interface SignInPage {
   readonly oauth: boolean;
   readonly password: boolean;
-  /** Below which address the page is. */
+  /** The base URL of the page. */
   readonly base: string;
   readonly handle?: string | undefined;
   readonly service: string;
   readonly problem?: string;
-  /** For whom, where callers have names. */
+  /** The caller's name. Empty if callers have no names. */
   readonly principal: string;
 }
 

@@ -1,4 +1,4 @@
-/** `login`: signs in, and keeps the accounts that are. What it does is loaded when it is used. */
+/** `login`: signs in and manages accounts. The implementation is loaded on first use. */
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
@@ -10,22 +10,22 @@ import { ABOUT_PASSWORDS } from "./password-texts.ts";
 
 const parameters = z.object({
   command: z.enum(["login", "list", "default", "delete"]).default("login").describe(
-    "login: sign an account in; list: show who is signed in; default: use this account where none is named; delete: sign an account out and forget it",
+    "login: sign an account in; list: show who is signed in; default: use this account if none is named; delete: sign an account out and forget it",
   ),
   handle: z.string().optional().describe(
     "Handle (name.bsky.social) or DID; needed for default and delete, helpful for login",
   ),
   password: z.string().optional().describe(
-    `An app password, where nothing better is possible; leave it out, and the person is asked in a safe way. ${ABOUT_PASSWORDS}`,
+    `An app password, if nothing better is possible; if you leave it out, the person is asked in a safe way. ${ABOUT_PASSWORDS}`,
   ),
   service: z.string().optional().describe(
-    "Where the account lives; https://bsky.social unless told",
+    "The service that hosts the account; default: https://bsky.social",
   ),
   port: z.int().min(1).max(65_535).optional().describe(
-    "A port of this machine for the browser to come back to; any that is free unless told",
+    "The port of this machine that the browser returns to; default: any free port",
   ),
   method: z.enum(methods).optional().describe(
-    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form if this server allows that, otherwise into a page. By default the best one that the client can do",
+    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form if this server allows that, otherwise into a page. Default: the best one that the client supports",
   ),
 });
 export type LoginParameters = z.infer<typeof parameters>;
@@ -35,7 +35,7 @@ export function loginTool(setup: BlueskySetup) {
     .title("Bluesky: sign in")
     .description(
       "Signs in to Bluesky, and lists, chooses or deletes the accounts that are signed in. " +
-        "Call it without anything to let the person sign in the safest way.",
+        "Call it without arguments to let the person sign in the safest way.",
     )
     .annotations({ readOnlyHint: false, destructiveHint: true, openWorldHint: true })
     .parameters(parameters)

@@ -1,46 +1,45 @@
 /**
- * Text from strangers in Markdown of ours. What they write is shown as they wrote
- * it, and never becomes a heading, a link, an image, a table, HTML or anything
- * else: whatever could begin such a thing is escaped.
+ * Puts untrusted text into Markdown. The text is shown as written and never becomes a heading, a
+ * link, an image, a table or HTML: every character that could start one is escaped.
  */
 
-/** Wherever it stands, this may begin something. */
+/** Characters that can start a construct anywhere. */
 const SPECIAL = /[\\`*_[\]<>#|~&$]/g;
-/** Some readers make links of these, and of whatever follows them. */
+/** Some renderers turn these and the text around them into links. */
 const ADDRESS = /:(?=\/\/)|(?<=www)\.|(?<=[\w.+-])@/gi;
-/** At the start of a line, so may this. */
+/** Characters that can start a construct at the start of a line. */
 const STARTS = /^([-+=:]|\d{1,9}[.)])/;
-/** Letters that turn the direction of the text around them, and letters that show nothing. */
+/** Control, bidirectional and zero-width characters. */
 const UNSEEN = /[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
 const LINES = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/;
 
-/** A few words, on one line. */
+/** Escapes a text for use within a line. */
 export function inline(text: string): string {
   return escapeLine(text.split(LINES).join(" "));
 }
 
-/** A text of its own, line by line, set off as a quotation. */
+/** Formats a text as a block quotation. */
 export function quotation(text: string): string {
   const lines = text.split(LINES).map(escapeLine);
   return lines.map((line, i) => {
     if (line === "") return ">";
-    // Two spaces keep the line break, where another line of the same paragraph follows.
+    // Two spaces keep the line break within a paragraph.
     return lines[i + 1] ? `> ${line}  ` : `> ${line}`;
   }).join("\n");
 }
 
-/** A link, if it leads anywhere a browser may go; otherwise just the words. */
+/** A link if the target is http or https; otherwise only the words. */
 export function link(words: string, target: string | undefined): string {
   const address = target === undefined ? undefined : safeAddress(target);
   return address === undefined ? inline(words) : `[${inline(words) || address}](<${address}>)`;
 }
 
-/** A name for machines, as it is. */
+/** Formats a text as code. */
 export function code(text: string): string {
   return `\`${text.replace(UNSEEN, "").replaceAll("`", "'")}\``;
 }
 
-/** Data, folded away. */
+/** Formats data as a collapsed JSON block. */
 export function folded(summary: string, data: unknown): string {
   const text = JSON.stringify(data, null, 2);
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map((run) => run.length));
@@ -55,7 +54,7 @@ function escapeLine(line: string): string {
     .replace(STARTS, (start) => `${start.slice(0, -1)}\\${start.at(-1)}`);
 }
 
-/** The address as it may stand between angle brackets. */
+/** The URL, safe to use between angle brackets. */
 function safeAddress(target: string): string | undefined {
   const url = URL.parse(target);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined;

@@ -1,4 +1,4 @@
-/** Handles, DIDs and services, as people write them. */
+/** Parses handles, DIDs and services as people write them. */
 import { ToolError } from "parley-mcp";
 import { isPublicName } from "./net/public-address.ts";
 
@@ -7,7 +7,7 @@ const HANDLE = new RegExp(`^(?:${LABEL}\\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 const DID = /^did:[a-z]+:[a-zA-Z0-9._:%-]{1,2000}[a-zA-Z0-9._-]$/;
 const PROFILE = /^https?:\/\/(?:www\.)?bsky\.app\/profile\/([^/?#]+)/i;
 
-/** The handle or DID that is meant, however it is written: with @, in capitals, as a link. */
+/** Normalises a handle or DID that may be written with @, in capitals or as a link. */
 export function toActor(text: string): string {
   const bare = text.replace(/[\p{Cf}\p{Cc}\s]+/gu, "");
   const name = (PROFILE.exec(bare)?.[1] ?? bare).replace(/^@/, "");
@@ -16,7 +16,7 @@ export function toActor(text: string): string {
     throw new ToolError(
       `Cannot use ${
         shown(text)
-      } as an account: it is no DID; they look like did:plc:ewvi7nxzyoun6zhxrhs64oiz`,
+      } as an account: it is not a DID; DIDs look like did:plc:ewvi7nxzyoun6zhxrhs64oiz`,
     );
   }
   const handle = name.toLowerCase();
@@ -25,24 +25,24 @@ export function toActor(text: string): string {
 }
 
 function whyNot(handle: string): string {
-  if (handle === "") return "it is empty; give a handle such as name.bsky.social";
+  if (handle === "") return "it is empty; use a handle such as name.bsky.social";
   if (handle.includes("@")) {
-    return "it looks like an e-mail address; give the handle, such as name.bsky.social";
+    return "it looks like an e-mail address; use the handle, such as name.bsky.social";
   }
   if (/^[a-z0-9-]+$/.test(handle)) {
-    return `it is no full handle; did you mean ${handle}.bsky.social?`;
+    return `it is not a full handle; did you mean ${handle}.bsky.social?`;
   }
-  return "it is no handle; they look like name.bsky.social, with letters, digits, dots and dashes";
+  return "it is not a handle; handles look like name.bsky.social, with letters, digits, dots and dashes";
 }
 
-/** The address of a service, which must not be one that only the server itself can reach. */
+/** The origin of a service. Refuses addresses that only the server itself can reach. */
 export function toService(text: string, local: boolean): string {
   const url = URL.parse(text.includes("://") ? text : `https://${text}`);
   if (!url || url.username || url.password) {
     throw new ToolError(
       `Cannot use ${
         shown(text)
-      } as a service: it is no address; give one such as https://bsky.social`,
+      } as a service: it is not an address; use one such as https://bsky.social`,
     );
   }
   const here = isHere(url);
@@ -51,7 +51,7 @@ export function toService(text: string, local: boolean): string {
     throw new ToolError(
       `Cannot use ${
         shown(text)
-      } as a service: it is no public address; give one such as https://bsky.social`,
+      } as a service: it is not a public address; use one such as https://bsky.social`,
     );
   }
   if (url.protocol === "https:") return url.origin;
@@ -60,7 +60,7 @@ export function toService(text: string, local: boolean): string {
   );
 }
 
-/** Whether that is this machine, the only one to which http is allowed. */
+/** True if the URL is on this machine, the only one for which http is allowed. */
 export function isHere(url: URL): boolean {
   return /^https?:$/.test(url.protocol) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
 }

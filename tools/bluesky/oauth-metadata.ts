@@ -1,14 +1,14 @@
 /**
- * Who we are to an authorization server. On this machine, a client needs no
- * document: its name says all of it, and the port of the redirect may be any.
- * Elsewhere its name is the address of a document that we serve.
+ * The OAuth client metadata. On loopback, a client needs no document: its id contains everything,
+ * and the redirect may use any port. Elsewhere, the id is the URL of a document that this server
+ * publishes.
  */
 
 export const CALLBACK = "/bluesky/callback";
 export const METADATA = "/bluesky/client-metadata.json";
 const SCOPE = "atproto transition:generic";
 
-/** The name of the client; a sign-in is good only with the one it was made with. */
+/** The client id. A sign-in is valid only for the client that made it. */
 export function clientIdFor(site: { local: boolean; url: string | undefined }): string | undefined {
   if (site.local) {
     const query = new URLSearchParams({
@@ -17,11 +17,11 @@ export function clientIdFor(site: { local: boolean; url: string | undefined }): 
     });
     return `http://localhost?${query.toString().replaceAll("+", "%20")}`;
   }
-  // Nothing else is accepted there.
+  // Authorization servers accept only https.
   return site.url?.startsWith("https://") ? `${site.url}${METADATA}` : undefined;
 }
 
-/** Redirects go to an address, not to a name that could be another's. */
+/** Redirects go to an IP address, because `localhost` could resolve to another machine. */
 export function redirectUriOf(page: string): string {
   const url = new URL(page);
   if (url.hostname === "localhost") url.hostname = "127.0.0.1";

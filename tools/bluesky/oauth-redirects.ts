@@ -1,4 +1,4 @@
-/** The two visits of a browser that signs in with OAuth: on its way out, and on its way back. */
+/** The two requests of a browser that signs in with OAuth: before and after the service. */
 import { type Operation, until } from "effection";
 import { ToolError } from "parley-mcp";
 import type { Attempt } from "./sign-in-attempt.ts";
@@ -7,7 +7,7 @@ import { donePage, problemPage } from "./html.ts";
 import { type NewAccount, trying } from "./sign-in.ts";
 import { OAUTH_HOW, OAUTH_IS_BETTER } from "./password-texts.ts";
 
-/** Announces the request to the authorization server, and sends the browser there. */
+/** Registers the request with the authorization server and redirects the browser to it. */
 export function* beginOAuth(attempt: Attempt): Operation<Response> {
   const { desk, options: { handle, service }, url } = attempt;
   const client = yield* clientOf(attempt);
@@ -24,7 +24,7 @@ export function* beginOAuth(attempt: Attempt): Operation<Response> {
   }
 }
 
-/** Takes what the authorization server has to say, and stores what comes of it. */
+/** Handles the authorization server's answer and stores the account. */
 export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operation<Response> {
   const { desk, options: { service }, url } = attempt;
   if (answer.get("error") === "access_denied") {
@@ -64,7 +64,7 @@ function* clientOf({ desk, oauth, states, options: { service } }: Attempt) {
   return oauthClient({ setup, fetch, accounts, ...oauth!, service, states });
 }
 
-/** What cannot be explained is the operator's to hear of, without what it carries along. */
+/** Reports an unexplained error to the operator, without its cause and its secrets. */
 function failure(error: unknown, again: string): Response {
   if (error instanceof ToolError) return problemPage(error.message, again);
   throw new Error(`Signing in with OAuth failed: ${error instanceof Error ? error.message : ""}`);

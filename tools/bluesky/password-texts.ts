@@ -1,9 +1,8 @@
 /**
- * What people are told about passwords, wherever one is asked for or missing: in
- * forms, on the page, in errors, in the terminal and in the docs. Said once, here.
+ * All texts about passwords, for forms, the page, errors, the terminal and the docs.
  */
 
-/** Where app passwords are made. */
+/** The page on which people create app passwords. */
 export const APP_PASSWORDS = "https://bsky.app/settings/app-passwords";
 
 export const NEVER_MAIN =
@@ -13,24 +12,24 @@ export const MAKE_ONE =
 export const OAUTH_IS_BETTER =
   "Signing in with OAuth is the better way: you sign in at Bluesky itself, in your browser, and no password is handed over.";
 
-/** How a person gets OAuth through their assistant, at any time. At a terminal: see `spoken`. */
+/** How to start OAuth through an assistant. `spoken` has the text for a terminal. */
 export const OAUTH_HOW =
   'To start it, say "sign in to Bluesky with OAuth": your assistant then calls login with method "oauth".';
 
 const OAUTH_HOW_AT_TERMINAL = 'To start it, run: parley call login \'{"method": "oauth"}\'';
 
 /**
- * A message as it is said to whoever uses this client. Messages are written for people
- * who talk to an assistant; at a terminal (`parley call`) there is none.
+ * Adapts a message to the client. Messages are written for people who talk to an assistant; at a
+ * terminal (`parley call`) there is none.
  */
 export function spoken(text: string, client: { readonly name?: string | undefined }): string {
   return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
 }
 
-/** All of it, for wherever a password is asked for or missing. */
+/** The full text, used wherever a password is requested or missing. */
 export const ABOUT_PASSWORDS = [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER, OAUTH_HOW].join(" ");
 
-/** The choice for those whose client knows forms only. */
+/** The choice for clients that support forms only. */
 export const CHOOSE = `How do you want to sign in to Bluesky? ${OAUTH_IS_BETTER} ` +
   `The other way is an app password. ${NEVER_MAIN} ${MAKE_ONE}`;
 
@@ -44,16 +43,16 @@ export function askPassword(handle: string | undefined): string {
 
 export const ASK_HANDLE = `Whose app password is that? ${ABOUT_PASSWORDS}`;
 
-/** A password came alone, and nobody can be asked whose it is. */
+/** A password was given without a handle, and the client cannot ask for it. */
 export function passwordWithoutHandle(client: string): string {
   return `Cannot sign in: the password has no handle with it; say whose with "handle". ${client} cannot show questions from tools, so you cannot be asked. ${ABOUT_PASSWORDS}`;
 }
 
-/** Neither a form nor a page can take a password. */
+/** Neither a form nor a page can ask for a password. */
 export const NO_PASSWORD_FIELD =
-  `Cannot ask for a password here: this server takes none in forms, and browsers do not reach it; call login with "handle" and "password", or ask whoever runs it to start it with --public-url and its https address. ${ABOUT_PASSWORDS}`;
+  `Cannot ask for a password here: this server does not allow passwords in forms, and browsers cannot reach it; call login with "handle" and "password", or ask its operator to start it with --public-url and its https address. ${ABOUT_PASSWORDS}`;
 
-/** Before a browser opens. */
+/** Shown before a browser opens. */
 export function goToPage(minutes: number, ways: { oauth: boolean; page: boolean }): string {
   const there = ways.oauth && ways.page
     ? `${OAUTH_IS_BETTER} If you would rather use an app password, you can type it into the page: it goes neither through this app nor to the model. ${NEVER_MAIN} ${MAKE_ONE}`
@@ -63,7 +62,7 @@ export function goToPage(minutes: number, ways: { oauth: boolean; page: boolean 
   return `Sign in to Bluesky in your browser. ${there} The page is there for ${minutes} minutes.`;
 }
 
-/** After somebody said no, or closed the question. */
+/** Shown after the person declined or closed the question. */
 export function notSignedIn(action: "decline" | "cancel"): string {
   const what = action === "decline" ? "you declined" : "the question was closed";
   return `Cannot sign in to Bluesky: ${what}, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
@@ -73,14 +72,14 @@ export function tooLate(minutes: number): string {
   return `Cannot sign in to Bluesky: nobody finished it in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 }
 
-/** A link that has to be handed on, because the client cannot open pages. */
+/** Links for the person to open, because the client cannot open pages. */
 export interface Links {
   readonly oauth?: string;
   readonly page?: string;
   readonly minutes: number;
 }
 
-/** For a client that cannot ask at all. */
+/** For clients that cannot ask questions. */
 export function cannotAsk(client: string, { oauth, page, minutes }: Links): string {
   const ways = [
     ...(oauth
@@ -98,23 +97,23 @@ export function cannotAsk(client: string, { oauth, page, minutes }: Links): stri
   }${after}`;
 }
 
-/** For a client that can ask, but not open the page that was chosen. */
+/** For clients that can ask, but cannot open pages. */
 export function openYourself(link: string, way: "oauth" | "page", minutes: number): string {
   const what = way === "oauth" ? OAUTH_IS_BETTER : ABOUT_PASSWORDS;
   return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link is good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;
 }
 
-/** For whoever used the main password all the same. */
+/** The warning after a sign-in with the main password. */
 export function mainPasswordUsed(handle: string): string {
   return `Warning: that was the main password of @${handle}. You are signed in, but whoever gets hold of this sign-in can do everything with the account. ${NEVER_MAIN} ${MAKE_ONE} Then sign in again with it, or with OAuth, and change your main password if it has been seen by others. ${OAUTH_IS_BETTER}`;
 }
 
-/** Back to the start, when a sign-in does not hold any more. */
+/** Shown when a sign-in has expired or was revoked. */
 export function signInAgain(handle: string): string {
   return `The sign-in of @${handle} is no longer valid: it has expired or was revoked. Sign in again: call login with handle "${handle}". ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 }
 
-/** Where the list of accounts is empty. */
+/** Shown if the list of accounts is empty. */
 export const NOBODY_LISTED =
   `Nobody is signed in to Bluesky. To sign in, call login without a command. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 

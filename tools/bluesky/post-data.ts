@@ -1,6 +1,5 @@
 /**
- * Posts as data. What others wrote may be anything, so nothing of a record is
- * taken for granted: what is not as it should be is left out.
+ * Converts posts to data. Records are untrusted, so invalid parts are left out.
  */
 import type { AppBskyFeedDefs } from "@atproto/api";
 import { authorOf, postUrl } from "./profile-data.ts";
@@ -41,7 +40,7 @@ export function postOf(view: AppBskyFeedDefs.PostView): Post {
   };
 }
 
-/** What is marked in a text. Places are counted in bytes of UTF-8. */
+/** The links, mentions and tags in a text. Positions are byte offsets in UTF-8. */
 function facetsOf(facet: Loose, text: string): Facet[] {
   const { byteStart, byteEnd } = loose(facet["index"]);
   if (!isCount(byteStart) || !isCount(byteEnd) || byteEnd <= byteStart) return [];

@@ -1,4 +1,4 @@
-/** Posts for reading: a header, a section for each post, a footer. */
+/** Formats posts as Markdown: a header, a section for each post, a footer. */
 import { code, inline, link, quotation } from "./markdown.ts";
 import { count, nameOf } from "./profile-markdown.ts";
 import type { Embed, Facet, Found, Post } from "./schemas.ts";
@@ -35,7 +35,7 @@ function section(post: Post, index: number): string {
   ].join("\n\n");
 }
 
-/** Links in the text are told apart from it, so that it can be seen where they lead. */
+/** Lists links apart from the text, so that their targets are visible. */
 function linked({ type, text, url }: Facet): string[] {
   return type === "link" && url !== undefined
     ? [`- **Link:** ${link(url, url)} (“${inline(text)}”)`]

@@ -1,4 +1,4 @@
-/** People as data, and where they are found on the web. */
+/** Converts profiles to data, and builds the URLs of profiles and posts. */
 import type { AppBskyActorDefs } from "@atproto/api";
 import type { Author, Profile } from "./schemas.ts";
 
@@ -31,13 +31,13 @@ export function authorOf(
   };
 }
 
-/** A handle that does not lead back to its owner is of no use in an address. */
+/** Uses the DID if the handle is invalid. */
 function profileUrl(handle: string, did: string): string {
   const name = handle === "" || handle === "handle.invalid" ? did : handle;
   return `${WEB}/profile/${encodeURIComponent(name).replaceAll("%3A", ":")}`;
 }
 
-/** The page of a post, by its URI: `at://did/app.bsky.feed.post/key`. */
+/** The web page of a post with a URI such as `at://did/app.bsky.feed.post/key`. */
 export function postUrl(uri: string, handle?: string): string {
   const [, did = "", , key = ""] = /^at:\/\/([^/]+)\/([^/]+)\/([^/]+)/.exec(uri) ?? [];
   return `${profileUrl(handle ?? did, did)}/post/${encodeURIComponent(key)}`;

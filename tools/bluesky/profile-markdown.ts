@@ -1,4 +1,4 @@
-/** A profile for reading. */
+/** Formats a profile as Markdown. */
 import { code, folded, inline, link, quotation } from "./markdown.ts";
 import type { Author, Profile } from "./schemas.ts";
 
@@ -23,7 +23,7 @@ export function profileMarkdown(profile: Profile, raw: unknown): string {
   ].join("\n\n");
 }
 
-/** What somebody calls themselves, or at least what others call them. */
+/** The display name, or the handle if there is none. */
 export function nameOf({ displayName, handle }: Author): string {
   return inline(displayName ?? "") || `@${inline(handle)}`;
 }

@@ -1,4 +1,4 @@
-/** `profile`: who somebody is. What it does is loaded when it is used. */
+/** `profile`: shows a profile. The implementation is loaded on first use. */
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
@@ -9,11 +9,13 @@ import { speaking } from "./speaking.ts";
 export function profileTool(setup: BlueskySetup) {
   return createMcpTool("profile")
     .title("Bluesky: profile")
-    .description("Tells who somebody on Bluesky is: name, description, picture, counts and dates.")
+    .description(
+      "Shows the profile of a Bluesky account: name, description, picture, counts and dates.",
+    )
     .annotations({ readOnlyHint: true, openWorldHint: true })
     .parameters(z.object({
       account: z.string().optional().describe(
-        "Handle (name.bsky.social) or DID of whoever it is; the default account unless told",
+        "Handle (name.bsky.social) or DID of the account; default: the default account",
       ),
     }))
     .output(profileResult)

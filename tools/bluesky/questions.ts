@@ -1,4 +1,4 @@
-/** What `login` may ask. */
+/** The questions of `login`. */
 import type { McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 
@@ -8,7 +8,7 @@ const ways = {
   page: z.literal("page").meta({ title: "An app password, typed into a page" }),
   form: z.literal("app-password").meta({ title: "An app password, typed in here" }),
 };
-/** What a form offers: the page comes before a password field, which only some servers have. */
+/** The choices of the form. Only some servers allow the password field. */
 export const choices = {
   pages: z.object({ way: z.union([ways.oauth, ways.page]) }),
   all: z.object({ way: z.union([ways.oauth, ways.page, ways.form]) }),
@@ -25,5 +25,5 @@ export const questions = {
   password: { response: z.object({ password }), sensitive: ["password"] },
   credentials: { response: z.object({ handle, password }), sensitive: ["password"] },
 };
-/** What the tool can do. */
+/** The context of the tool `login`. */
 export type Context = McpToolContextWithElicits<typeof questions>;

@@ -1,4 +1,4 @@
-/** What `login` does. */
+/** The implementation of `login`. */
 import { type Operation, until } from "effection";
 import { type FullToolResult, ToolError } from "parley-mcp";
 import { type Desk, listing, openDesk } from "./caller-accounts.ts";
@@ -40,16 +40,16 @@ function* manage(
   const account = yield* until(accounts.get(toActor(handle)));
   if (command === "default") {
     yield* until(accounts.choose(account.did));
-    const told = `@${account.handle} is used from now on, where no account is named.`;
+    const told = `@${account.handle} is now the default account.`;
     return { told, result: yield* listing(desk) };
   }
   const warning = yield* revoke(desk, account);
   yield* until(accounts.remove(account.did));
-  const told = `@${account.handle} is signed out, and nothing of it is stored any more.`;
+  const told = `@${account.handle} is signed out, and its data is deleted here.`;
   return { told, result: yield* listing(desk, warning ? { warning } : {}) };
 }
 
-/** Tells the service. If it does not hear, the account is forgotten here all the same. */
+/** Revokes the sign-in at the service. The account is deleted here even if that fails. */
 function* revoke(
   { setup, accounts, site: { local } }: Desk,
   account: Account,

@@ -1,4 +1,4 @@
-/** What `profile` does. */
+/** The implementation of `profile`. */
 import type { Operation } from "effection";
 import type { FullToolResult, McpToolContext } from "parley-mcp";
 import { toActor } from "./names.ts";

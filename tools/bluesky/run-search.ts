@@ -1,4 +1,4 @@
-/** What `search` does. */
+/** The implementation of `search`. */
 import type { Operation } from "effection";
 import type { FullToolResult, McpToolContext } from "parley-mcp";
 import { toActor } from "./names.ts";

@@ -1,39 +1,41 @@
-/** What the tools take and give, as data. */
+/** The schemas of the tools' parameters and results. */
 import { z } from "zod";
 
 export const methods = ["oauth", "page", "app-password"] as const;
-/** How an account was signed in; a page leads to an app password. */
+/** How an account was signed in. A sign-in by page counts as `app-password`. */
 export const method = z.enum(["oauth", "app-password"]);
 export type Method = z.infer<typeof method>;
 
 export const account = z.object({
   did: z.string().describe("The account's permanent name"),
   handle: z.string(),
-  service: z.string().describe("Where the account was signed in"),
+  service: z.string().describe("The service at which the account signed in"),
   method,
-  default: z.boolean().describe("Used where no account is named"),
+  default: z.boolean().describe("True if this account is used when none is named"),
   signedIn: z.boolean().describe("False if the sign-in was revoked or has expired"),
   mainPassword: z.boolean().describe("True if it was signed in with its main password"),
 });
 export type Account = z.infer<typeof account>;
 
-/** Who is signed in. */
+/** The signed-in accounts. */
 const accounts = z.object({
   accounts: z.array(account),
   default: z.string().optional().describe("The DID of the default account, if there is one"),
   signedIn: z.string().optional().describe("The DID of the account that was just signed in"),
   warning: z.string().optional(),
-  link: z.string().optional().describe("Still to be opened in a browser, to sign in"),
+  link: z.string().optional().describe(
+    "A link that the person still has to open in a browser to sign in",
+  ),
 });
 export type Accounts = z.infer<typeof accounts>;
 
 // Some clients show the model the data and not the text, so the text is part of the data.
 export const accountsResult = z.object({
-  message: z.string().describe("All of it for reading, as Markdown, with what to tell the person"),
+  message: z.string().describe("The whole result as Markdown, with what to tell the person"),
 }).extend(accounts.shape);
 export type AccountsResult = z.infer<typeof accountsResult>;
 
-const markdown = z.string().describe("All of it for reading, as Markdown");
+const markdown = z.string().describe("The whole result as Markdown");
 
 const author = z.object({
   did: z.string(),
@@ -59,7 +61,7 @@ export type ProfileResult = z.infer<typeof profileResult>;
 
 const facet = z.object({
   type: z.enum(["mention", "link", "tag", "other"]),
-  text: z.string().describe("The part of the text that it marks"),
+  text: z.string().describe("The marked part of the text"),
   byteStart: z.int(),
   byteEnd: z.int(),
   did: z.string().optional(),
@@ -75,7 +77,7 @@ const embed = z.object({
   alt: z.string().optional(),
   title: z.string().optional(),
   description: z.string().optional(),
-  uri: z.string().optional().describe("Of a quoted post"),
+  uri: z.string().optional().describe("The URI of a quoted post"),
   author: author.optional(),
   text: z.string().optional(),
   unavailable: z.string().optional().describe("Why a quoted post is not shown"),
@@ -111,7 +113,7 @@ const found = z.object({
   account: z.string().describe("The handle that searched"),
   query: z.string(),
   posts: z.array(post),
-  total: z.int().optional().describe("How many there are in all, as far as the service tells"),
+  total: z.int().optional().describe("The total number of posts, if the service reports it"),
   cursor: z.string().optional().describe("Pass it to get the next page"),
 });
 export type Found = z.infer<typeof found>;

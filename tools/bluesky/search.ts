@@ -1,4 +1,4 @@
-/** `search`: posts that say something. What it does is loaded when it is used. */
+/** `search`: finds posts. The implementation is loaded on first use. */
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
@@ -10,15 +10,17 @@ const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 const parameters = z.object({
   account: z.string().optional().describe(
-    "Handle or DID of the signed-in account to search with; the default one unless told",
+    "Handle or DID of the signed-in account to search with; default: the default account",
   ),
-  query: z.string().min(1).describe('Words to look for; "in quotation marks" as they stand'),
+  query: z.string().min(1).describe(
+    'Words to search for; "in quotation marks" for an exact phrase',
+  ),
   limit: z.int().min(1).max(100).default(20).describe("How many posts at most"),
   author: z.string().optional().describe("Only posts of this handle or DID"),
-  since: moment.optional().describe("Only posts from then on: a date, or a time with its zone"),
+  since: moment.optional().describe("Only posts since then: a date, or a time with its zone"),
   until: moment.optional().describe("Only posts before then"),
-  sort: z.enum(["top", "latest"]).optional().describe("latest unless told"),
-  cursor: z.string().optional().describe("From the page before, to get the next one"),
+  sort: z.enum(["top", "latest"]).optional().describe("Default: latest"),
+  cursor: z.string().optional().describe("The cursor of the previous page, to get the next one"),
 });
 export type SearchParameters = z.infer<typeof parameters>;
 

@@ -1,32 +1,32 @@
-/** What the Bluesky tools stand on, and can be given otherwise. */
+/** The dependencies of the Bluesky tools. Tests replace them. */
 import process from "node:process";
 import { directNetwork, type Network } from "./net/network.ts";
 import type { Vault } from "./vault/types.ts";
 
 export interface BlueskySetup {
-  /** Where credentials are kept. */
+  /** Opens the vault for credentials. */
   readonly vault: () => Promise<Vault>;
-  /** Where people sign in who say nothing else. */
+  /** The default service to sign in at. */
   readonly service: string;
-  /** Where DIDs are looked up. */
+  /** The directory for DIDs. */
   readonly plc: string;
-  /** How requests leave this machine. */
+  /** The network for outgoing requests. */
   readonly network: Network;
-  /** When a request has taken too long. */
+  /** A signal that aborts a request after its timeout. */
   readonly deadline: () => AbortSignal;
   readonly now: () => number;
 }
 
-/** Seconds that a service has to answer. */
+/** Seconds before a request to a service times out. */
 export const REQUEST_TIMEOUT_SECONDS = 20;
 
-/** Minutes that a person has to sign in with the browser. */
+/** Minutes before a sign-in in the browser times out. */
 export const MINUTES = 10;
 
 export function defaultSetup(environment = process.env): BlueskySetup {
   let vault: Promise<Vault> | undefined;
   return {
-    // One that could not be opened may be open the next time.
+    // Do not cache a failure: the next attempt may succeed.
     vault: () =>
       vault ??= open().catch((error) => {
         vault = undefined;
@@ -40,7 +40,7 @@ export function defaultSetup(environment = process.env): BlueskySetup {
   };
 }
 
-/** Loaded when it is first needed: most calls of this program never touch it. */
+/** Loads the vault on first use, because most runs of this program do not need it. */
 async function open(): Promise<Vault> {
   const { openVault } = await import("./vault/vault.ts");
   return await openVault();

@@ -1,9 +1,9 @@
 /**
- * One attempt to sign in with a browser: a page that offers OAuth, a form for an
- * app password, or both, and what comes of it.
+ * One attempt to sign in with a browser: a page that offers OAuth, a form for an app password, or
+ * both.
  *
- * B1  An attempt ends once: somebody is signed in, or said no, or its time is over.
- * B2  A password that is typed into the page goes from there to the service, nowhere else.
+ * B1  An attempt ends once: with a sign-in, a refusal or a timeout.
+ * B2  A password typed into the page is sent only to the service.
  */
 import { type Operation, resource, until, withResolvers } from "effection";
 import { type McpToolContext, ToolError } from "parley-mcp";
@@ -22,7 +22,7 @@ export interface AttemptOptions {
   readonly handle: string | undefined;
   readonly service: string;
   readonly port: number | undefined;
-  /** The page outlasts the call, for a client that cannot open it by itself. */
+  /** The page outlives the call, for clients that cannot open it themselves. */
   readonly stays: boolean;
 }
 
@@ -34,19 +34,19 @@ export type Ending =
 export interface Attempt {
   readonly desk: Desk;
   readonly options: AttemptOptions;
-  /** The page. */
+  /** The URL of the page. */
   readonly url: string;
-  /** Where OAuth begins, if it is offered. */
+  /** The URL that starts OAuth, if it is offered. */
   readonly oauthUrl: string | undefined;
   readonly ended: Operation<Ending>;
-  /** What OAuth needs to know when the browser comes back. */
+  /** The OAuth client, needed again when the browser returns. */
   readonly oauth: { readonly clientId: string; readonly redirectUri: string } | undefined;
   readonly states: Map<string, NodeSavedState>;
   readonly until: number;
   end(ending: Ending): void;
 }
 
-/** Attempts that a browser may come back to. */
+/** Attempts that have not ended, to which a browser may return. */
 const underWay = new Set<Attempt>();
 
 export function useAttempt(
@@ -96,21 +96,24 @@ export function useAttempt(
   });
 }
 
-/** Somebody opened the page, or sent its form. */
+/** Handles a request for the page, or its form. */
 function* visit(attempt: Attempt, request: Request): Operation<Response> {
   const { ways } = attempt.options;
   const { pathname } = new URL(request.url);
   if (request.method === "POST" && ways.page) return yield* takePassword(attempt, request);
   if (request.method !== "GET") {
-    return new Response("Cannot do that here: this is a page to look at; open it in a browser", {
-      status: 405,
-    });
+    return new Response(
+      "Cannot do that here: this page supports viewing only; open it in a browser",
+      {
+        status: 405,
+      },
+    );
   }
   if (attempt.oauth && pathname.endsWith("/oauth")) return yield* beginOAuth(attempt);
   return startPage(attempt);
 }
 
-/** The browser comes back from the authorization server. */
+/** Handles the browser's return from the authorization server. */
 function* visitBack(principal: string, request: Request): Operation<Response> {
   const answer = new URL(request.url).searchParams;
   const state = answer.get("state") ?? "";
@@ -119,7 +122,7 @@ function* visitBack(principal: string, request: Request): Operation<Response> {
       return yield* finishOAuth(attempt, answer);
     }
   }
-  return problemPage("This sign-in is over, or was never begun here.");
+  return problemPage("This sign-in has ended, or was not started here.");
 }
 
 function* takePassword(attempt: Attempt, request: Request): Operation<Response> {
@@ -152,7 +155,7 @@ function startPage({ url, options, desk }: Attempt, handle?: string, problem?: s
   });
 }
 
-/** A handle and a password are short; nothing else is read. */
+/** Reads a form of bounded size: a handle and a password are short. */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type") ?? "";
   const length = Number(request.headers.get("content-length") ?? NaN);

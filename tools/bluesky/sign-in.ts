@@ -1,4 +1,4 @@
-/** Signing somebody in, whichever way the password or the consent came. */
+/** Signs in with a password from any source. */
 import { type Operation, until } from "effection";
 import { carefulFetch } from "./careful-fetch.ts";
 import type { Desk } from "./caller-accounts.ts";
@@ -7,7 +7,7 @@ import { type Doing, explained } from "./explain-error.ts";
 
 export type NewAccount = Omit<Account, "default">;
 
-/** A service and who wants to sign in there. */
+/** A service, and the handle and password to sign in with. */
 export interface Person {
   readonly handle: string;
   readonly password: string;
@@ -30,7 +30,7 @@ export function* signInWithAppPassword(desk: Desk, person: Person): Operation<Ne
   return account;
 }
 
-/** Asks a service, and says in words what went wrong. */
+/** Calls a service and explains its errors. */
 export function* trying<T>(
   { setup }: Desk,
   doing: Omit<Doing, "now">,

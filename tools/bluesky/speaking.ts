@@ -1,4 +1,4 @@
-/** Says what goes wrong in words for whoever uses the client. */
+/** Adapts the messages of errors to the client. */
 import type { Operation } from "effection";
 import { ToolError } from "parley-mcp";
 import { spoken } from "./password-texts.ts";

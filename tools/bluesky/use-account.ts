@@ -1,4 +1,4 @@
-/** Acting as an account that is signed in. */
+/** Lets a tool act as a signed-in account. */
 import { type Operation, until, useAbortSignal } from "effection";
 import type { Agent } from "@atproto/api";
 import type { McpToolContext } from "parley-mcp";
@@ -9,7 +9,7 @@ import type { BlueskySetup } from "./setup.ts";
 
 export interface AccountInUse {
   readonly account: Account;
-  /** Asks the service. When the tool is halted, so is the question, but not a refresh of tokens. */
+  /** Calls the service. Halting the tool aborts the call, but not a running token refresh. */
   ask<T>(
     doing: { what: string; wanted?: string },
     call: (agent: Agent, signal: AbortSignal) => Promise<T>,
@@ -17,8 +17,8 @@ export interface AccountInUse {
 }
 
 /**
- * The account that is named, or the default one. Where anyone may be named, the
- * default one asks for them.
+ * The account that makes the request: the named one, or the default one if none is named. With
+ * `may: "anyone"`, the named account need not be signed in; the default one acts then.
  */
 export function* useAccount(
   setup: BlueskySetup,

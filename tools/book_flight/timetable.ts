@@ -1,15 +1,15 @@
-/** A made-up timetable, the same every day. Nobody flies any of this. */
+/** A made-up timetable, the same every day. */
 
 export interface Flight {
   readonly number: string;
   readonly from: string;
   readonly to: string;
-  /** Local times, and how long it takes. */
+  /** Local departure time. */
   readonly departs: string;
   readonly arrives: string;
   readonly minutes: number;
   readonly stops: number;
-  /** Euros for one seat. */
+  /** Price of one seat in euros. */
   readonly price: number;
 }
 
@@ -46,7 +46,7 @@ export function searchFlights(from: string, to: string): Flight[] {
   return TIMETABLE.filter((flight) => flight.from === from && flight.to === to);
 }
 
-/** A flight on one line. */
+/** Describes a flight on one line. */
 export function describeFlight(
   { number, departs, arrives, minutes, stops, price }: Flight,
 ): string {

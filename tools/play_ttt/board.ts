@@ -1,12 +1,12 @@
-/** Tic-tac-toe itself: nine cells, two marks, and who has won. */
+/** The rules of tic-tac-toe, and the built-in player. */
 
 export type Mark = "X" | "O";
 
-/** Cells are numbered from 1, row by row, as on the keys of a telephone. */
+/** Cells are numbered from 1, row by row, like the keys of a telephone. */
 export const CELLS = ["1", "2", "3", "4", "5", "6", "7", "8", "9"] as const;
 export type Cell = (typeof CELLS)[number];
 
-/** Where each cell is, in words. */
+/** The position of each cell in words. */
 export const PLACES: Record<Cell, string> = {
   1: "top left",
   2: "top middle",
@@ -24,7 +24,7 @@ export interface Move {
   readonly cell: Cell;
 }
 
-/** A game is the moves so far; everything else follows from them. */
+/** A game is the list of its moves. Everything else is derived from it. */
 export type Game = readonly Move[];
 
 const LINES: readonly (readonly Cell[])[] = [
@@ -42,7 +42,7 @@ export function other(mark: Mark): Mark {
   return mark === "X" ? "O" : "X";
 }
 
-/** X begins. */
+/** Whose turn it is. X begins. */
 export function turnOf(game: Game): Mark {
   return game.length % 2 === 0 ? "X" : "O";
 }
@@ -55,7 +55,7 @@ export function emptyCells(game: Game): Cell[] {
   return CELLS.filter((cell) => markAt(game, cell) === undefined);
 }
 
-/** The mark that has three in a row. */
+/** The mark that has three in a row, if any. */
 export function winnerOf(game: Game): Mark | undefined {
   for (const line of LINES) {
     const [first, ...rest] = line.map((cell) => markAt(game, cell));
@@ -68,7 +68,7 @@ export function isOver(game: Game): boolean {
   return winnerOf(game) !== undefined || emptyCells(game).length === 0;
 }
 
-/** The move, played. Nobody plays where somebody has played, or after the end. */
+/** Plays a move. Throws if the cell is taken or the game is over. */
 export function play(game: Game, cell: Cell): Game {
   if (isOver(game)) throw new Error("Cannot play: the game is over; start another");
   if (markAt(game, cell)) {
@@ -81,14 +81,14 @@ const PICTURES: Record<Mark, string> = { X: "❌", O: "⭕" };
 const WIDE_DIGITS = "１２３４５６７８９";
 
 /**
- * The board for people. Every sign in it is equally wide in a terminal, and nearly
- * so in a dialog with proportional letters, so the columns stay columns.
+ * The board for people. All characters are equally wide in a terminal, and nearly so in a dialog with
+ * a proportional font, so the columns stay aligned.
  */
 export function drawBoard(game: Game): string {
   return pictureRows(game).map((row) => row.join(" │ ")).join("\n");
 }
 
-/** The board for people on one line, for dialogs that cut or fold what is longer. */
+/** The board on one line, for dialogs that cut or join lines. */
 export function boardLine(game: Game): string {
   return pictureRows(game).map((row) => row.join(" ")).join(" / ");
 }
@@ -107,18 +107,17 @@ export function boardRows(game: Game): string {
   return [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" | ")).join("\n");
 }
 
-/** The same, with the cells that are left. */
+/** The board for models, with the empty cells. */
 export function describeBoard(game: Game): string {
   return `${boardRows(game)}\nEmpty cells: ${emptyCells(game).join(", ")}`;
 }
 
-/** The centre, the corners, the sides. */
+/** Cells by value: the centre, the corners, the sides. */
 const BY_WORTH: readonly Cell[] = ["5", "1", "3", "7", "9", "2", "4", "6", "8"];
 
 /**
- * The cell to play next: one that wins, one that the other side would win with, or the
- * most valuable one. The same game always gets the same move, so a call that is replayed
- * takes the same course.
+ * The built-in player's move: a cell that wins, one that blocks the other side's win, or the most
+ * valuable one. It is deterministic, so a replayed call takes the same course.
  */
 export function chooseCell(game: Game): Cell {
   const empty = emptyCells(game);
@@ -131,7 +130,7 @@ export function chooseCell(game: Game): Cell {
   return blocking ?? BY_WORTH.find((cell) => empty.includes(cell)) ?? first;
 }
 
-/** Whether the side that is not to move would win with this cell. */
+/** True if the side that is not to move would win with this cell. */
 function isWonBy(game: Game, cell: Cell): boolean {
   const theirs = other(turnOf(game));
   return winnerOf([...game, { mark: theirs, cell }]) === theirs;

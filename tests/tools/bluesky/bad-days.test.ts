@@ -31,13 +31,13 @@ type Day = [name: string, answer: (asked: Asked) => Response, told: RegExp];
 
 const days: Day[] = [
   ["no network", offline, /there is no connection to fake\.example; check the internet connection/],
-  ["a web page", html, /fake\.example answered with something else than data, perhaps a web page/],
+  ["a web page", html, /fake\.example answered with something other than data, perhaps a web page/],
   ["half a body", half, /the answer of fake\.example broke off in the middle; try again$/],
-  ["half of a text", () => json('{"did":'), /something else than data/],
+  ["half of a text", () => json('{"did":'), /something other than data/],
   [
     "an answer to something else",
     () => json('{"secret":"sauce"}'),
-    /fake\.example answered with something that is not understood here; try again later$/,
+    /fake\.example sent an answer that this program does not understand; try again later$/,
   ],
   [
     "a problem of the service",
@@ -151,11 +151,11 @@ describe("when something goes wrong", () => {
     yield* signIn();
     service.instead.set("getProfile", () => refusal(400, "InvalidRequest", "Profile not found"));
     const told: [string, RegExp][] = [
-      ["bob", /"bob" as an account: it is no full handle; did you mean bob\.bsky\.social\?/],
-      ["bob@example.com", /it looks like an e-mail address; give the handle/],
-      ["bob smith.test!", /it is no handle; they look like name\.bsky\.social/],
-      ["  ", /it is empty; give a handle such as name\.bsky\.social/],
-      ["did:web", /it is no DID; they look like did:plc:/],
+      ["bob", /"bob" as an account: it is not a full handle; did you mean bob\.bsky\.social\?/],
+      ["bob@example.com", /it looks like an e-mail address; use the handle/],
+      ["bob smith.test!", /it is not a handle; handles look like name\.bsky\.social/],
+      ["  ", /it is empty; use a handle such as name\.bsky\.social/],
+      ["did:web", /it is not a DID; DIDs look like did:plc:/],
       ["nobody.test", /Bluesky knows nobody by the name of "nobody\.test"; check the spelling/],
     ];
     for (const [account, pattern] of told) {

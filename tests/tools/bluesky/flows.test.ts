@@ -261,7 +261,7 @@ describe("login", () => {
     assert.equal(chosen.data.default, other.did);
     const deleted = yield* call("login", { command: "delete", handle: other.did });
     assert.equal(deleted.data.default, did, "the one that is left");
-    assert.match(deleted.text, /@bob\.test is signed out, and nothing of it is stored any more/);
+    assert.match(deleted.text, /@bob\.test is signed out, and its data is deleted here/);
     assert.equal(yield* until(accounts.credentials(other.did)), undefined);
   });
 

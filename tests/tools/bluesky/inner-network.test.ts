@@ -129,7 +129,7 @@ describe("a service that redirects elsewhere", () => {
       const service = `https://${host}:${inner.port}`;
       const { isError, text } = yield* call("login", { handle, password, service });
       assert.equal(isError, true);
-      assert.match(text, /it is no public address/, host);
+      assert.match(text, /it is not a public address/, host);
     }
     assert.equal(inner.connections, 0);
   });

@@ -30,10 +30,13 @@ describe("the Bluesky tools", () => {
       ) {
         const { isError, text } = yield* call(name, args);
         assert.equal(isError, true);
-        assert.match(text, /others reach this server too, and it cannot tell its callers apart/);
         assert.match(
           text,
-          /use it on your own machine \(stdio or loopback\), or ask whoever runs it/,
+          /other people can reach this server, and it cannot tell its callers apart/,
+        );
+        assert.match(
+          text,
+          /use it on your own machine \(stdio or loopback\), or ask its operator/,
         );
       }
       assert.deepEqual([service.asked.length, vault.documents.size], [0, 0]);
@@ -145,7 +148,10 @@ describe("the Bluesky tools", () => {
     assert.doesNotMatch(text, /\/pages\//);
     for (const method of ["oauth", "page"]) {
       const refused = yield* nothing.call("login", { method });
-      assert.match(refused.text, /nobody told this server where browsers reach it/);
+      assert.match(
+        refused.text,
+        /this server does not know the address at which browsers reach it/,
+      );
       assert.match(refused.text, /start it with --public-url/);
     }
     const { assistant, call } = yield* useFakeWorld({
@@ -157,7 +163,10 @@ describe("the Bluesky tools", () => {
     assert.equal((yield* call("login")).isError, false);
     const strict = yield* useFakeWorld({ ...options, can: "form" });
     const refused = yield* strict.call("login");
-    assert.match(refused.text, /takes none in forms, and browsers do not reach it; call login/);
+    assert.match(
+      refused.text,
+      /does not allow passwords in forms, and browsers cannot reach it; call login/,
+    );
     assert.match(refused.text, /--public-url/);
   });
 
@@ -172,7 +181,7 @@ describe("the Bluesky tools", () => {
       const address of ["http://127.0.0.1:80", "https://localhost", "https://10.0.0.1", "intranet"]
     ) {
       const { text } = yield* call("login", { handle, password: "x", service: address });
-      assert.match(text, /it is no public address/, address);
+      assert.match(text, /it is not a public address/, address);
     }
     assert.match((yield* call("login", { port: 4_000 })).text, /port 4000 is not of the machine/);
     assert.deepEqual(service.asked, []);

@@ -1,18 +1,18 @@
-/** Signing in with an app password, and acting with what came of it. */
+/** Signs in with an app password, and acts with the resulting tokens. */
 import { Agent, type AtpSessionData, CredentialSession } from "@atproto/api";
 import type { Credentials } from "../accounts.ts";
 
-/** What is stored of such a sign-in. */
+/** The stored secret of such a sign-in. */
 export interface PasswordSecret {
   readonly session: AtpSessionData;
-  /** Where the account lives, which may be elsewhere than where it signed in. */
+  /** The server that hosts the account. It may differ from the one that it signed in at. */
   readonly pds: string | undefined;
 }
 
 export interface SignedIn {
   readonly did: string;
   readonly handle: string;
-  /** It was the main password of the account, which opens everything. */
+  /** True if it was the account's main password. */
   readonly mainPassword: boolean;
   readonly secret: PasswordSecret;
 }
@@ -38,7 +38,7 @@ export interface Opened {
   saved(): Promise<void>;
 }
 
-/** Acts with stored tokens; new ones are handed to `renew`, with those that they replace. */
+/** Acts with stored tokens. Passes new tokens to `renew`, together with the replaced ones. */
 export function openWithPassword(
   { service, secret }: Credentials,
   fetch: typeof globalThis.fetch,
@@ -51,7 +51,7 @@ export function openWithPassword(
     const before = current;
     const next = current = secretOf(manager);
     saving = saving.then(() => renew(next, before));
-    // Heard of by whoever waits for it.
+    // `saved()` rethrows the error.
     saving.catch(() => {});
   });
   manager.session = current.session;
@@ -73,7 +73,7 @@ function secretOf({ session, pdsUrl }: CredentialSession): PasswordSecret {
   return { session: session!, pds: pdsUrl?.origin };
 }
 
-/** What a token says that it is good for. */
+/** The scope that a token contains. */
 function scopeOf(token: string): string {
   try {
     const payload = token.split(".")[1]!.replaceAll("-", "+").replaceAll("_", "/");

@@ -1,7 +1,6 @@
 /**
- * Doing something as an account that is signed in. Tokens are refreshed where
- * they have to be, and stored; a sign-in that is refused for good is marked so,
- * unless another process has a newer one.
+ * Acts as a signed-in account. Expired tokens are refreshed and stored. An account whose sign-in is
+ * refused for good is marked as signed out, unless another process has stored newer tokens.
  */
 import type { Agent } from "@atproto/api";
 import type { Accounts, Credentials } from "../accounts.ts";
@@ -17,7 +16,7 @@ export interface AsAccount {
   readonly setup: BlueskySetup;
   readonly accounts: Accounts;
   readonly account: Account;
-  /** The person sits at this machine. */
+  /** True if the caller is at this machine. */
   readonly local: boolean;
 }
 
@@ -35,11 +34,11 @@ export async function asAccount<T>(
     try {
       const { agent, saved } = await open(who, credentials, fetch);
       const result = await call(agent);
-      // The old tokens may be good for nothing by now.
+      // Wait for the new tokens to be stored: the old ones may be invalid.
       await saved();
       return result;
     } catch (error) {
-      // What looks like a refusal may be a refresh that never arrived.
+      // What looks like a refusal may be a refresh that did not reach the service.
       const context = { ...doing, service, handle, now: setup.now() };
       const problem = explained(trouble ?? error, context, isGone);
       if (!(problem instanceof SignInGone)) throw problem;
@@ -50,7 +49,7 @@ export async function asAccount<T>(
   }
 }
 
-/** Tells the service that a sign-in is not to be used any more. */
+/** Revokes a sign-in at the service. */
 export async function signOut(
   { accounts, account: { did, service }, setup, local }: AsAccount,
 ): Promise<void> {
@@ -81,11 +80,11 @@ function oauthOptions(
   { clientId, service }: Credentials,
   given: Pick<OAuthOptions, "accounts" | "setup" | "fetch">,
 ): OAuthOptions {
-  // Where it is redirected to matters only while somebody signs in.
+  // The redirect URI matters only during a sign-in.
   return { ...given, clientId: clientId!, service, redirectUri: `http://127.0.0.1${CALLBACK}` };
 }
 
-/** Remembers what went wrong on the way, which libraries may not pass on. */
+/** Remembers the last network error, because the libraries may drop it. */
 function noting(
   fetch: typeof globalThis.fetch,
   note: (trouble: Trouble) => void,

@@ -1,4 +1,4 @@
-/** Everything that needs the AT Protocol libraries: loaded when it is first used. */
+/** Everything that needs the AT Protocol libraries. Loaded on first use. */
 export { signInWithPassword } from "./app-password.ts";
 export { asAccount, signOut } from "./as-account.ts";
 export { handleOf, isGone, oauthClient, type States } from "./oauth.ts";

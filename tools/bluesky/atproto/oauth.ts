@@ -1,4 +1,4 @@
-/** OAuth, as AT Protocol wants it: PKCE, PAR and DPoP are the library's. */
+/** OAuth for AT Protocol. The library implements PKCE, PAR and DPoP. */
 import { Agent } from "@atproto/api";
 import {
   NodeOAuthClient,
@@ -15,7 +15,7 @@ import { isHere } from "../names.ts";
 import type { BlueskySetup } from "../setup.ts";
 import { clientMetadata } from "../oauth-metadata.ts";
 
-/** States of sign-ins that are under way in a browser. */
+/** The states of sign-ins that are running in a browser. */
 export type States = Map<string, NodeSavedState>;
 
 export interface OAuthOptions {
@@ -35,7 +35,7 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
     fetch: options.fetch,
     handleResolver: service,
     plcDirectoryUrl: setup.plc,
-    // Only this machine may do without encryption.
+    // Only services on this machine may use http.
     allowHttp: isHere(new URL(service)),
     requestLock: requestLocalLock,
     stateStore: {
@@ -50,8 +50,8 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
         if (credentials?.method !== "oauth" || credentials.clientId !== clientId) return undefined;
         return credentials.secret as NodeSavedSession;
       },
-      // Whether a sign-in is really gone is decided by whoever used it: another process may
-      // have refreshed it meanwhile.
+      // The caller decides whether a sign-in is really gone: another process may have refreshed
+      // it meanwhile.
       del: () => {},
     },
   });
@@ -61,13 +61,13 @@ export async function openWithOAuth(options: OAuthOptions, did: string): Promise
   return new Agent(await oauthClient(options).restore(did));
 }
 
-/** Who signed in, by the handle that their own server knows them by. */
+/** The handle of the signed-in account, from its own server. */
 export async function handleOf(session: ConstructorParameters<typeof Agent>[0], did: string) {
   const { data } = await new Agent(session).com.atproto.repo.describeRepo({ repo: did });
   return data.handle;
 }
 
-/** How the library says that a sign-in cannot be used any more. */
+/** True if the library reports that a sign-in has expired or was revoked. */
 export function isGone(error: unknown): boolean {
   return error instanceof TokenRefreshError || error instanceof TokenRevokedError ||
     error instanceof TokenInvalidError;

@@ -1,40 +1,39 @@
 /**
- * `fetch` for addresses that come from outside: from a caller, from a document of
- * another server, from a redirect. It does not reach into this machine or its
- * network, and hands credentials to nobody but whom they were meant for.
+ * `fetch` for untrusted URLs, from a caller, a document of another server or a redirect. It does not
+ * reach this machine or its network, and sends credentials only to the intended origin.
  *
  * G1  Only https, and only hosts all of whose addresses are public.
  * G2  The connection goes to the addresses that were checked (see `network.ts`).
- * G3  An origin in `trusted` may be anywhere, and may use http. Trust is for exact
- *     origins, and does not pass on: a redirect to one is checked like any other.
- * G4  A redirect is followed for GET and HEAD without credentials only, and each of
- *     its addresses is checked again. Everything else with a redirect fails.
+ * G3  An origin in `trusted` may have any address and may use http. Trust is for exact origins and
+ *     does not extend to redirects: a redirect to a trusted origin is checked like any other.
+ * G4  Redirects are followed only for GET and HEAD without credentials, and each target is checked
+ *     again. Any other redirected request fails.
  */
 import { directNetwork, type Network } from "./network.ts";
 import { isAddress, isPublicAddress, isPublicName } from "./public-address.ts";
 
 export interface GuardedFetchOptions {
   readonly network?: Network;
-  /** Origins that somebody who may do so has named, such as `http://localhost:2583`. */
+  /** Origins that the operator trusts, such as `http://localhost:2583`. */
   readonly trusted?: readonly string[];
-  /** How many redirects to follow; 3 by default. */
+  /** How many redirects to follow. Default: 3. */
   readonly redirects?: number;
-  /** Which addresses may be connected to; public ones by default. */
+  /** Decides which addresses are allowed. Default: public ones. */
   readonly allows?: (address: string) => boolean;
 }
 
 export type BlockedReason =
-  /** Neither https nor a trusted origin. */
+  /** The URL is neither https nor a trusted origin. */
   | "protocol"
-  /** The host is not one of the public internet. */
+  /** The host is not on the public internet. */
   | "address"
-  /** A redirect where none is followed, or one too many. */
+  /** The redirect must not be followed, or there were too many. */
   | "redirect";
 
-/** A request that was not made, or not to its end, because it is not allowed. */
+/** A request or redirect was not sent, because it is not allowed. */
 export class BlockedRequestError extends Error {
   override readonly name = "BlockedRequestError";
-  /** @param host the one that was not asked, or that answered with the redirect */
+  /** @param host the host that was refused, or that sent the redirect */
   constructor(readonly reason: BlockedReason, readonly host: string) {
     super(`Cannot request "${host}": ${EXPLAINED[reason]}`);
   }
@@ -43,12 +42,12 @@ export class BlockedRequestError extends Error {
 const EXPLAINED: { readonly [reason in BlockedReason]: string } = {
   protocol: "it is not encrypted; use its https address",
   address: "it has no public address; use a host on the public internet",
-  redirect: "it redirects, and that is not followed here; use the address that it leads to",
+  redirect: "it redirects, and the redirect is not followed; use the address that it leads to",
 };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** Headers that go along to another origin. */
+/** Headers that may be sent to another origin. */
 const HARMLESS = new Set(["accept", "accept-language", "user-agent"]);
 
 export function guardedFetch(
@@ -100,7 +99,7 @@ export function guardedFetch(
       throw new BlockedRequestError("address", host);
     }
     const addresses = literal ? [bare] : await abortable(network.resolve(bare), signal);
-    // One address that is not allowed is enough: which one a runtime takes is not ours to say.
+    // Refuse if any address is not allowed, because the runtime chooses which one it uses.
     if (addresses.length === 0 || !(trusted || addresses.every(allows))) {
       throw new BlockedRequestError("address", host);
     }
@@ -108,13 +107,13 @@ export function guardedFetch(
   }
 }
 
-/** Nothing in the request is meant for its first receiver alone. */
+/** True if the request contains nothing that only its first receiver may see. */
 function mayFollow({ method, headers }: Request): boolean {
   return (method === "GET" || method === "HEAD") &&
     !["authorization", "cookie", "dpop", "proxy-authorization"].some((name) => headers.has(name));
 }
 
-/** A lookup cannot be stopped, but nobody has to wait for it. */
+/** Stops waiting for a lookup, which cannot be cancelled itself. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -1,13 +1,11 @@
 /**
- * The network as `guardedFetch` uses it: names become addresses first, and a
- * request then goes to one of those addresses. Nothing is resolved a second time in
- * between, so that a name cannot mean one thing when it is checked and another
- * when it is used.
+ * The network for `guardedFetch`. A host name is resolved first, and the request then goes to one of
+ * those addresses. The name is not resolved again, so it cannot change between check and use (DNS
+ * rebinding).
  *
  * `fetch` has no such option on any runtime. `node:http` and `node:https` do
- * (`lookup`), and behave alike on Deno, Bun and Node: the certificate and the `Host`
- * header are those of the name, and the next address is tried where one cannot be
- * reached.
+ * (`lookup`), and behave alike on Deno, Bun and Node: the certificate and the `Host` header are
+ * those of the name, and if one address cannot be reached, the next one is tried.
  */
 import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
@@ -17,9 +15,9 @@ import { isIPv6 } from "node:net";
 import { Readable } from "node:stream";
 
 export interface Network {
-  /** Every address of a host name. */
+  /** Returns all addresses of a host name. */
   resolve(hostname: string): Promise<readonly string[]>;
-  /** Sends a request to one of these addresses. It follows no redirect. */
+  /** Sends a request to one of these addresses. Does not follow redirects. */
   send(request: Request, addresses: readonly string[]): Promise<Response>;
 }
 
@@ -28,7 +26,7 @@ export interface DirectNetworkOptions {
   readonly ca?: string;
 }
 
-/** The network of this machine. Each request has a connection of its own, which ends with it. */
+/** The network of this machine. Each request has its own connection, which ends with it. */
 export function directNetwork({ ca }: DirectNetworkOptions = {}): Network {
   return {
     async resolve(hostname) {
@@ -59,7 +57,7 @@ function sendTo(
       reject(reason);
     };
     const sent = request({
-      // A new connection each time: one that is kept has no owner.
+      // No connection pool: a pooled connection would have no owner.
       agent: false,
       host: hostname.replace(/^\[|\]$/g, ""),
       ...(port !== "" && { port }),
@@ -70,7 +68,7 @@ function sendTo(
       ...(ca !== undefined && { ca }),
     }, (message) => {
       answer = message;
-      // Whoever reads the body is told of what goes wrong from here on.
+      // From here on, the reader of the body gets the errors.
       message.on("error", () => {});
       resolve(responseOf(message, method, url));
     });
@@ -82,7 +80,7 @@ function sendTo(
   });
 }
 
-/** Answers every lookup with the same addresses, whichever form the runtime asks for. */
+/** Answers every lookup with these addresses, in the form that the runtime asks for. */
 function pinned(addresses: readonly string[]): NonNullable<http.RequestOptions["lookup"]> {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, callback) => {
@@ -102,7 +100,7 @@ function headersOf(
     ...Object.fromEntries(given),
     "accept-encoding": "gzip",
   };
-  // The name is that of the URL, whoever asks for another one.
+  // The host name always comes from the URL.
   delete headers["host"];
   if (body || !/^(?:GET|HEAD)$/.test(method)) headers["content-length"] = `${body?.length ?? 0}`;
   return headers;
@@ -128,7 +126,7 @@ function responseOf(message: http.IncomingMessage, method: string, url: string):
   return withUrl(new Response(body, init), url);
 }
 
-/** As `fetch` has it; the constructor cannot set it. */
+/** Sets `url` as `fetch` does; the constructor cannot. */
 function withUrl(response: Response, url: string): Response {
   return Object.defineProperty(response, "url", { value: url });
 }

@@ -1,13 +1,12 @@
 /**
- * Tells public IP addresses from all others: loopback, private, link-local,
- * multicast, reserved. An IPv4 address inside of an IPv6 one counts as itself.
+ * Recognises public IP addresses. Loopback, private, link-local, multicast and reserved ones are not
+ * public. An IPv4 address embedded in an IPv6 one counts as itself.
  *
  * The ranges are those of the IANA special-purpose registries (RFC 6890). For IPv6
- * only global unicast (2000::/3) is public, so that a range that is not listed here
- * is refused.
+ * only global unicast (2000::/3) is public, so ranges that are not listed here are refused.
  */
 
-/** The 32 bits of an IPv4 address in dotted form, or `undefined` if it is none. */
+/** The 32 bits of an IPv4 address in dotted form, or `undefined` if the text is not one. */
 export function parseIPv4(text: string): number | undefined {
   const parts = text.split(".");
   if (parts.length !== 4) return undefined;
@@ -20,7 +19,7 @@ export function parseIPv4(text: string): number | undefined {
   return value;
 }
 
-/** The eight groups of an IPv6 address, or `undefined` if it is none. A zone (`%eth0`) is ignored. */
+/** The eight groups of an IPv6 address, or `undefined` if the text is not one. A zone (`%eth0`) is ignored. */
 export function parseIPv6(text: string): number[] | undefined {
   const [address = ""] = text.split("%");
   const dotted = /^(.*:)([^:]*\..*)$/.exec(address);
@@ -40,12 +39,12 @@ export function parseIPv6(text: string): number[] | undefined {
   return groups.map((group) => parseInt(group, 16));
 }
 
-/** Whether the text is an IP address at all. */
+/** True if the text is an IP address. */
 export function isAddress(text: string): boolean {
   return parseIPv4(text) !== undefined || parseIPv6(text) !== undefined;
 }
 
-/** Whether the text is an IP address that is reachable on the public internet. */
+/** True if the text is a public IP address. */
 export function isPublicAddress(text: string): boolean {
   const v4 = parseIPv4(text);
   if (v4 !== undefined) return isPublicIPv4(v4);
@@ -94,9 +93,8 @@ function isPublicIPv6(groups: readonly number[]): boolean {
 }
 
 /**
- * Whether a host name can be one of the public internet, before it is resolved:
- * neither `localhost` in any spelling, nor a name without a dot, nor a name that is
- * reserved for private networks.
+ * True if a host name may be public, judged before it is resolved: it is not `localhost` in any
+ * spelling, has a dot, and is not reserved for private networks.
  */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.+$/, "");

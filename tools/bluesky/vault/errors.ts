@@ -1,25 +1,25 @@
-/** What can be wrong with a place for credentials, in words for the person whose they are. */
+/** Errors of the credential vault, with messages for the owner of the credentials. */
 import { ToolError } from "parley-mcp";
 
 export type VaultProblem =
-  /** The keyring wants to be unlocked. */
+  /** The keyring is locked. */
   | "locked"
-  /** The keyring cannot be reached, or does not do what it is told. */
+  /** The keyring cannot be reached or does not work. */
   | "unreachable"
-  /** What was stored is not what was written. */
+  /** The stored data is damaged. */
   | "damaged"
-  /** A later Parley wrote it. */
+  /** A newer version of Parley wrote the data. */
   | "newer"
   /** The passphrase is missing or wrong. */
   | "passphrase"
-  /** Others could read it, or we cannot. */
+  /** Other users could read the data, or we cannot. */
   | "permissions"
-  /** Another process does not let go. */
+  /** Another process holds the lock. */
   | "busy"
   /** The disk is full, broken or read-only. */
   | "disk";
 
-/** Thrown from a tool, it ends the call with its message; that never has a secret in it. */
+/** Ends the tool call with its message, which never contains a secret. */
 export class VaultError extends ToolError {
   override readonly name = "VaultError";
   constructor(readonly problem: VaultProblem, message: string, options?: ErrorOptions) {

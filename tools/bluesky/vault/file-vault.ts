@@ -1,12 +1,12 @@
 /**
- * Credentials in sealed files of a folder, for machines without a keyring.
+ * Keeps credentials in sealed files, for machines without a keyring.
  *
  *     NAME.sealed   a document; see seal.ts
  *     vault.key     the key, unless there is a passphrase
- *     vault.lock    who writes; empty
+ *     vault.lock    locked by the process that writes; empty
  *
- * A file that cannot be read is never written to: whoever has a backup of the key, the
- * right passphrase or a newer Parley still finds everything.
+ * A file that cannot be read is never overwritten: its content can still be opened with a backup of
+ * the key, the right passphrase or a newer version of Parley.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -95,7 +95,7 @@ function newer(path: string): VaultError {
 function damaged(path: string): VaultError {
   return new VaultError(
     "damaged",
-    `Cannot open "${path}": the file is damaged; put it back from a backup, or delete it and log in again (it was left as it is)`,
+    `Cannot open "${path}": the file is damaged; restore it from a backup, or delete it and log in again (it was not changed)`,
   );
 }
 
@@ -103,11 +103,11 @@ function wrongKey(path: string, { key }: Sealed): VaultError {
   if (key.from === "passphrase") {
     return new VaultError(
       "passphrase",
-      `Cannot open "${path}": the passphrase in PARLEY_PASSPHRASE is not the one that it was sealed with; correct it and start Parley again`,
+      `Cannot open "${path}": the passphrase in PARLEY_PASSPHRASE is not the one that it was sealed with; correct it and restart Parley`,
     );
   }
   return new VaultError(
     "damaged",
-    `Cannot open "${path}": it was sealed with another key than the vault.key beside it; put the right one back from a backup, or delete "${path}" and log in again`,
+    `Cannot open "${path}": it was sealed with another key than the vault.key beside it; restore the right one from a backup, or delete "${path}" and log in again`,
   );
 }

@@ -1,7 +1,6 @@
 /**
- * Remembers, in a file, that there are documents in the keyring, and which. Without it, a
- * keyring that was emptied or begun anew could not be told from one that was never used.
- * Names only; it changes under the lock.
+ * A file with the names of the documents in the keyring. Without it, a keyring that was emptied or
+ * reset would look like one that was never used. It is changed only under the lock.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,7 +15,7 @@ export class Held {
     this.#path = join(folder, "keyring.place");
   }
 
-  /** Whether there is anything in the keyring at all. */
+  /** True if there is any document in the keyring. */
   async any(): Promise<boolean> {
     return (await this.#names()).length > 0;
   }

@@ -1,13 +1,13 @@
 /**
- * Credentials in the operating system's keyring. A document that is too long for one entry
- * is cut into parts; the entry under its name, its head, tells which parts count.
+ * Keeps credentials in the operating system's keyring. A document that is too long for one entry is
+ * split into parts; the entry under its name, its head, tells which parts are valid.
  *
- *  1. A document changes by the writing of its head, and by nothing else: whoever crashes
- *     before has changed nothing, and whoever crashes after has changed all.
- *  2. Parts are written to the side ("a" or "b") to which the present head does not point,
- *     so what a crash leaves is overwritten by later changes.
- *  3. A head states the digest of its document: a reader whom a writer overtakes notices,
- *     and reads again.
+ *  1. Writing the head is what changes a document: a crash before it changes nothing, and a crash
+ *     after it loses nothing.
+ *  2. Parts are written to the side ("a" or "b") that the current head does not use, so later
+ *     changes overwrite what a crash left behind.
+ *  3. A head contains the digest of its document. A reader that is overtaken by a writer notices
+ *     that, and reads again.
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -25,7 +25,7 @@ const TRIES = 10;
 interface Head {
   readonly version: number;
   readonly digest: string;
-  /** The document itself, where it fits. */
+  /** The document itself, if it fits. */
   readonly data?: string;
   readonly side?: "a" | "b";
   readonly parts?: number;
@@ -33,9 +33,9 @@ interface Head {
 
 export interface KeyringVaultOptions extends LockOptions {
   readonly keyring: Keyring;
-  /** For the lock, and for what tells which documents are in the keyring. */
+  /** The folder for the lock and the index of documents. */
   readonly folder: string;
-  /** Before the names of its entries, to tell them from those of other vaults. */
+  /** A prefix for entry names, to separate this vault from others. */
   readonly prefix?: string;
 }
 
@@ -51,12 +51,12 @@ export class KeyringVault implements Vault {
     this.#held = new Held(options.folder);
   }
 
-  /** Says once that a document is gone which was there; after that, there is none. */
+  /** Throws once if a known document is missing. After that, the document does not exist. */
   async read(name: string): Promise<string | undefined> {
     const text = await this.#find(name);
     if (text !== undefined || !(await this.#held.has(name))) return text;
     return await this.#locked(async () => {
-      // Whoever was just storing it for the first time has done so by now.
+      // Under the lock, a first write by another process is complete.
       const text = await this.#find(name);
       if (text !== undefined || !(await this.#held.has(name))) return text;
       await this.#held.remove(name);
@@ -73,7 +73,7 @@ export class KeyringVault implements Vault {
       const head = parseHead(stored);
       const text = await this.#textOf(entry, head);
       if (text !== undefined && digestOf(text) === head.digest) return text;
-      // Nobody has changed it meanwhile: so it is for good.
+      // The head is unchanged, so the damage is permanent.
       if (stored === seen) break;
       seen = stored;
     }
@@ -123,7 +123,7 @@ export class KeyringVault implements Vault {
 
   async #write(entry: string, text: string, side: "a" | "b"): Promise<void> {
     const { limit } = this.#keyring;
-    // ASCII only, so that no cut goes through a letter.
+    // Base64 is ASCII only, so splitting it cuts no character in two.
     const data = Buffer.from(text, "utf8").toString("base64");
     const digest = digestOf(text);
     const short = JSON.stringify({ version: VERSION, digest, data } satisfies Head);
@@ -136,7 +136,7 @@ export class KeyringVault implements Vault {
     await this.#keyring.set(entry, JSON.stringify(head));
   }
 
-  /** It has changed already: what cannot be removed now harms nobody. */
+  /** Removes old parts. Errors are ignored, because the document has changed already. */
   async #removeParts(entry: string, head: Head | undefined): Promise<void> {
     for (const part of head ? partsOf(entry, head) : []) {
       await this.#keyring.delete(part).catch(() => {});
@@ -173,20 +173,20 @@ function digestOf(text: string): string {
 function damaged(): VaultError {
   return new VaultError(
     "damaged",
-    'Cannot read your accounts from the keyring: what is there under "Parley Bluesky" is damaged; delete those entries in the keyring\'s own program and log in again (they were left as they are)',
+    'Cannot read your accounts from the keyring: what is there under "Parley Bluesky" is damaged; delete those entries in the keyring\'s own program and log in again (they were not changed)',
   );
 }
 
 function gone(): VaultError {
   return new VaultError(
     "damaged",
-    "Cannot find your accounts in the keyring: it was emptied, or it was damaged and begun anew; put the keyring back from a backup, or log in again",
+    "Cannot find your accounts in the keyring: it was emptied, or it was damaged and reset; restore the keyring from a backup, or log in again",
   );
 }
 
 function newer(): VaultError {
   return new VaultError(
     "newer",
-    "Cannot read your accounts from the keyring: a newer version of Parley stored them; update Parley, they were left as they are",
+    "Cannot read your accounts from the keyring: a newer version of Parley stored them; update Parley, they were not changed",
   );
 }

@@ -1,44 +1,43 @@
 /**
  * The operating system's keyring: Secret Service on Linux and the BSDs, Keychain on macOS,
- * Credential Manager on Windows. The addon that talks to them loads in Deno, in Bun, in
- * Node, and from within the compiled file; the Linux part is tested against a real
- * gnome-keyring in each of the first two and the last.
+ * Credential Manager on Windows. The native addon loads in Deno, Bun, Node and the compiled program.
+ * Tests run the Linux part against a real gnome-keyring in Deno, Bun and the compiled program.
  */
 import process from "node:process";
 import { VaultError } from "./errors.ts";
 
-/** Entries by name. Each has a text that may not be longer than `limit`. */
+/** Stores texts by name. A text may not be longer than `limit`. */
 export interface Keyring {
   get(entry: string): Promise<string | undefined>;
   set(entry: string, text: string): Promise<void>;
   delete(entry: string): Promise<void>;
-  /** In UTF-16 units. */
+  /** Maximum length of a text, in UTF-16 units. */
   readonly limit: number;
 }
 
-/** What people see in their keyring's own program. */
+/** The name that people see in their keyring program. */
 const SERVICE = "Parley Bluesky";
 
 /** Windows allows 2560 bytes in UTF-16. */
 const LIMIT = process.platform === "win32" ? 1_200 : 1_000_000;
 
-/** Milliseconds for which a person may look for the window that asks to unlock it. */
+/** Milliseconds to wait for the person to unlock the keyring. */
 const KEYRING_TIMEOUT = 50_000;
 
 /**
- * The keyring of this machine, or nothing where there is none that keeps something. One
- * that was used before is only asked whether it answers.
+ * Finds the keyring of this machine. Undefined if there is none that can store entries. A keyring
+ * that was used before is only checked for an answer.
  */
 export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined> {
   let addon: typeof import("@napi-rs/keyring");
   try {
     addon = await import("@napi-rs/keyring");
   } catch {
-    // No addon for this kind of machine.
+    // There is no addon for this platform.
     return undefined;
   }
   const entryOf = (name: string) =>
-    // Without this, it would take the kernel's keyring, which forgets everything.
+    // The default would be the kernel's keyring, which is not persistent.
     new addon.AsyncEntry(SERVICE, name, { linux: { store: "secret-service" } });
   const keyring: Keyring = {
     limit: LIMIT,
@@ -55,7 +54,7 @@ export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined
   return await isThere(keyring, wasUsed) ? keyring : undefined;
 }
 
-/** Some services run and have nowhere to put anything, so one must try. */
+/** Checks by writing a probe, because some services run but cannot store anything. */
 async function isThere(keyring: Keyring, wasUsed: boolean): Promise<boolean> {
   const probe = `probe ${process.pid}`;
   try {
@@ -64,12 +63,12 @@ async function isThere(keyring: Keyring, wasUsed: boolean): Promise<boolean> {
     if (!wasUsed) await keyring.delete(probe);
     return true;
   } catch (error) {
-    // One that is locked is there, and will say so when it is needed.
+    // A locked keyring exists. It reports that it is locked when it is used.
     return error instanceof VaultError && error.problem === "locked";
   }
 }
 
-/** Does not wait for ever for somebody who does not see the question. */
+/** Adds a timeout: the person may not see the request to unlock. */
 async function told<T>(ask: () => Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -84,13 +83,13 @@ async function told<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The addon tells them apart by words alone. What it says has no secret in it, but is not for people. */
+/** Translates the addon's errors, which differ only in their text. */
 function asVaultError(error: unknown): VaultError {
   const words = error instanceof Error ? error.message : String(error);
   if (/lock|dismissed|denied|cancel|interaction/i.test(words)) return locked(error);
   return new VaultError(
     "unreachable",
-    "Cannot use the keyring of this computer: it does not answer as it should; log out and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you will have to log in again)",
+    "Cannot use the keyring of this computer: it does not work properly; log out and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you will have to log in again)",
     { cause: error },
   );
 }

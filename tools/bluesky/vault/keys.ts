@@ -7,7 +7,7 @@ import { VaultError } from "./errors.ts";
 import { readPrivateFile, writePrivateFile } from "./private-files.ts";
 import { type KeySource, parseSealed } from "./seal.ts";
 
-/** What scrypt takes of memory is a kilobyte for each; about a quarter of a second. */
+/** The cost of scrypt: 64 MB of memory and about a quarter of a second. */
 const COST = 2 ** 16;
 
 export interface Key {
@@ -18,7 +18,7 @@ export interface Key {
 export class Keys {
   readonly #folder: string;
   readonly #passphrase: string | undefined;
-  /** Derived once for each salt: it is slow on purpose. */
+  /** Caches keys by salt, because deriving one is slow on purpose. */
   readonly #derived = new Map<string, Promise<Uint8Array>>();
 
   constructor(folder: string, passphrase: string | undefined) {
@@ -30,13 +30,13 @@ export class Keys {
     return join(this.#folder, "vault.key");
   }
 
-  /** The key with which a file was sealed. */
+  /** Finds the key with which a file was sealed. */
   async find(source: KeySource, file: string): Promise<Uint8Array> {
     if (source.from === "passphrase") {
       if (this.#passphrase === undefined) {
         throw new VaultError(
           "passphrase",
-          `Cannot open "${file}": it is sealed with a passphrase; set the environment variable PARLEY_PASSPHRASE to it and start Parley again`,
+          `Cannot open "${file}": it is sealed with a passphrase; set the environment variable PARLEY_PASSPHRASE to it and restart Parley`,
         );
       }
       return await this.#derive(this.#passphrase, source.salt, source.cost);
@@ -45,11 +45,11 @@ export class Keys {
     if (key) return key;
     throw new VaultError(
       "damaged",
-      `Cannot open "${file}": its key, "${this.#path}", is gone; put it back from a backup, or delete "${file}" and log in again`,
+      `Cannot open "${file}": its key, "${this.#path}", is missing; restore it from a backup, or delete "${file}" and log in again`,
     );
   }
 
-  /** The key to seal with: as it was sealed before, unless there is a passphrase now. */
+  /** Chooses the key to seal with: the previous one, unless there is a passphrase now. */
   async choose(before: KeySource | undefined): Promise<Key> {
     if (this.#passphrase !== undefined) {
       const source: KeySource = before?.from === "passphrase"
@@ -66,7 +66,7 @@ export class Keys {
     const id = `${cost}:${salt}`;
     const known = this.#derived.get(id);
     if (known) return known;
-    // Typed on one system and on another, the same letters must give the same key.
+    // Normalise, so that the same letters give the same key on every system.
     const letters = passphrase.normalize("NFKC");
     const options = { N: cost, r: 8, p: 1, maxmem: cost * 8 * 128 * 2 };
     const derived = new Promise<Uint8Array>((resolve, reject) =>
@@ -89,16 +89,16 @@ export class Keys {
     if (key.length === 32) return key;
     throw new VaultError(
       "damaged",
-      `Cannot use the key "${this.#path}": it is damaged; put it back from a backup, or delete the files in "${this.#folder}" and log in again`,
+      `Cannot use the key "${this.#path}": it is damaged; restore it from a backup, or delete the files in "${this.#folder}" and log in again`,
     );
   }
 
-  /** Only under the lock. */
+  /** Must be called under the lock. */
   async #makeKeyFile(): Promise<Uint8Array> {
     for (const name of await readdir(this.#folder)) {
       if (!name.endsWith(".sealed")) continue;
       const other = parseSealed(await readPrivateFile(join(this.#folder, name)) ?? "");
-      // With a new key, putting the old one back would be too late.
+      // Throws if that file's key is lost: a new key would take the place of one to restore.
       if (typeof other === "object" && other.key.from === "key-file") {
         await this.find(other.key, join(this.#folder, name));
       }

@@ -1,6 +1,6 @@
 /**
- * One process at a time, by a lock of the operating system on a file: whoever crashes has
- * let go of it, and no lock is ever left over that somebody would have to guess about.
+ * Allows one process at a time, by an operating-system lock on a file. A crash releases the lock, so
+ * no stale lock is ever left behind.
  *
  * SQLite has such locks on every system and in every runtime. The file stays empty:
  * nothing is ever stored in it.
@@ -8,16 +8,16 @@
 import { VaultError } from "./errors.ts";
 import { asVaultError, writePrivateFileOnce } from "./private-files.ts";
 
-/** Milliseconds. A person may have to unlock the keyring meanwhile. */
+/** Milliseconds to wait for the lock: a person may have to unlock the keyring meanwhile. */
 const LOCK_TIMEOUT = 60_000;
 const PAUSE = 15;
 
 export interface LockOptions {
-  /** Milliseconds to wait for others. */
+  /** Milliseconds to wait for the lock. */
   readonly patience?: number;
 }
 
-/** Those of this process queue up here, in their order; they need not poll. */
+/** Callers in this process wait here in order, without polling. */
 const queues = new Map<string, Promise<unknown>>();
 
 export async function withLock<T>(
@@ -44,14 +44,14 @@ export async function withLock<T>(
 }
 
 async function acquire(path: string, patience: number): Promise<() => void> {
-  // Only whoever writes needs it.
+  // Loaded only here, because only writers need it.
   const { DatabaseSync } = await import("node:sqlite");
   await writePrivateFileOnce(path);
   const until = performance.now() + patience;
   const file = new DatabaseSync(path);
   for (;;) {
     try {
-      // There is nothing to roll back to, so no journal need lie beside it.
+      // The file has no content to roll back, so it needs no journal.
       file.exec("PRAGMA journal_mode = OFF; BEGIN IMMEDIATE");
       return () => file.close();
     } catch (error) {

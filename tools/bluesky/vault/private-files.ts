@@ -1,6 +1,6 @@
 /**
- * Files that nobody else may read, in a folder that nobody else may enter, and that are
- * either as they were or as they should be, whenever the power goes.
+ * Files that only their owner can read, in a folder that only the owner can enter. Writes are atomic,
+ * even across a power failure.
  */
 import { randomBytes } from "node:crypto";
 import * as node from "node:fs/promises";
@@ -8,17 +8,17 @@ import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { VaultError } from "./errors.ts";
 
-/** What a write asks of the disk; tests let each of them fail. */
+/** The file system calls of a write. Tests make each of them fail. */
 export type Disk = Pick<typeof node, "open" | "rename" | "rm">;
 
-/** Windows keeps others out of a profile by itself, and has no such bits. */
+/** Windows has no mode bits, and protects user profiles itself. */
 const hasModes = process.platform !== "win32";
 const OTHERS = 0o077;
 
-/** The endings of everything that we put into such a folder. */
+/** The extensions of all files that Parley creates in such a folder. */
 const OURS = /\.(?:sealed|key|lock|place|tmp)$/;
 
-/** Makes the folder, or sees to it that the one there keeps others out. */
+/** Creates the folder, or restricts the permissions of an existing one. */
 export async function securePrivateFolder(folder: string): Promise<void> {
   try {
     await node.mkdir(folder, { recursive: true, mode: 0o700 });
@@ -31,7 +31,7 @@ export async function securePrivateFolder(folder: string): Promise<void> {
       );
     }
     if ((mode & OTHERS) === 0) return;
-    // Whoever points us at a folder that is used for other things as well must decide for themselves.
+    // Do not change the permissions of a folder that is used for other things too.
     if (!(await node.readdir(folder)).every((name) => OURS.test(name))) {
       throw new VaultError(
         "permissions",
@@ -44,7 +44,7 @@ export async function securePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/** The text of such a file, or nothing where there is none. Wider permissions are mended first. */
+/** Reads a file. Undefined if it does not exist. Restricts too wide permissions first. */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
   let file: node.FileHandle | undefined;
   try {
@@ -62,7 +62,7 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
   }
 }
 
-/** Replaces the file by a rename, after every byte of the new one is on the disk. */
+/** Replaces the file by a rename, after the new one is flushed to disk. */
 export async function writePrivateFile(
   path: string,
   text: string,
@@ -85,7 +85,7 @@ export async function writePrivateFile(
   }
 }
 
-/** Makes it, empty, unless there is one. */
+/** Creates an empty file if it does not exist. */
 export async function writePrivateFileOnce(path: string): Promise<void> {
   try {
     await (await node.open(path, "a", 0o600)).close();
@@ -94,7 +94,7 @@ export async function writePrivateFileOnce(path: string): Promise<void> {
   }
 }
 
-/** What writers left that did not get to their rename. Only while nobody else writes. */
+/** Removes the temporary files of crashed writers. Must be called under the lock. */
 export async function removeDrafts(path: string): Promise<void> {
   const folder = dirname(path);
   const names = await node.readdir(folder);
@@ -104,7 +104,7 @@ export async function removeDrafts(path: string): Promise<void> {
   }
 }
 
-/** Without it, a rename may be undone by a power cut. Not every system can. */
+/** Flushes the folder, so that a rename survives a power failure. Not every system supports it. */
 async function syncFolder(folder: string, disk: Disk): Promise<void> {
   if (!hasModes) return;
   const handle = await disk.open(folder, "r");
@@ -115,7 +115,7 @@ async function syncFolder(folder: string, disk: Disk): Promise<void> {
   }
 }
 
-/** What the system said, in words to act on. */
+/** Turns a file system error into a message that tells what to do. */
 export function asVaultError(error: unknown, verb: string, path: string): VaultError {
   if (error instanceof VaultError) return error;
   const cannot = `Cannot ${verb} "${path}"`;
@@ -125,7 +125,7 @@ export function asVaultError(error: unknown, verb: string, path: string): VaultE
     case "EPERM":
       return new VaultError(
         "permissions",
-        `${cannot}: the system does not let Parley; make sure that it belongs to you`,
+        `${cannot}: permission was denied; make sure that it belongs to you`,
         { cause: error },
       );
     case "ENOSPC":
@@ -145,7 +145,7 @@ export function asVaultError(error: unknown, verb: string, path: string): VaultE
     case "EROFS":
       return new VaultError(
         "disk",
-        `${cannot}: the disk is read-only; make it writable, or name another folder`,
+        `${cannot}: the disk is read-only; make it writable, or choose another folder`,
         {
           cause: error,
         },

@@ -1,14 +1,13 @@
 /**
- * A sealed document: JSON that says how it is sealed, around what AES-256-GCM made of it.
- * What it says and what it is called are authenticated, so that one file cannot be passed
- * off for another.
+ * A sealed document: JSON with the sealing parameters and the AES-256-GCM ciphertext. The parameters
+ * and the document's name are authenticated, so that one file cannot pass for another.
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 export const VERSION = 1;
 
-/** How the key is found again. */
+/** How to find the key. */
 export type KeySource =
   | { readonly from: "key-file" }
   | { readonly from: "passphrase"; readonly salt: string; readonly cost: number };
@@ -16,19 +15,19 @@ export type KeySource =
 export interface Sealed {
   readonly version: typeof VERSION;
   readonly key: KeySource;
-  /** Tells a wrong key from a damaged file. */
+  /** Distinguishes a wrong key from a damaged file. */
   readonly keyId: string;
   readonly nonce: string;
   readonly tag: string;
   readonly data: string;
 }
 
-/** Why a text is no sealed document that we can read. */
+/** Why a text cannot be read as a sealed document. */
 export type Unreadable = "damaged" | "newer";
 
 const COSTS = { least: 2 ** 14, most: 2 ** 18 };
 
-/** Reads the outside only: whether it is what it claims, `openSealed` tells. */
+/** Parses the parameters. They are not authenticated until `openSealed` succeeds. */
 export function parseSealed(text: string): Sealed | Unreadable {
   let value: unknown;
   try {
@@ -60,7 +59,7 @@ export function seal(name: string, text: string, key: Uint8Array, source: KeySou
   return `${JSON.stringify(sealed, null, 2)}\n`;
 }
 
-/** Nothing, if a bit of it is not as it was sealed. */
+/** Undefined if the document was changed after it was sealed. */
 export function openSealed(name: string, sealed: Sealed, key: Uint8Array): string | undefined {
   try {
     const cipher = createDecipheriv("aes-256-gcm", key, Buffer.from(sealed.nonce, "base64"));
@@ -83,7 +82,7 @@ function boundTo(name: string, source: KeySource): Buffer {
   return Buffer.from(JSON.stringify(["parley vault", VERSION, name, ...how]));
 }
 
-/** Bounded: the cost is paid before anything is known to be genuine. */
+/** Limits the cost, because the key is derived before the document is authenticated. */
 function isKeySource(value: unknown): value is KeySource {
   if (!isRecord(value)) return false;
   if (value["from"] === "key-file") return true;
@@ -92,7 +91,7 @@ function isKeySource(value: unknown): value is KeySource {
     cost >= COSTS.least && cost <= COSTS.most && Number.isInteger(Math.log2(cost));
 }
 
-/** In the one way in which it is written, so that no two texts mean the same. */
+/** Accepts only canonical Base64, so that no two texts mean the same bytes. */
 function isBase64(value: unknown, bytes?: number): value is string {
   if (typeof value !== "string") return false;
   const decoded = Buffer.from(value, "base64");

@@ -1,20 +1,20 @@
-/** Where the credentials are kept, whatever that is on this machine. */
+/** The contract of a vault for credentials. */
 
-/** One small secret document per name; whole-document reads and atomic read-modify-write. */
+/** Stores small secret documents by name, with atomic updates. */
 export interface Vault {
   read(name: string): Promise<string | undefined>;
   /**
-   * Serialised against other processes; `change` gets the present text and returns the new
-   * one (undefined deletes). Nothing is written if it throws.
+   * Changes a document while no other process can. `change` gets the current text and returns the new
+   * one; undefined deletes it. If it throws, nothing is written.
    */
   update<T>(name: string, change: Change<T>): Promise<T>;
-  /** For messages: "the keyring" or "the file …". */
+  /** The vault's name in messages, such as "the keyring". */
   readonly where: string;
 }
 
 export type Change<T> = (text: string | undefined) => { text: string | undefined; value: T };
 
-/** Names become names of files, also where upper and lower case are the same. */
+/** Names become file names, also on systems that ignore case. */
 export function checkName(name: string): void {
   if (/^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/.test(name)) return;
   throw new RangeError(

@@ -1,7 +1,7 @@
 /**
- * Decides where the credentials are kept, once: in the operating system's keyring where
- * there is one, otherwise in sealed files. Where they have gone before, they stay; a
- * keyring that cannot be reached later is said so, and not taken for an empty one.
+ * Decides once where credentials are kept: in the operating system's keyring if there is one,
+ * otherwise in sealed files. They stay where they were first stored. If a used keyring cannot be
+ * reached, that is an error; it does not count as empty.
  */
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -20,15 +20,15 @@ export { VaultError, type VaultProblem } from "./errors.ts";
 export type { Change, Vault } from "./types.ts";
 
 export interface VaultOptions {
-  /** Where the files go; the user's own folder for settings unless told. */
+  /** The folder for files. Default: a folder in the user's settings. */
   readonly folder?: string;
-  /** To seal files with; PARLEY_PASSPHRASE unless told. */
+  /** The passphrase that seals files. Default: PARLEY_PASSPHRASE. */
   readonly passphrase?: string;
-  /** Whether to use the keyring; unless told, where there is one (and PARLEY_KEYRING is not "off"). */
+  /** Whether to use the keyring. Default: if there is one and PARLEY_KEYRING is not "off". */
   readonly keyring?: boolean;
 }
 
-/** Throws a `VaultError` with a sentence for the person whose credentials they are. */
+/** Throws a `VaultError` with a message for the owner of the credentials. */
 export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   const folder = resolve(options.folder ?? defaultFolder());
   const passphrase = options.passphrase ?? (process.env["PARLEY_PASSPHRASE"] || undefined);
@@ -63,7 +63,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch {
-    // There is no such folder yet, or whoever reads from it will hear why.
+    // The folder does not exist yet. Any other error appears when a file in it is read.
     return [];
   }
 }
@@ -77,7 +77,7 @@ function defaultFolder(): string {
   return join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "parley/vault");
 }
 
-/** All vaults of a person share one keyring, and each has a folder of its own. */
+/** All vaults of a user share one keyring. The prefix is derived from the vault's folder. */
 function prefixFor(folder: string): string {
   if (folder === defaultFolder()) return "";
   return `${createHash("sha256").update(folder).digest("hex").slice(0, 12)} `;
