@@ -18,7 +18,13 @@ import {
 } from "./http.ts";
 import type { Person } from "./person.ts";
 import { impossible, progressIn, questionIn } from "./questions.ts";
-import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
+import {
+  CAPABILITIES,
+  type ClientIdentity,
+  listTools,
+  type RemoteServer,
+  type RemoteTool,
+} from "./server.ts";
 
 const USUAL_RETRY = 1_000;
 const MOST_RETRIES = 5;
@@ -41,15 +47,8 @@ export class LegacyServer implements RemoteServer {
     yield* this.#post({ method: "notifications/initialized" });
   }
 
-  *tools(): Operation<RemoteTool[]> {
-    const found: RemoteTool[] = [];
-    let cursor: unknown;
-    do {
-      const page = yield* this.#request("tools/list", cursor === undefined ? {} : { cursor });
-      if (Array.isArray(page.tools)) found.push(...page.tools as RemoteTool[]);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return found;
+  tools(): Operation<RemoteTool[]> {
+    return listTools((params) => this.#request("tools/list", params));
   }
 
   *call({ name }: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {

@@ -17,7 +17,13 @@ import { ClientError } from "./client-error.ts";
 import { type Endpoint, type HeaderLines, Refusal, type Reply, send } from "./http.ts";
 import type { Person } from "./person.ts";
 import { impossible, progressIn, questionIn } from "./questions.ts";
-import { CAPABILITIES, type ClientIdentity, type RemoteServer, type RemoteTool } from "./server.ts";
+import {
+  CAPABILITIES,
+  type ClientIdentity,
+  listTools,
+  type RemoteServer,
+  type RemoteTool,
+} from "./server.ts";
 
 /** Ends a call that never stops asking. */
 const MOST_ROUNDS = 100;
@@ -40,15 +46,8 @@ export class ModernServer implements RemoteServer {
     throw new Refusal({ status: 200 });
   }
 
-  *tools(): Operation<RemoteTool[]> {
-    const found: RemoteTool[] = [];
-    let cursor: unknown;
-    do {
-      const page = yield* this.#request("tools/list", cursor === undefined ? {} : { cursor });
-      if (Array.isArray(page.tools)) found.push(...page.tools as RemoteTool[]);
-      cursor = page.nextCursor;
-    } while (cursor !== undefined);
-    return found;
+  tools(): Operation<RemoteTool[]> {
+    return listTools((params) => this.#request("tools/list", params));
   }
 
   *call(tool: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {

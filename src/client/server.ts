@@ -29,3 +29,17 @@ export const CAPABILITIES = {
   sampling: { tools: {} },
   roots: {},
 } as const;
+
+/** Reads all pages of the tool list. `request` sends one `tools/list` request. */
+export function* listTools(
+  request: (params: JsonObject) => Operation<JsonObject>,
+): Operation<RemoteTool[]> {
+  const found: RemoteTool[] = [];
+  let cursor: unknown;
+  do {
+    const page = yield* request(cursor === undefined ? {} : { cursor });
+    if (Array.isArray(page.tools)) found.push(...page.tools as RemoteTool[]);
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  return found;
+}

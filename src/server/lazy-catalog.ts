@@ -2,7 +2,7 @@
  * Tools, prompts and resources that are loaded when somebody asks for them. A
  * client is greeted at once; whatever else it wants waits until they are there.
  */
-import { isObject } from "../lib/json.ts";
+import { isObject, parseJson } from "../lib/json.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { Definition } from "../tool/types.ts";
 import type { Catalog } from "./catalog.ts";
@@ -51,7 +51,7 @@ export class LazyCatalog {
 
   /** As `before`, for a message that has not been read yet. */
   beforeText(text: string): Promise<void> | undefined {
-    return this.#over ? undefined : this.before(messageIn(text));
+    return this.#over ? undefined : this.before(parseJson(text));
   }
 
   async #arrive(): Promise<void> {
@@ -62,13 +62,5 @@ export class LazyCatalog {
       this.#report({ what, toolName: "-", sessionId: "-", error });
     }
     this.#over = true;
-  }
-}
-
-function messageIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,5 +1,17 @@
-/** Notices of the server about a call, shared by both eras. */
+/** Log messages, and notices of the server about a call, shared by both eras. */
 import type { EventBody } from "../model/events.ts";
+import { notificationText } from "./json-rpc.ts";
+
+type LogEvent = Extract<EventBody, { type: "log" }>;
+
+/** Writes a log event as a notification. */
+export function logText({ level, data, logger }: LogEvent): string {
+  return notificationText("notifications/message", {
+    level,
+    ...(logger !== undefined && { logger }),
+    data: data ?? null,
+  });
+}
 
 /** The notice for events that were dropped before a reader read them. */
 export function lostNotice(count: number): string {
@@ -7,6 +19,6 @@ export function lostNotice(count: number): string {
 }
 
 /** Returns a notice as a log event. */
-export function noticeEvent(text: string): Extract<EventBody, { type: "log" }> {
+export function noticeEvent(text: string): LogEvent {
   return { type: "log", level: "warning", logger: "parley", data: text };
 }

@@ -3,7 +3,7 @@ import process from "node:process";
 import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import { type Operation, race, scoped, sleep } from "effection";
-import { isObject } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { useChild } from "../../platform/child.ts";
 import type { SelfCommand } from "../../platform/self.ts";
@@ -41,7 +41,7 @@ const INITIALIZE = {
 /** Lists the definitions in the bundle, by asking the bundle itself. */
 export function* listAlone(bundled: Bundled, work: string): Operation<Announced[]> {
   const { stdout, stderr } = yield* runAlone(bundled, ["tools", "--json"], "", work);
-  const listed = parsed(stdout);
+  const listed = parseJson(stdout);
   if (Array.isArray(listed)) return listed as Announced[];
   throw broken(stderr, bundled);
 }
@@ -50,7 +50,7 @@ export function* listAlone(bundled: Bundled, work: string): Operation<Announced[
 export function* startAlone(bundled: Bundled, work: string): Operation<void> {
   const input = `${JSON.stringify(INITIALIZE)}\n`;
   const { stdout, stderr } = yield* runAlone(bundled, ["stdio"], input, work);
-  const answer = parsed(stdout);
+  const answer = parseJson(stdout);
   if (!isObject(answer) || !isObject(answer.result)) throw broken(stderr, bundled);
 }
 
@@ -96,12 +96,4 @@ function broken(stderr: string, { content }: Bundled): Problem {
   return new Problem(
     `Cannot bundle: the bundle does not work on its own: ${said}; import what a tool needs, or put the files that it reads beside it`,
   );
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,10 +1,10 @@
 /** `--store`: the store for durable calls, and its key. */
 import * as fs from "node:fs";
-import process from "node:process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { type Operation, resource, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
+import { moveIntoPlace } from "../../lib/move-file.ts";
 import { StoreError } from "../../model/errors.ts";
 import type { SqliteStores } from "../../store/sqlite/stores.ts";
 import { Problem } from "../problem.ts";
@@ -82,26 +82,8 @@ function writeNew(file: string, text: string): void {
     } finally {
       fs.closeSync(handle);
     }
-    moveTo(file, draft);
+    moveIntoPlace(draft, file, (path) => !fs.existsSync(path));
   } finally {
     fs.rmSync(draft, { force: true });
-  }
-}
-
-/** If another process was faster, its key stays. */
-function moveTo(file: string, draft: string): void {
-  try {
-    fs.linkSync(draft, file);
-  } catch {
-    // The file exists already, or the file system does not support hard links.
-    if (!fs.existsSync(file)) fs.renameSync(draft, file);
-  }
-  // Flush the folder too, so that the name survives a power failure. Windows does that itself.
-  if (process.platform === "win32") return;
-  const folder = fs.openSync(dirname(file), "r");
-  try {
-    fs.fsyncSync(folder);
-  } finally {
-    fs.closeSync(folder);
   }
 }

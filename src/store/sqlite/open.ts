@@ -10,10 +10,9 @@
  */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname } from "node:path";
-import process from "node:process";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
+import { moveIntoPlace } from "../../lib/move-file.ts";
 import { StoreError } from "../../model/errors.ts";
 import { damaged, storeError } from "./errors.ts";
 import { createSchema, migrate, pragma, versionOf } from "./schema.ts";
@@ -130,7 +129,7 @@ function create(path: string): void {
     } finally {
       db.close();
     }
-    moveTo(path, draft);
+    moveIntoPlace(draft, path, isEmpty);
   } catch (cause) {
     if (/disk is full|ENOSPC/.test(String(cause))) throw storeError("open", path, cause);
     throw new StoreError(
@@ -141,27 +140,6 @@ function create(path: string): void {
     );
   } finally {
     for (const end of ["", "-journal", "-wal"]) fs.rmSync(draft + end, { force: true });
-  }
-}
-
-/**
- * Moves the new file into place. If another process created one at the same time, the first one
- * stays.
- */
-function moveTo(path: string, draft: string): void {
-  try {
-    fs.linkSync(draft, path);
-  } catch {
-    // The file exists already, or the file system has no hard links.
-    if (isEmpty(path)) fs.renameSync(draft, path);
-  }
-  // A new name survives a power failure only if its folder is synced. Windows does that itself.
-  if (process.platform === "win32") return;
-  const folder = fs.openSync(dirname(path), "r");
-  try {
-    fs.fsyncSync(folder);
-  } finally {
-    fs.closeSync(folder);
   }
 }
 

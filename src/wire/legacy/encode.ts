@@ -33,7 +33,7 @@ import {
   type RpcId,
 } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
-import { noticeEvent } from "../notice.ts";
+import { logText, noticeEvent } from "../notice.ts";
 import { nextProgress } from "../progress.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 import { olderForm } from "./forms.ts";
@@ -58,15 +58,8 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
       if (call.progressToken === undefined) return undefined;
       return progressText(call.progressToken, call.progress.of(lsn, progress), total, message);
     }
-    case "log": {
-      if (!isAtLeast(event.level, call.logLevel)) return undefined;
-      const { level, data, logger } = event;
-      return notificationText("notifications/message", {
-        level,
-        ...(logger !== undefined && { logger }),
-        data: data ?? null,
-      });
-    }
+    case "log":
+      return isAtLeast(event.level, call.logLevel) ? logText(event) : undefined;
     case "elicit_request":
       return rawRequestText(event.id, "elicitation/create", elicitParams(event, call.version));
     case "sample_request":

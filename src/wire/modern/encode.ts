@@ -15,7 +15,7 @@ import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import { cachedJson, formParamsText, sensitiveMeta } from "../elicitation.ts";
 import { errorText, notificationText, rawResultText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
-import { noticeEvent } from "../notice.ts";
+import { logText, noticeEvent } from "../notice.ts";
 import { nextProgress } from "../progress.ts";
 import { SERVER_INFO } from "./meta.ts";
 
@@ -34,15 +34,9 @@ export function encodeNotification(event: ToolSessionEvent, call: ModernCall): s
       const { progress, total, message } = event;
       return encodeProgress(call, progress, total, message);
     }
-    case "log": {
+    case "log":
       if (call.logLevel === undefined || !isAtLeast(event.level, call.logLevel)) return undefined;
-      const { level, data, logger } = event;
-      return notificationText("notifications/message", {
-        level,
-        ...(logger !== undefined && { logger }),
-        data: data ?? null,
-      });
-    }
+      return logText(event);
     default:
       return undefined;
   }
