@@ -233,6 +233,23 @@ describe("Journal, when the store fails", () => {
   );
 
   it(
+    "keeps an end that is recorded, although a later change of the record fails (SESSION-1)",
+    withHandStore(async ({ open, faults }, store) => {
+      const session = open(askTool);
+      store.commitAll();
+      accept(session, { n: 1 });
+      store.commitAll();
+      const outcome = await ended(session);
+      assert.equal(outcome.status, "completed");
+      const before = types(session);
+      session.storeFailed(new Error("disk full"));
+      assert.deepEqual(session.outcome, outcome);
+      assert.equal(types(session), before);
+      assert.equal(faults.length, 1);
+    }),
+  );
+
+  it(
     "withdraws a result that could not be recorded",
     withHandStore(async ({ open }, store) => {
       const session = open(tool(function* () {
