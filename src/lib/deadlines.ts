@@ -33,7 +33,7 @@ export class Deadlines {
   }
 
   get size(): number {
-    return this.#near.size + this.#far.size;
+    return this.#near.entries.length + this.#far.entries.length;
   }
 
   now(): number {
@@ -82,8 +82,8 @@ export class Deadlines {
   }
 
   get #first(): Entry | undefined {
-    const near = this.#near.first;
-    const far = this.#far.first;
+    const near = this.#near.entries[0];
+    const far = this.#far.entries[0];
     return near && far ? near.at <= far.at ? near : far : near ?? far;
   }
 
@@ -123,19 +123,12 @@ export class Deadlines {
 }
 
 class Heap {
-  readonly #entries: Entry[] = [];
-
-  get size(): number {
-    return this.#entries.length;
-  }
-
-  get first(): Entry | undefined {
-    return this.#entries[0];
-  }
+  /** Only the heap writes this array. The earliest entry comes first. */
+  readonly entries: Entry[] = [];
 
   add(entry: Entry): void {
-    this.#entries.push(entry);
-    this.#up(this.#entries.length - 1);
+    this.entries.push(entry);
+    this.#up(this.entries.length - 1);
   }
 
   /** Returns whether the entry was in the heap. */
@@ -143,7 +136,7 @@ class Heap {
     const { index } = entry;
     if (index < 0) return false;
     entry.index = -1;
-    const last = this.#entries.pop()!;
+    const last = this.entries.pop()!;
     if (last !== entry) {
       this.#place(last, index);
       this.#up(index);
@@ -153,20 +146,20 @@ class Heap {
   }
 
   clear(): void {
-    for (const entry of this.#entries) entry.index = -1;
-    this.#entries.length = 0;
+    for (const entry of this.entries) entry.index = -1;
+    this.entries.length = 0;
   }
 
   #place(entry: Entry, index: number): void {
-    this.#entries[index] = entry;
+    this.entries[index] = entry;
     entry.index = index;
   }
 
   #up(index: number): void {
-    const entry = this.#entries[index]!;
+    const entry = this.entries[index]!;
     while (index > 0) {
       const parentIndex = (index - 1) >> 1;
-      const parent = this.#entries[parentIndex]!;
+      const parent = this.entries[parentIndex]!;
       if (parent.at <= entry.at) break;
       this.#place(parent, index);
       index = parentIndex;
@@ -175,16 +168,16 @@ class Heap {
   }
 
   #down(index: number): void {
-    const entry = this.#entries[index]!;
-    const { length } = this.#entries;
+    const entry = this.entries[index]!;
+    const { length } = this.entries;
     for (;;) {
       let childIndex = 2 * index + 1;
       if (childIndex >= length) break;
       if (
         childIndex + 1 < length &&
-        this.#entries[childIndex + 1]!.at < this.#entries[childIndex]!.at
+        this.entries[childIndex + 1]!.at < this.entries[childIndex]!.at
       ) childIndex++;
-      const child = this.#entries[childIndex]!;
+      const child = this.entries[childIndex]!;
       if (child.at >= entry.at) break;
       this.#place(child, index);
       index = childIndex;

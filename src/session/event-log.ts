@@ -225,7 +225,7 @@ export class EventLog {
   awaitReader(lsn: number): void {
     if (this.#closed) return;
     this.#awaitedAt = lsn;
-    this.#awaitedBytes = this.#bytesUpTo(lsn);
+    this.#awaitedBytes = lsn === 0 ? 0 : this.#bytesUpTo(lsn);
   }
 
   /** The expected reader does not come. */
@@ -237,7 +237,7 @@ export class EventLog {
   /** Attaches a reader that has everything up to an LSN. From now on, runs wait for it. */
   attach(lsn: number): LogReader {
     this.#awaitedAt = -1;
-    const reader = new LogReader(this, lsn, this.#bytesUpTo(lsn));
+    const reader = new LogReader(this, lsn, lsn === 0 ? 0 : this.#bytesUpTo(lsn));
     if (this.#readers) this.#readers.push(reader);
     else this.#readers = [reader];
     this.#pace?.changed();
@@ -297,7 +297,7 @@ export class EventLog {
   }
 
   #bytesUpTo(lsn: number): number {
-    return lsn === 0 ? 0 : this.#appendedBytes - this.#bytesIn(lsn, this.#last);
+    return this.#appendedBytes - this.#bytesIn(lsn, this.#last);
   }
 
   /** Bytes of the kept events after one LSN up to another. */
@@ -311,19 +311,15 @@ export class EventLog {
     return bytes;
   }
 
-  /** Wakes the watchers, because the session changed without an event. */
-  stir(): void {
-    this.#wake();
-  }
-
   #show(): void {
     // Readers come first: one that keeps up must not lose the start of a large batch (LOG-3).
-    this.#wake();
+    this.stir();
     this.#trim();
     this.#pace?.changed();
   }
 
-  #wake(): void {
+  /** Wakes the watchers. Without a new event, it tells them that the session has changed. */
+  stir(): void {
     const watchers = this.#watchers;
     if (!watchers) return;
     if (typeof watchers === "function") return watchers();
