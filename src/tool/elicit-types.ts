@@ -1,4 +1,4 @@
-/** What a tool gets back when it asks the person. */
+/** The types of elicitations: what a tool asks the person, and what it gets back. */
 import type { Operation } from "effection";
 import type {
   JsonObject,
@@ -8,13 +8,13 @@ import type {
 } from "../model/content.ts";
 import type { Infer, Schema, SchemaInput } from "../schema/types.ts";
 
-/** The assistant's half of an answered elicitation. */
+/** The question of an exchange, as a message of the assistant. */
 export interface ElicitRequestMessage extends McpMessage {
   role: "assistant";
   content: [ToolUseContent];
 }
 
-/** The person's half of an answered elicitation. */
+/** The answer of an exchange, as a message of the user. */
 export interface ElicitResponseMessage extends McpMessage {
   role: "user";
   content: [ToolResultContent];
@@ -22,21 +22,23 @@ export interface ElicitResponseMessage extends McpMessage {
 
 /** An answered elicitation as messages, ready to be appended to a conversation. */
 export interface ElicitExchange<TContext, TResponse> {
-  /** What the tool passed beside the message. It stays here unless `withArguments` lets it out. */
+  /** The context that the tool passed with the question. The messages do not contain it. */
   readonly context: TContext;
+  /** The question. */
   readonly request: ElicitRequestMessage;
+  /** The answer. */
   readonly response: ElicitResponseMessage;
-  /** `[request, response]`, with nothing of the context in them. */
+  /** `[request, response]`, without the context. */
   readonly messages: [ElicitRequestMessage, ElicitResponseMessage];
-  /** The same messages with arguments that you derive from the context. */
+  /** Returns the messages with arguments that you derive from the context. */
   withArguments(
     fn: (context: TContext) => JsonObject,
   ): [ElicitRequestMessage, ElicitResponseMessage];
-  /** Carries the answer's type; there is nothing here at run time. */
+  /** Carries the type of the answer; always undefined at run time. */
   readonly answer?: TResponse;
 }
 
-/** What the person did with a form. */
+/** The result of an elicitation: the person filled in the form, declined, or dismissed it. */
 export type ElicitResult<TContext, TResponse> =
   | {
     readonly action: "accept";
@@ -46,47 +48,51 @@ export type ElicitResult<TContext, TResponse> =
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
 
-/** Nobody answered before the deadline. The question has been taken back. */
+/** The result of an elicitation that nobody answered in time. The question is withdrawn. */
 export interface ElicitTimeout {
   readonly action: "timeout";
 }
 
-/** Whether the person agreed to visit the page. What happens there is not told here. */
+/** Whether the person agreed to visit a page. It does not tell what they did there. */
 export interface ElicitUrlResult {
+  /** What the person did. */
   readonly action: "accept" | "decline" | "cancel";
-  /** Names this elicitation, also when the page reports that it is done. */
+  /** The id of this elicitation, by which the page can report that it is done. */
   readonly elicitationId: string;
-  /** Tells the client that what the page was for has been done. */
+  /** Tells the client that the interaction on the page is complete. */
   complete(): Operation<void>;
 }
 
-/** How long to wait for a person. */
+/** The options of an elicitation. */
 export interface ElicitOptions {
-  /** Milliseconds after which the answer is `{ action: "timeout" }`. */
+  /** Milliseconds after which the result is `{ action: "timeout" }`. Default: no timeout. */
   readonly timeout?: number;
 }
 
 /**
- * A form that offers less than the declared one, for one question: only the
- * seats that are free, only the moves that are left.
+ * Options with a form that allows less than the declared one, for one question: for example only
+ * the seats that are free.
  */
 export interface NarrowedElicitOptions<S extends SchemaInput = SchemaInput> extends ElicitOptions {
+  /** The narrower form. */
   readonly response: S;
 }
 
-/** The schema, if whatever it accepts is an answer that the declared form could give. */
+/** The schema, if the declared form allows every answer that the schema allows. */
 export type Narrower<S, TAnswer> = Infer<S> extends TAnswer ? S
   : "this form accepts answers that the declared one does not";
 
-/** A page for the person to visit. */
+/** A page that the person is asked to visit. */
 export interface ElicitUrlConfig {
+  /** Why the person should visit the page. */
   readonly message: string;
+  /** The URL of the page. */
   readonly url: string | URL;
-  /** An id of your own, for a page that must know it; made up otherwise. */
+  /** The id of the elicitation, for a page that must know it. Default: a new id. */
   readonly elicitationId?: string;
 }
 
-/** A form as the tool declared it. */
+/** A form that a tool declared. */
 export interface ElicitForm {
   readonly key: string;
   readonly response: Schema<unknown>;

@@ -1,22 +1,28 @@
-/** What a tool says when it asks the model, and what it gets back. */
+/** The types of samples: what a tool asks the model, and what it gets back. */
 import type { JsonObject, McpMessage, McpMessageInput } from "../model/content.ts";
 import type { ModelPreferences } from "../model/events.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
 
 /** A tool that the model may call in a sample. */
 export interface SamplingToolDefinition {
+  /** The name of the tool. */
   readonly name: string;
+  /** What the tool does, for the model. */
   readonly description?: string;
+  /** The schema of the tool's arguments. */
   readonly inputSchema: SchemaInput;
 }
 
 /** Another name for `SamplingToolDefinition`. */
 export type ToolDefinition = SamplingToolDefinition;
 
-/** A call that the model made. */
+/** A tool call by the model. */
 export interface SamplingToolCall<TName extends string = string, TArguments = JsonObject> {
+  /** The id of the call, by which `closeToolCalls` matches its result. */
   readonly id: string;
+  /** The name of the tool. */
   readonly name: TName;
+  /** The arguments of the call. */
   readonly arguments: TArguments;
 }
 
@@ -26,7 +32,7 @@ export type ToolCall<TName extends string = string, TArguments = JsonObject> = S
   TArguments
 >;
 
-/** The calls that a list of tools makes possible; `name` tells which `arguments` it has. */
+/** The possible calls of a list of tools, as a union that `name` discriminates. */
 export type ToolCallOf<T extends SamplingToolDefinition> = T extends SamplingToolDefinition
   ? SamplingToolCall<
     T["name"],
@@ -37,68 +43,76 @@ export type ToolCallOf<T extends SamplingToolDefinition> = T extends SamplingToo
 /** Whether the model may, must or must not call a tool. */
 export type SamplingToolChoice = "auto" | "required" | "none";
 
-/** Who answers: the client, the server's own provider, or whoever can. */
+/** Who answers a sample: the client, the server's own model, or whichever is available. */
 export type SampleAnswerer = "auto" | "client" | "provider";
 
-/** What every sample may say. */
+/** The options that all samples have. */
 export interface SampleConfigBase {
+  /** The system prompt. Default: none. */
   systemPrompt?: string;
-  /** At most this many tokens in the answer; 4096 unless told. */
+  /** Maximum number of tokens in the answer. Default: 4096. */
   maxTokens?: number;
+  /** Which model to choose. Default: the client's or the provider's choice. */
   modelPreferences?: ModelPreferences;
+  /** The sampling temperature. Default: the model's own. */
   temperature?: number;
+  /** Texts at which the model stops. Default: none. */
   stopSequences?: string[];
-  /** Who answers; the server's own order unless told. */
+  /** Who answers. Default: the server's `sampling.answerer`. */
   by?: SampleAnswerer;
 }
 
-/** Continues the branch's conversation, and becomes part of it. */
+/** A prompt that continues the conversation of the branch, and becomes part of it. */
 export interface SamplePrompt {
+  /** The text of the user message. */
   prompt: string;
   messages?: never;
 }
 
-/** Stands for itself, and leaves the branch's conversation alone. */
+/** Messages of their own, which leave the conversation of the branch unchanged. */
 export interface SampleMessages {
+  /** The messages to send. */
   messages: readonly McpMessageInput[];
   prompt?: never;
 }
 
-/** What is put to the model. */
+/** The input of a sample: a prompt or messages. */
 export type SampleInput = SamplePrompt | SampleMessages;
 
-/** A sample that is answered in text. */
+/** A sample that the model answers with text. */
 export interface SampleConfigPlain extends SampleConfigBase {
   schema?: never;
   tools?: never;
   toolChoice?: never;
 }
 
-/** A sample that is answered with data. */
+/** A sample that the model answers with data. */
 export interface SampleConfigWithSchema<S extends SchemaInput = SchemaInput>
   extends SampleConfigBase {
+  /** The schema of the data. */
   schema: S;
   tools?: never;
   toolChoice?: never;
 }
 
-/** A sample that may be answered with calls of tools. */
+/** A sample that the model may answer with tool calls. */
 export interface SampleConfigWithTools<
   T extends SamplingToolDefinition = SamplingToolDefinition,
 > extends SampleConfigBase {
+  /** The tools that the model may call. */
   tools: readonly T[];
-  /** `auto` unless told. */
+  /** Whether the model may, must or must not call a tool. Default: `auto`. */
   toolChoice?: SamplingToolChoice;
   schema?: never;
 }
 
-/** Any sample that `ctx.sample` takes. */
+/** The argument of `ctx.sample`. */
 export type McpToolSampleConfig =
   & (SampleConfigPlain | SampleConfigWithSchema | SampleConfigWithTools)
   & SampleInput;
 
 interface Retries {
-  /** How often to try again; default: 2. */
+  /** How often to ask again after an answer that does not fit. Default: 2. */
   retries?: number;
 }
 
@@ -110,20 +124,20 @@ type ToolsSample<T extends SamplingToolDefinition> =
   & Omit<SampleConfigWithTools<T>, "schema">
   & Retries;
 
-/** What `ctx.sampleSchema` takes. */
+/** The argument of `ctx.sampleSchema`. */
 export type SampleSchemaConfig<S extends SchemaInput = SchemaInput> = SchemaSample<S> & SampleInput;
 
-/** What `ctx.sampleSchema` takes with messages instead of a prompt. */
+/** The argument of `ctx.sampleSchema`, with messages instead of a prompt. */
 export type SampleSchemaConfigMessages<S extends SchemaInput = SchemaInput> =
   & SchemaSample<S>
   & SampleMessages;
 
-/** What `ctx.sampleTools` takes. */
+/** The argument of `ctx.sampleTools`. */
 export type SampleToolsConfig<T extends SamplingToolDefinition = SamplingToolDefinition> =
   & ToolsSample<T>
   & SampleInput;
 
-/** What `ctx.sampleTools` takes with messages instead of a prompt. */
+/** The argument of `ctx.sampleTools`, with messages instead of a prompt. */
 export type SampleToolsConfigMessages<T extends SamplingToolDefinition = SamplingToolDefinition> =
   & ToolsSample<T>
   & SampleMessages;
@@ -132,19 +146,24 @@ export type SampleToolsConfigMessages<T extends SamplingToolDefinition = Samplin
 export interface SampleExchange<TParsed = undefined> {
   /** The last user message that was sent. */
   readonly request: McpMessage;
+  /** The answer of the model. */
   readonly response: McpMessage;
   /**
    * `[request, response]` for text, `[request, toolUse, toolResult]` for data.
    * With tools it ends in the model's calls, and `closeToolCalls` adds their results.
    */
   readonly messages: McpMessage[];
+  /** The data of the answer, if the sample had a schema. */
   readonly parsed?: TParsed;
 }
 
-/** What the model answered. */
+/** What all answers of a model have. */
 export interface SampleResultBase {
+  /** The text of the answer. */
   readonly text: string;
+  /** The model that answered, if known. */
   readonly model?: string;
+  /** Why the model stopped, if known. */
   readonly stopReason?:
     | "endTurn"
     | "stopSequence"
@@ -153,15 +172,19 @@ export interface SampleResultBase {
     | (string & {});
 }
 
-/** The answer to a plain sample: its text, and the exchange to go on from. */
+/** The answer to a plain sample. */
 export interface SampleResult extends SampleResultBase {
+  /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange;
 }
 
-/** The answer to a sample with a schema: data, or why there is none. */
+/** The answer to a sample with a schema. */
 export interface SampleResultWithParsed<T> extends SampleResultBase {
+  /** The data, or null if the answer does not fit the schema. */
   readonly parsed: T | null;
+  /** Why `parsed` is null. */
   readonly parseError?: { readonly message: string; readonly rawText: string };
+  /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange<T>;
 }
 
@@ -169,21 +192,27 @@ export interface SampleResultWithParsed<T> extends SampleResultBase {
 export interface SampleResultWithToolCalls<
   TCall extends SamplingToolCall<string, unknown> = SamplingToolCall,
 > extends SampleResultBase {
+  /** The calls that the model made. */
   readonly toolCalls: TCall[];
+  /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange;
 }
 
-/** The answer to `ctx.sampleSchema`: data that the schema has accepted. */
+/** The answer to `ctx.sampleSchema`: data that fits the schema. */
 export interface SampleSchemaResult<T> extends SampleResultBase {
+  /** The data. */
   readonly parsed: T;
+  /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange<T>;
 }
 
-/** The answer to `ctx.sampleTools`: at least one call, its arguments checked. */
+/** The answer to `ctx.sampleTools`: at least one call, with validated arguments. */
 export interface SampleToolsResult<
   TCall extends SamplingToolCall<string, unknown> = SamplingToolCall,
 > extends SampleResultBase {
   readonly stopReason: "toolUse";
+  /** The calls that the model made. */
   readonly toolCalls: [TCall, ...TCall[]];
+  /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange;
 }

@@ -1,59 +1,67 @@
-/** What an author says of a tool besides what it does. */
+/** The settings of a tool: annotations, requirements, limits, durability, tasks. */
 import type { McpMessageInput } from "../model/content.ts";
 
-/** Hints about what a tool does; a client may use them to decide what to confirm. */
+/** Hints about a tool's behaviour. Clients may use them to decide which calls to confirm. */
 export interface ToolAnnotations {
+  /** The name of the tool, for people. */
   title?: string;
+  /** The tool changes nothing. */
   readOnlyHint?: boolean;
+  /** The tool may delete or overwrite something. */
   destructiveHint?: boolean;
+  /** Calling the tool again with the same arguments changes nothing more. */
   idempotentHint?: boolean;
+  /** The tool talks to other systems. */
   openWorldHint?: boolean;
 }
 
-/** What a client must be able to do before the tool is run at all. */
+/** The capabilities that a client must have to call a tool. Other clients are refused. */
 export interface McpToolRequirements {
+  /** The client can ask the person: in any mode, with forms, or with URLs. */
   elicitation?: boolean | "form" | "url";
+  /** A model can be asked, or can be asked with tools. */
   sampling?: boolean | "tools";
+  /** The client can list its roots. */
   roots?: boolean;
 }
 
-/** How far a tool, or a branch of it, may go. */
+/** The limits of a tool, or of one of its branches. */
 export interface McpToolLimits {
-  /** Branches within branches; 10 unless told. */
+  /** Depth of nested branches. Default: 10. */
   maxDepth?: number;
-  /** Tokens that all answers of models together may take. */
+  /** Tokens of all model answers together. Default: no limit. */
   maxTokens?: number;
-  /** Milliseconds from the call to its result, waiting included. */
+  /** Milliseconds from the call to its result, including time spent waiting. Default: no limit. */
   timeout?: number;
 }
 
-/** How a branch differs from the branch that opens it. */
+/** The options of a branch. */
 export interface McpToolBranchOptions extends McpToolLimits {
-  /** Start with a copy of the conversation so far (the default), or with an empty one. */
+  /** Whether the branch starts with a copy of the conversation so far. Default: true. */
   inheritMessages?: boolean;
-  /** Start with these messages, after the inherited ones if there are any. */
+  /** Messages to start with, after the inherited ones. Default: none. */
   messages?: readonly McpMessageInput[];
 }
 
-/** How a tool outlasts the process that runs it. */
+/** The settings of a durable tool. */
 export interface McpToolDurability {
   /**
-   * Changes whenever the tool does something else, or in another order, than
-   * before. A run that another version began is not taken up.
+   * The version of the tool's code. Change it when the tool does different steps, or the same
+   * steps in another order: a session that another version began is not continued.
    */
   readonly version: string;
-  /** The record may travel with the client, sealed, instead of staying on the server. */
+  /** Whether the client may carry the record of a session, encrypted, instead of the store. */
   readonly sealed: boolean;
 }
 
-/** How a tool runs as a task, for clients that know tasks. */
+/** How a tool runs as a task, for clients that support tasks. */
 export interface McpToolTask {
-  /** Refuse clients that do not know tasks, instead of letting them wait. */
+  /** Whether clients without task support are refused. Default: false; they wait for the result. */
   readonly required?: boolean;
-  /** Milliseconds that the task is kept, from its start; one hour unless told. */
+  /** Milliseconds for which the task is kept, from its start. Default: one hour. */
   readonly ttl?: number;
-  /** Milliseconds that a client should wait between looks; one second unless told. */
+  /** Milliseconds that a client should wait between polls. Default: one second. */
   readonly pollInterval?: number;
-  /** Become a task at once (the default), or when the tool says so with `ctx.startTask()`. */
+  /** When the call becomes a task: at once, or when the tool calls `ctx.startTask()`. Default: `at_once`. */
   readonly start?: "at_once" | "when_told";
 }

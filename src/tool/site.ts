@@ -1,42 +1,44 @@
-/** What a tool may know of where it runs, and the pages that it can open there. */
+/** What a tool can know about its server, and the pages that it can open there. */
 import type { Operation } from "effection";
 
 /** The server that runs a tool. */
 export interface ServerSite {
-  /** Only this machine reaches it: over stdio, on loopback, or inside of this process. */
+  /** Whether only this machine can reach the server: over stdio, on loopback, or in this process. */
   readonly local: boolean;
-  /** Where browsers reach it, if they do. */
+  /** The URL under which browsers reach the server; undefined if they cannot. */
   readonly url: string | undefined;
-  /** Whether forms may ask for passwords; by default a server asks for them on pages only. */
+  /** Whether forms may ask for passwords. By default only pages may. */
   readonly formPasswords: boolean;
 }
 
-/** A page for a person's browser, or a document for another program. */
+/** The options of a page for a browser, or of a document for another program. */
 export interface PageOptions {
-  /** Answers whatever is asked below the page's address. */
+  /** Answers each request for the page's URL, and for URLs below it. */
   readonly respond: (request: Request) => Operation<Response>;
-  /** A path of its own, such as `/shop/callback`; one that cannot be guessed unless told. */
+  /** The path of the page, such as `/shop/callback`. Default: a path that cannot be guessed. */
   readonly path?: string;
-  /** A port of this machine to be reached at, instead of where the server is. */
+  /** A port of this machine on which to serve the page. Default: the server's own address. */
   readonly port?: number;
-  /** Milliseconds for which it outlasts the tool; none unless told, `Infinity` for good. */
+  /** Milliseconds for which the page stays open after the tool ends, or `Infinity`. Default: 0. */
   readonly stays?: number;
-  /** Anybody may read it. Otherwise only whom the tool runs for, where callers have names. */
+  /** Whether everybody may open the page. Default: false; with named callers, only the tool's caller may. */
   readonly open?: boolean;
 }
 
-/** A page that is there. */
+/** An open page. */
 export interface Page {
+  /** The URL of the page. */
   readonly url: string;
-  /** Takes it away, before its time. */
+  /** Closes the page early. */
   close(): void;
 }
 
-/** What a tool can find out about where it runs, and what it can open there: pages for people. */
+/** What a tool can know about its caller and its server, and how it opens pages. */
 export interface ToolEnvironment {
-  /** On whose behalf the tool runs, as the operator's `principal` says; empty if nobody says. */
+  /** The name of the caller, from the server's `principal` option; empty for the anonymous caller. */
   readonly principal: string;
+  /** The server that runs the tool. */
   readonly server: ServerSite;
-  /** Opens a page, until the surrounding scope ends. Throws `PageError` where there can be none. */
+  /** Opens a page until the current scope ends. Throws `PageError` if the server cannot have pages. */
   usePage(page: PageOptions): Operation<Page>;
 }
