@@ -1,4 +1,4 @@
-/** Parley: tools that can stop and ask. Everything public is here, and nothing else is. */
+/** The public API of Parley. Whatever is not exported here is internal. */
 
 export { createMcpHandler, createParley, useParley } from "./parley.ts";
 export type { Parley } from "./parley.ts";

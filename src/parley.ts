@@ -1,4 +1,4 @@
-/** `createParley`: a server made of tools, prompts and resources, and how it is reached. */
+/** `createParley` and `useParley`: put the parts of a server together. */
 import { type Operation, resource, until } from "effection";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
@@ -14,34 +14,37 @@ import { Connection } from "./transport/stdio/connection.ts";
 import { serveStdio } from "./transport/stdio/serve-stdio.ts";
 import type { Stdio } from "./transport/types.ts";
 
-/** A server, not yet listening anywhere: hand its `fetch` to whatever listens. */
+/** A server. It does not listen by itself: pass its `fetch` to an HTTP server, or call `stdio`. */
 export interface Parley extends McpHandler {
-  /** Serves one client over stdin and stdout, or over another channel, until its input ends. */
+  /** Serves one client over stdin and stdout, or over another channel, until the input ends. */
   stdio(options?: { readonly channel?: Stdio; readonly signal?: AbortSignal }): Promise<void>;
-  /** Offers something more, and tells every client. */
+  /** Adds a tool, prompt or resource, and notifies all clients. */
   add(definition: Definition): void;
-  /** Offers something no longer, and tells every client. */
+  /** Removes a tool, prompt or resource, and notifies all clients. Returns false if there was none. */
   remove(kind: Definition["kind"], name: string): boolean;
-  /** Tells every client that subscribed to it that a resource has changed. */
+  /** Notifies all clients that subscribed to a resource that it has changed. */
   resourceUpdated(uri: string): void;
   /**
-   * Durable calls that ended the server each time they were taken up. They stay on record, and
-   * run again only if they are revived here.
+   * Durable calls that are no longer run, because the server crashed each time it ran them. They
+   * stay in the store, and run again only if they are revived here.
    */
   readonly setAside: SetAsideCalls;
-  /** What is alive right now. */
+  /** How much is in memory at the moment. */
   readonly counts: {
+    /** Calls that are running or waiting. */
     readonly live: number;
+    /** Finished calls that are kept for their clients. */
     readonly finished: number;
+    /** Open streams. */
     readonly streams: number;
+    /** Client sessions of the legacy era. */
     readonly clientSessions: number;
   };
 }
 
 /**
- * Makes a server of tools, prompts and resources. It listens nowhere by itself: its
- * `fetch` goes to whatever serves HTTP, its `stdio()` talks to the program that
- * started this one.
+ * Creates a server of tools, prompts and resources. It does not listen by itself: pass its `fetch`
+ * to an HTTP server, or call `stdio()` to serve the program that started this one.
  *
  * @example
  * ```ts
@@ -98,8 +101,8 @@ function buildParley(options: HandlerOptions): Parley {
 }
 
 /**
- * The same as `createParley` with nothing but `fetch` and `close`, for where a server
- * is one route among others and nobody adds tools to it later.
+ * The same as `createParley`, but with `fetch` and `close` only, for a server that is one route of
+ * a larger application.
  */
 export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
   const { fetch, close } = createParley(options);

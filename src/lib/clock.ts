@@ -6,7 +6,7 @@ import { clearTimeout, setTimeout } from "node:timers";
  * moves by hand, so that no test ever sleeps.
  */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   now(): number;
   /** Calls `fire` once after `ms`. Returns a function that cancels the timer. */
   after(ms: number, fire: () => void): () => void;

@@ -18,17 +18,24 @@ import type { Deadlines } from "../lib/deadlines.ts";
 
 /** An error that is reported to the operator only. */
 export interface Fault {
+  /** What went wrong. */
   readonly what: string;
+  /** The name of the tool, prompt or resource; `-` if none is involved. */
   readonly toolName: string;
+  /** The id of the session; `-` if none is involved. */
   readonly sessionId: string;
+  /** The error itself. */
   readonly error: unknown;
 }
 
-/** Who answers samples: a model of the server's own, and whether it comes first. */
+/** The server's own language model, and when it is used. */
 export interface SamplingSetup {
-  /** The server's own model. */
+  /** The server's own model. Default: none. */
   readonly provider?: SamplingProvider;
-  /** `auto` unless told: the client if it can, except where that costs a round. */
+  /**
+   * Who answers samples. `auto` prefers the client, unless asking it costs another round trip.
+   * Default: `auto`.
+   */
   readonly answerer?: SampleAnswerer;
 }
 

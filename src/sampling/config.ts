@@ -41,18 +41,21 @@ const URL_VARIABLES: Record<ProviderKind, string | undefined> = {
   "openai-compatible": undefined,
 };
 
-/** A model, and how to reach it. */
+/** A language model, and how to reach it. */
 export interface SamplingProviderConfig {
-  /** Who serves it and its name, such as `anthropic:claude-sonnet-5` or `ollama:llama3.3`. */
+  /** The provider and the name of the model, such as `anthropic:claude-sonnet-5` or `ollama:llama3.3`. */
   readonly model: string;
+  /** The API key of the provider. */
   readonly apiKey?: string;
-  /** Where it is served, if not at its usual place. */
+  /** The base URL of the API. Default: the provider's own. */
   readonly baseUrl?: string;
-  /** Milliseconds for one try; two minutes unless told. */
+  /** Milliseconds for one attempt. Default: two minutes. */
   readonly timeout?: number;
-  /** How often to try again when it is busy, broken or out of reach; 2 unless told. */
+  /** How often to retry when the model is busy, fails or is unreachable. Default: 2. */
   readonly retries?: number;
+  /** The `fetch` function to use. Default: the global one. */
   readonly fetch?: typeof fetch;
+  /** The clock for timeouts and retries. Default: the system's clock. */
   readonly clock?: Clock;
 }
 
@@ -67,8 +70,8 @@ export interface ProviderSetup {
 }
 
 /**
- * A model of the server's own, which answers samples that the client cannot. Nothing is
- * loaded or sent before the first one.
+ * Creates a language model of the server's own, which answers samples that the client cannot.
+ * Nothing is loaded or sent before the first sample.
  *
  * @example
  * ```ts
@@ -87,8 +90,8 @@ export function createSamplingProvider(config: SamplingProviderConfig): Sampling
 export type Environment = { readonly [name: string]: string | undefined };
 
 /**
- * The model that `PARLEY_MODEL` names, or nothing if it names none: what the program
- * itself uses, so that an operator sets up every server in the same way.
+ * Creates the language model that the variable `PARLEY_MODEL` names, as the `parley` program does.
+ * Returns undefined if the variable is not set.
  *
  * @example
  * ```ts

@@ -1,16 +1,16 @@
-/** Who answers when the client cannot. */
+/** The interface of language models that the server reaches itself. */
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 
 /** The reserved tool that stands for "answer with data". */
 export const SCHEMA_TOOL = "__schema__";
 
 /**
- * A model that the server can reach by itself. It gets what a client would get,
- * `__schema__` included, and answers as a client would.
+ * A language model that the server reaches itself. It gets the same parameters as a client,
+ * including the reserved tool `__schema__`, and answers in the same form.
  */
 export interface SamplingProvider {
-  /** For logs and errors, such as `anthropic:claude-sonnet-5`. */
+  /** The name of the model in logs and errors, such as `anthropic:claude-sonnet-5`. */
   readonly name: string;
-  /** Answers, or throws. It stops as soon as the signal says so. */
+  /** Answers a sample, or throws. It must stop when the signal aborts. */
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResponse>;
 }

@@ -1,4 +1,4 @@
-/** What authors write, and what they are given. */
+/** The types of tools, prompts and resources, and of the context that they run with. */
 import type { Operation } from "effection";
 import type {
   ContentAnnotations,
@@ -57,72 +57,74 @@ import type {
 import type { ToolEnvironment } from "./site.ts";
 import type { UriPattern } from "./uri-pattern.ts";
 
-/** A question that a tool may put to the person. */
+/** A question that a tool may ask the person. */
 export interface ElicitDefinition {
   /** The form: a flat object of primitives and enums. */
   readonly response: SchemaInput;
-  /** What the tool knows when it asks; kept beside the answer, not shown to the person. */
+  /** Data that the tool passes with the question. It is kept with the answer, and not shown to the person. */
   readonly context?: SchemaInput;
-  /** Fields of the answer that must not be shown or kept in clear. */
+  /** Fields of the answer that must not be shown or stored in plain text. */
   readonly sensitive?: readonly string[];
 }
 
 /** The questions of a tool, by key. */
 export type ElicitsMap = { readonly [key: string]: ElicitDefinition };
 
-/** What a question's answer holds. */
+/** The type of a question's answer. */
 export type ElicitAnswer<E extends ElicitDefinition> = Infer<E["response"]>;
 
-/** What a question's context holds. */
+/** The type of a question's context. */
 export type ElicitContext<E extends ElicitDefinition> = E extends
   { context: infer C extends SchemaInput } ? InferInput<C>
   : Record<never, never>;
 
-/** What the phases `before` and `after` can do: everything but ask. */
+/** The context of the phases `before` and `after`, which cannot ask questions. */
 export interface McpToolServerContext extends ToolEnvironment {
+  /** The id of the tool session. */
   readonly sessionId: string;
+  /** The client that called, and its capabilities. */
   readonly client: ClientInfo;
   /**
-   * Whether a sample would be answered, by the client or by the server's own model. A durable
-   * tool that depends on it reads it in `before`: it may change when the server restarts.
+   * Whether the client or the server's own model can answer a sample. It may change when the
+   * server restarts; a durable tool that depends on it reads it in `before`.
    */
   readonly canSample: boolean;
-  /** The caller's place in a distributed trace; empty if it gave none. */
+  /** The distributed trace of the caller; empty if it sent none. */
   readonly trace: TraceContext;
-  /** Tells the client something. What it shows depends on the level it asked for. */
+  /** Sends a log message to the client, if the level is one that the client asked for. */
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
   /**
-   * Does something once. In a durable tool its result is recorded, and not worked
-   * out again when the tool is taken up after a restart. Should the process die
-   * between the two, it is done again with the same key, which other systems can
-   * use to count it once.
+   * Runs an effect and records its result. When a durable tool continues after a restart, the
+   * recorded result is used and the effect does not run again. If the process dies before the
+   * result is recorded, the effect runs again with the same key; pass the key to other systems
+   * as an idempotency key.
    */
   step<T>(name: string, body: (key: string) => Operation<T>): Operation<T>;
-  /** The time, in milliseconds since the epoch; the same when the tool is taken up again. */
+  /** Returns the time in milliseconds since the epoch. Recorded: a replay returns the same time. */
   now(): Operation<number>;
-  /** A number from 0 up to 1; the same when the tool is taken up again. */
+  /** Returns a random number from 0 up to 1. Recorded: a replay returns the same number. */
   random(): Operation<number>;
-  /** A new id; the same when the tool is taken up again. */
+  /** Returns a new UUID. Recorded: a replay returns the same UUID. */
   uuid(): Operation<string>;
-  /** Waits; a restart does not make it longer. */
+  /** Waits. A restart does not extend the wait. */
   sleep(ms: number): Operation<void>;
   /**
-   * Tells how far the tool has come. Without a number, each call counts one. Waits while
-   * the client is far behind in reading what it is told.
+   * Reports progress. Without a number, each call counts one. Waits while the client is far
+   * behind in reading its stream.
    */
   notify(message: string, progress?: number, total?: number): Operation<void>;
   /**
-   * Closes the connection that carries this call, where the client knows how to
-   * come back for the rest. Worth it before a wait of minutes.
+   * Closes the connection of this call, if the client can reconnect for the rest. Use it before
+   * a wait of minutes.
    */
   hangUp(): Operation<void>;
-  /** Tells every client that the list of tools, prompts or resources is another one now. */
+  /** Notifies all clients that the list of tools, prompts or resources has changed. */
   listChanged(list: "tools" | "prompts" | "resources"): Operation<void>;
-  /** Tells every client that subscribed to it that a resource has changed. */
+  /** Notifies all clients that subscribed to a resource that it has changed. */
   resourceUpdated(uri: string): Operation<void>;
 }
 
-/** What a tool can do while it runs: ask the person, ask the model, open branches, tell. */
+/** The context of a tool: it asks the person and the model, opens branches, and reports. */
 export interface McpToolContext extends McpToolServerContext {
   /** The conversation of this branch. Samples with a `prompt` continue it. */
   readonly messages: readonly McpMessage[];
@@ -130,63 +132,66 @@ export interface McpToolContext extends McpToolServerContext {
   readonly parentMessages: readonly McpMessage[];
   /** 0 in the tool itself, one more in each branch. */
   readonly depth: number;
-  /** Sends the person to a page. The answer tells whether they agreed, not what they did there. */
+  /** Asks the person to visit a page. The result tells whether they agreed, not what they did there. */
   elicitUrl(config: ElicitUrlConfig): Operation<ElicitUrlResult>;
+  /** Asks the person to visit a page, with a timeout. */
   elicitUrl(
     config: ElicitUrlConfig,
     options: ElicitOptions,
   ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
-  /** Makes a task of the rest, where the client knows tasks and `.task` says "when_told". */
+  /** Turns the call into a task, if the client supports tasks and `.task` has `start: "when_told"`. */
   startTask(): Operation<void>;
-  /** The directories and files that the client has opened to servers. */
+  /** Returns the directories and files that the client exposes to servers. */
   roots(): Operation<readonly Root[]>;
   /** Asks the model for text. */
   sample(config: SampleConfigPlain & SampleInput): Operation<SampleResult>;
-  /** Asks the model for data; `parsed` is null if the answer did not fit. */
+  /** Asks the model for data. `parsed` is null if the answer does not fit the schema. */
   sample<S extends SchemaInput>(
     config: SampleConfigWithSchema<S> & SampleInput,
   ): Operation<SampleResultWithParsed<Infer<S>>>;
-  /** Asks the model to call tools, which are yours to run. */
+  /** Asks the model for tool calls. The tool runs them itself. */
   sample(config: SampleConfigWithTools & SampleInput): Operation<SampleResultWithToolCalls>;
-  /** Asks the model for whatever a config that was made elsewhere asks for. */
+  /** Asks the model with a config whose kind is not known at compile time. */
   sample(
     config: McpToolSampleConfig,
   ): Operation<SampleResult | SampleResultWithParsed<unknown> | SampleResultWithToolCalls>;
-  /** Asks the model for data until it fits; throws `SampleValidationError` when tries run out. */
+  /** Asks the model for data, with retries. Throws `SampleValidationError` if no answer fits. */
   sampleSchema<S extends SchemaInput>(
     config: SampleSchemaConfig<S>,
   ): Operation<SampleSchemaResult<Infer<S>>>;
-  /** Asks the model to call a tool until it does, with arguments that fit. */
+  /** Asks the model for a tool call with valid arguments, with retries. */
   sampleTools<const T extends SamplingToolDefinition>(
     config: SampleToolsConfig<T>,
   ): Operation<SampleToolsResult<ToolCallOf<T>>>;
-  /** Runs part of the tool with a conversation and limits of its own. */
+  /** Runs a part of the tool with its own conversation and limits. */
   branch<T>(body: (ctx: this) => Operation<T>, options?: McpToolBranchOptions): Operation<T>;
-  /** Runs branches at once; returns what all return. The first that throws halts the others. */
+  /** Runs branches in parallel, and returns all results. The first error halts the others. */
   branches<T extends readonly unknown[]>(
     bodies: readonly [...{ [I in keyof T]: (ctx: this) => Operation<T[I]> }],
     options?: McpToolBranchOptions,
   ): Operation<T>;
 }
 
-/** What a tool that declared questions can do. */
+/** The context of a tool that declared questions. */
 export interface McpToolContextWithElicits<E extends ElicitsMap> extends McpToolContext {
-  /** Asks the person. */
+  /** Asks the person a declared question. */
   elicit<K extends keyof E & string>(
     key: K,
     ask: { message: string } & ElicitContext<E[K]>,
   ): Operation<ElicitResult<ElicitContext<E[K]>, ElicitAnswer<E[K]>>>;
+  /** Asks the person a declared question, with a timeout. */
   elicit<K extends keyof E & string>(
     key: K,
     ask: { message: string } & ElicitContext<E[K]>,
     options: ElicitOptions,
   ): Operation<ElicitResult<ElicitContext<E[K]>, ElicitAnswer<E[K]>> | ElicitTimeout>;
-  /** Asks with a form that offers less than the declared one. */
+  /** Asks with a form that allows less than the declared one. */
   elicit<K extends keyof E & string, S extends SchemaInput>(
     key: K,
     ask: { message: string } & ElicitContext<E[K]>,
     options: { readonly response: Narrower<S, ElicitAnswer<E[K]>>; readonly timeout?: never },
   ): Operation<ElicitResult<ElicitContext<E[K]>, Infer<S>>>;
+  /** Asks with a form that allows less than the declared one, and with a timeout. */
   elicit<K extends keyof E & string, S extends SchemaInput>(
     key: K,
     ask: { message: string } & ElicitContext<E[K]>,
@@ -196,11 +201,15 @@ export interface McpToolContextWithElicits<E extends ElicitsMap> extends McpTool
   ): Operation<ElicitResult<ElicitContext<E[K]>, Infer<S>> | ElicitTimeout>;
 }
 
-/** A result written out in full, for a tool that returns pictures, links or its own errors. */
+/** A complete result, for a tool that returns images, links or its own errors. */
 export interface FullToolResult<TStructured = JsonObject> {
+  /** The content for the model. */
   content: ContentBlock[];
+  /** The data of the result. */
   structuredContent?: TStructured;
+  /** Whether the call failed. */
   isError?: boolean;
+  /** Metadata for the client. */
   _meta?: JsonObject;
 }
 
@@ -216,19 +225,19 @@ export type ToolReturn =
   | FullToolResult
   | object;
 
-/** What a tool with `output` may return: the data, a full result that holds it, or a failure. */
+/** What a tool with `output` may return: the data, a complete result with the data, or a failure. */
 export type OutputReturn<TStructured> =
   | TStructured
   | FullToolResult<TStructured> & { structuredContent: TStructured }
   | FullToolResult<TStructured> & { isError: true };
 
-/** A tool in three parts: prepare, talk, conclude. */
+/** A tool in three phases. The phases `before` and `after` run once, also in a replay. */
 export interface McpToolHandoffConfig<TParams, THandoff, TClient, TReturn, TContext> {
-  /** Runs once; what it returns is kept and given to the other two. */
+  /** Prepares the call. Its result is recorded and passed to the other phases. */
   before(params: TParams, ctx: McpToolServerContext): Operation<THandoff>;
-  /** The part that talks. */
+  /** Asks the person and the model. */
   client(handoff: THandoff, ctx: TContext): Operation<TClient>;
-  /** Runs once, and makes the result. */
+  /** Returns the result of the tool. */
   after(handoff: THandoff, client: TClient, ctx: McpToolServerContext): Operation<TReturn>;
 }
 
@@ -240,22 +249,29 @@ export type ToolBody =
     readonly phases: McpToolHandoffConfig<unknown, unknown, unknown, unknown, unknown>;
   };
 
-/** What tools, prompts and resources have in common: they can be run, and can ask. */
+/** What tools, prompts and resources have in common. The builders create them. */
 export interface Definition {
+  /** Whether it is a tool, a prompt or a resource. */
   readonly kind: "tool" | "prompt" | "resource";
+  /** The name, which is unique among its kind. */
   readonly name: string;
+  /** The schema of its parameters. */
   readonly parameters: Schema<unknown>;
+  /** The questions that it may ask, by key. */
   readonly elicits: ReadonlyMap<string, ElicitForm>;
+  /** The capabilities that a client must have. */
   readonly requires: McpToolRequirements;
+  /** The limits of a run. */
   readonly limits: McpToolLimits;
   /** Reads the schemas that the body passes to `ctx`. */
   readonly schemas: SchemaReader;
-  /** Present if a run can be taken up again from its record. */
+  /** Present if a run can continue from its record. */
   readonly durable?: McpToolDurability;
+  /** The code to run. */
   readonly body: ToolBody;
 }
 
-/** A tool, ready to be served. `TInput` is what a caller passes, `TResult` its structured result. */
+/** A finished tool. `TInput` is the type of its arguments, `TResult` that of its data. */
 export interface FinalizedMcpTool<
   TName extends string = string,
   // deno-lint-ignore no-explicit-any
@@ -271,13 +287,13 @@ export interface FinalizedMcpTool<
   readonly output?: Schema<unknown>;
   /** Present if the tool may run as a task. */
   readonly task?: McpToolTask;
-  /** Parameters that clients repeat in headers. */
+  /** Parameters that clients also send as HTTP headers. */
   readonly headerParameters: readonly HeaderParameter[];
-  /** Carries types; there is nothing here at run time. */
+  /** Carries types; always undefined at run time. */
   readonly types?: { readonly input: TInput; readonly result: TResult };
 }
 
-/** A tool that declared questions; the test kit knows their answers by it. */
+/** A finished tool that declared questions. `TElicits` lets `testTool` check scripted answers. */
 export interface FinalizedMcpToolWithElicits<
   TName extends string = string,
   // deno-lint-ignore no-explicit-any
@@ -285,11 +301,11 @@ export interface FinalizedMcpToolWithElicits<
   TResult = unknown,
   TElicits extends ElicitsMap = ElicitsMap,
 > extends FinalizedMcpTool<TName, TInput, TResult> {
-  /** Carries types; there is nothing here at run time. */
+  /** Carries types; always undefined at run time. */
   readonly elicitTypes?: TElicits;
 }
 
-/** Suggests values for an argument that the person is typing. */
+/** Suggests values for an argument while the person types it. */
 export type Completer = (
   value: string,
   others: { readonly [argument: string]: string },
@@ -303,10 +319,10 @@ export interface PromptArgument {
   readonly required: boolean;
 }
 
-/** What a prompt may return: a text for the user, messages, or a full result. */
+/** What a prompt may return: a text for the user, messages, or a complete result. */
 export type PromptReturn = string | readonly PromptMessage[] | PromptResult;
 
-/** A prompt, ready to be served. */
+/** A finished prompt. */
 export interface FinalizedMcpPrompt extends Definition {
   readonly kind: "prompt";
   readonly title?: string;
@@ -328,7 +344,7 @@ export interface ListedResource {
   readonly icons?: readonly Icon[];
 }
 
-/** What a resource may return: text, bytes, one or several contents, or a full result. */
+/** What a resource may return: text, bytes, one or several contents, or a complete result. */
 export type ResourceReturn =
   | string
   | Uint8Array
@@ -336,10 +352,10 @@ export type ResourceReturn =
   | readonly ResourceContents[]
   | ResourceResult;
 
-/** A resource, or a family of resources, ready to be served. */
+/** A finished resource, or a family of resources with a URI template. */
 export interface FinalizedMcpResource extends Definition {
   readonly kind: "resource";
-  /** The address, or the template that all addresses of the family fit. */
+  /** The URI, or the URI template of the family. */
   readonly uri: UriPattern;
   readonly title?: string;
   readonly description?: string;
@@ -348,6 +364,6 @@ export interface FinalizedMcpResource extends Definition {
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
   readonly completers: ReadonlyMap<string, Completer>;
-  /** Names the members of a family that are worth listing. */
+  /** Lists members of the family. */
   readonly list?: () => Operation<readonly ListedResource[]>;
 }

@@ -28,24 +28,23 @@ import { LegacySse } from "./sse-2024.ts";
 /** The options that the platform adds. */
 export interface HandlerOptions extends CoreOptions, ProxyOptions {}
 
-/** How a server that is closed treats calls that are under way. */
+/** The options of `close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds that calls at work have to end by themselves; none unless told.
-   * New calls are refused meanwhile, answers to open questions are taken.
+   * Milliseconds for which running calls may finish. Meanwhile, new calls are refused, and
+   * answers to open questions are accepted. Default: 0.
    */
   readonly grace?: number;
 }
 
-/** A server as the web platform knows it: a request comes in, a response goes out. */
+/** A server as a function from a request to a response, as the web platform has it. */
 export interface McpHandler {
   /**
-   * Answers every request, whatever it holds; it never throws. `connection` is what the
-   * runtime passes as the second argument (Deno's info, Bun's server); only `trustProxy`
-   * needs it.
+   * Answers a request. It never throws. `connection` is the second argument that the runtime
+   * passes to its handler (Deno's info, Bun's server); only `trustProxy` needs it.
    */
   fetch(request: Request, connection?: unknown): Promise<Response>;
-  /** Ends every stream, halts every call, and waits until all have cleaned up. */
+  /** Ends all streams, halts all calls, and waits until all have cleaned up. */
   close(options?: CloseOptions): Promise<void>;
 }
 
