@@ -16,8 +16,8 @@ import {
   POEM,
 } from "./multi-round-tool.ts";
 
-export const INFO = { name: "official", version: "1.0.0" };
-export const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
+const INFO = { name: "official", version: "1.0.0" };
+const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 
 export interface Official {
   readonly conversation: Conversation;
@@ -27,26 +27,12 @@ export interface Official {
   close(): Promise<void>;
 }
 
-/** The client of the legacy revisions. */
+/** The client of the legacy revisions, over HTTP. */
 export async function connectV1(url: string): Promise<Official> {
-  const conversation = newConversation();
-  const { answer, sampled, logged, progressed } = handlers(conversation);
-  const client = new Client(INFO, { capabilities: CAPABILITIES });
-  client.setRequestHandler(ElicitRequestSchema, answer);
-  client.setRequestHandler(CreateMessageRequestSchema, sampled);
-  client.setNotificationHandler(LoggingMessageNotificationSchema, logged);
   const transport = new StreamableHTTPClientTransport(new URL(url));
-  await client.connect(transport);
+  const client = await connectV1Over(transport, () => transport.protocolVersion);
   return {
-    conversation,
-    version: transport.protocolVersion,
-    async call(name, args, signal) {
-      const result = await client.callTool({ name, arguments: args }, CallToolResultSchema, {
-        ...(signal && { signal }),
-        onprogress: progressed,
-      });
-      conversation.result = plainResult(result);
-    },
+    ...client,
     close: async () => {
       await transport.terminateSession();
       await client.close();
@@ -54,9 +40,51 @@ export async function connectV1(url: string): Promise<Official> {
   };
 }
 
-/** The client of all revisions. */
+/** The client of the legacy revisions; `version` returns the negotiated revision. */
+export async function connectV1Over(
+  transport: Parameters<Client["connect"]>[0],
+  version: () => string | undefined,
+): Promise<Official> {
+  const conversation = newConversation();
+  const { answer, sampled, logged, progressed } = handlers(conversation);
+  const client = new Client(INFO, { capabilities: CAPABILITIES });
+  client.setRequestHandler(ElicitRequestSchema, answer);
+  client.setRequestHandler(CreateMessageRequestSchema, sampled);
+  client.setNotificationHandler(LoggingMessageNotificationSchema, logged);
+  await client.connect(transport);
+  return {
+    conversation,
+    version: version(),
+    async call(name, args, signal) {
+      const result = await client.callTool({ name, arguments: args }, CallToolResultSchema, {
+        ...(signal && { signal }),
+        onprogress: progressed,
+      });
+      conversation.result = plainResult(result);
+    },
+    close: () => client.close(),
+  };
+}
+
+/** The client of all revisions, over HTTP. */
 export async function connectV2(
   url: string,
+  mode: v2.VersionNegotiationMode,
+): Promise<Official> {
+  const transport = new v2.StreamableHTTPClientTransport(new URL(url));
+  const client = await connectV2Over(transport, mode);
+  return {
+    ...client,
+    close: async () => {
+      if (client.version !== "2026-07-28") await transport.terminateSession();
+      await client.close();
+    },
+  };
+}
+
+/** The client of all revisions. */
+export async function connectV2Over(
+  transport: Parameters<v2.Client["connect"]>[0],
   mode: v2.VersionNegotiationMode,
 ): Promise<Official> {
   const conversation = newConversation();
@@ -68,7 +96,6 @@ export async function connectV2(
   client.setRequestHandler("elicitation/create", answer);
   client.setRequestHandler("sampling/createMessage", sampled);
   client.setNotificationHandler("notifications/message", logged);
-  const transport = new v2.StreamableHTTPClientTransport(new URL(url));
   await client.connect(transport);
   const version = client.getNegotiatedProtocolVersion();
   const isModern = version === "2026-07-28";
@@ -83,10 +110,7 @@ export async function connectV2(
       });
       conversation.result = plainResult(result);
     },
-    close: async () => {
-      if (!isModern) await transport.terminateSession();
-      await client.close();
-    },
+    close: () => client.close(),
   };
 }
 
@@ -96,7 +120,7 @@ interface Asked {
 }
 
 /** How a client handles messages; the same for both clients. */
-export function handlers({ questions, answers, logs, progress }: Conversation) {
+function handlers({ questions, answers, logs, progress }: Conversation) {
   const ask = ({ method, params }: Asked) => {
     const { _meta, ...rest } = params as { [key: string]: unknown };
     questions.push({ method, ...rest });

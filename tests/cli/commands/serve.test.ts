@@ -7,6 +7,8 @@ import { join } from "node:path";
 import process from "node:process";
 import { root } from "../../harness/files.ts";
 import { describe, it } from "../../suite.ts";
+import { useHttp } from "../../support/http-server.ts";
+import { ModernClient } from "../../support/modern/client.ts";
 import { startV1 } from "../../support/official-stdio.ts";
 import { type Program, useProgram } from "../../support/program.ts";
 
@@ -26,30 +28,10 @@ async function call(
   args: object = {},
   capabilities: object = {},
 ): Promise<string> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      "mcp-protocol-version": "2026-07-28",
-      "mcp-method": "tools/call",
-      "mcp-name": name,
-    },
-    body: JSON.stringify({
-      jsonrpc: "2.0",
-      id: 1,
-      method: "tools/call",
-      params: {
-        name,
-        arguments: args,
-        _meta: {
-          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-          "io.modelcontextprotocol/clientInfo": { name: "curl", version: "8 \u001b[31m" },
-          "io.modelcontextprotocol/clientCapabilities": capabilities,
-        },
-      },
-    }),
-  });
+  const clientInfo = { name: "curl", version: "8 \u001b[31m" };
+  const meta = { "io.modelcontextprotocol/clientInfo": clientInfo };
+  const client = new ModernClient((request) => fetch(request), { url, capabilities, meta });
+  const { response } = await client.start("tools/call", { name, arguments: args });
   return `${response.status} ${await response.text()}`;
 }
 
@@ -185,13 +167,19 @@ describe("parley serve", () => {
 describe("parley serve, after a signal,", () => {
   onPosix("lets a running call finish, and refuses new ones meanwhile", function* () {
     const { program, url } = yield* serve();
-    const slow = call(url, "slow", { ms: 700 });
+    const release = Promise.withResolvers<void>();
+    const address = yield* useHttp(async (_request, response) => {
+      await release.promise;
+      response.end();
+    });
+    const slow = call(url, "slow", { address });
     yield* until(program.says(/slow has begun/));
     program.signal("SIGTERM");
     yield* until(program.says(/stopping after SIGTERM/));
     const health = yield* until(fetch(new URL("/healthz", url)));
     assert.equal(health.status, 503);
     assert.match(yield* until(call(url, "echo", { text: "late" })), /^503/);
+    release.resolve();
     assert.match(yield* until(slow), /done at last/);
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
   });

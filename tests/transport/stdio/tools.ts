@@ -72,11 +72,11 @@ export const stubborn = createMcpTool("stubborn")
   });
 
 export const slow = createMcpTool("slow")
-  .description("Takes as many milliseconds as it is told.")
-  .parameters(z.object({ ms: z.int() }))
-  .execute(function* ({ ms }) {
+  .description("Waits until an address answers, if it is given one.")
+  .parameters(z.object({ address: z.string().optional() }))
+  .execute(function* ({ address }) {
     console.error("slow has begun");
-    yield* sleep(ms);
+    if (address) yield* until(fetch(address).then((response) => response.text()));
     return "done at last";
   });
 
