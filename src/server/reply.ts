@@ -57,6 +57,8 @@ export interface Later<Stream = ReplyStream> {
   readonly type: "later";
   /** The request, where the transport tells by `leave` that the client has cancelled it. */
   readonly id?: RpcId;
+  /** True if the message is taken, so that it can be acknowledged before its response is ready. */
+  readonly taken?: boolean;
   readonly ready: Promise<unknown>;
   /** To be called once after `ready`, unless the client has cancelled the request. */
   reply(): Reply<Stream>;
@@ -171,7 +173,7 @@ export function refused(
 export function later<T, Stream = ReplyStream>(
   promise: Promise<T>,
   reply: (value: T) => Reply<Stream>,
-  options: Pick<Later, "id" | "leave"> = {},
+  options: Pick<Later, "id" | "leave" | "taken"> = {},
 ): Later<Stream> {
   let result: T;
   return {

@@ -409,7 +409,7 @@ function answered(
     client.queries.delete(id);
     return outcomeText(client, id, outcome);
   });
-  return later(text, value);
+  return later(text, value, { taken: true });
 }
 
 function outcomeText(client: ClientSession, id: RpcId, outcome: StrandOutcome<JsonObject>): string {

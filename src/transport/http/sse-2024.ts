@@ -84,8 +84,10 @@ export class LegacySse {
         return reply.recorded ? acceptedOnce(reply.recorded) : accepted();
       case "refused":
         return respondWithRefusal(reply);
-      case "later":
-        return reply.ready.then(() => this.#respond(outbox, reply.reply()));
+      case "later": {
+        const response = reply.ready.then(() => this.#respond(outbox, reply.reply()));
+        return reply.taken ? accepted() : response;
+      }
       case "value":
         outbox.post(reply.text);
         break;

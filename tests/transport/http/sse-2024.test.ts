@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { createMcpTool } from "parley-mcp";
+import { until as settled } from "effection";
+import { createMcpPrompt, createMcpTool } from "parley-mcp";
+import { z } from "zod";
 import { describe, it } from "../../suite.ts";
 import { type Exchange, type Fetch, ORIGIN } from "../../support/exchange.ts";
 import { ABLE, initialize, TestClient } from "../../support/legacy/client.ts";
@@ -68,6 +70,25 @@ describe("HTTP+SSE", () => {
       assert.deepEqual([parley.counts.live, parley.counts.clientSessions], [0, 1]);
       await stream.leave();
       assert.equal(parley.counts.clientSessions, 0);
+    });
+  });
+
+  it("acknowledges a query before its answer is ready", async () => {
+    const found = Promise.withResolvers<string[]>();
+    const prompt = createMcpPrompt("greet").description("Greets.")
+      .arguments(z.object({ name: z.string() }))
+      .completes({ name: () => settled(found.promise) })
+      .execute(function* () {
+        return "Hello";
+      });
+    await serving({ serve: [prompt], legacySse }, async ({ fetch }) => {
+      const { client, stream } = await connect(fetch);
+      const ref = { type: "ref/prompt", name: "greet" };
+      const params = { ref, argument: { name: "name", value: "" } };
+      const sent = client.post({ jsonrpc: "2.0", id: 1, method: "completion/complete", params });
+      assert.equal((await sent).status, 202);
+      found.resolve(["Ada"]);
+      assert.deepEqual((await stream.message())?.result.completion.values, ["Ada"]);
     });
   });
 
