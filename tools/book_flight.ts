@@ -64,12 +64,12 @@ function* weigh(ctx: McpToolContext, side: Side, flights: readonly Flight[]): Op
 }
 
 /** Longer reasons are cut, because dialogs show only a few lines. */
-const LONGEST_REASON = 100;
+const MAX_REASON_LENGTH = 100;
 
 /** The model's text on one line, without its full stop. */
 function halfSentence(text: string): string {
   const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
-  return line.length > LONGEST_REASON ? `${line.slice(0, LONGEST_REASON - 1)}…` : line;
+  return line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH - 1)}…` : line;
 }
 
 /** The flights as choices. The best one by each criterion is marked. */

@@ -4,13 +4,13 @@ import { CapabilityError, createMcpTool, ToolError } from "parley-mcp";
 import { z } from "zod";
 
 const FIVE_MINUTES = 5 * 60_000;
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 /** The dish name from the model's text, on one line. */
 function dishName(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   if (line === "") return "a dish without a name";
-  return line.length > LONGEST_NAME ? `${line.slice(0, LONGEST_NAME - 1)}…` : line;
+  return line.length > MAX_NAME_LENGTH ? `${line.slice(0, MAX_NAME_LENGTH - 1)}…` : line;
 }
 
 /** The form whose choices are the names of the dishes. */

@@ -90,7 +90,7 @@ export function checkMessages(messages: readonly McpMessage[]): void {
 }
 
 function wrong(index: number | string, problem: string): TypeError {
-  return new TypeError(`Cannot sample: messages[${index}] is wrong: ${problem}; mend it`);
+  return new TypeError(`Cannot sample: messages[${index}] is wrong: ${problem}; correct it`);
 }
 
 export function toolUses(message: McpMessage): ToolUseContent[] {

@@ -6,7 +6,7 @@ import type { JsonObject } from "../model/content.ts";
 import type { RpcError } from "../model/events.ts";
 import { readMessage, type RpcMessage } from "../wire/json-rpc.ts";
 import { ClientError } from "./client-error.ts";
-import { isRedirect, MOST_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
+import { isRedirect, MAX_REDIRECTS, nextAddress, tooMany } from "./redirect.ts";
 import { EventReader, type ServerSentEvent } from "./sse.ts";
 
 export type HeaderLines = { readonly [name: string]: string };
@@ -56,7 +56,7 @@ export function* send(
   const { origin } = new URL(url);
   let at = new URL(url);
   let all: HeaderLines = { ...common, ...headers, ...extra };
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const request = { method, headers: all, ...body, signal, redirect: "manual" } as const;
     const response = yield* fetched(at, request);
     if (!isRedirect(response.status)) {

@@ -27,7 +27,7 @@ import {
 } from "./server.ts";
 
 const USUAL_RETRY = 1_000;
-const MOST_RETRIES = 5;
+const MAX_RETRIES = 5;
 
 export class LegacyServer implements RemoteServer {
   version: string = LEGACY_VERSIONS[0];
@@ -112,7 +112,7 @@ export class LegacyServer implements RemoteServer {
     for (;;) {
       const incoming = yield* nextOf(reply);
       if (!incoming) {
-        if (position === undefined || ++failures > MOST_RETRIES) {
+        if (position === undefined || ++failures > MAX_RETRIES) {
           throw new Refusal(reply);
         }
         yield* sleep(retry);

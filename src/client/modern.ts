@@ -26,7 +26,7 @@ import {
 } from "./server.ts";
 
 /** Ends a call that never stops asking. */
-const MOST_ROUNDS = 100;
+const MAX_ROUNDS = 100;
 
 export class ModernServer implements RemoteServer {
   readonly version = MODERN_VERSION;
@@ -54,7 +54,7 @@ export class ModernServer implements RemoteServer {
     const params: JsonObject = { name: tool.name, arguments: args };
     const headers = { "mcp-name": encoded(tool.name), ...parameterHeaders(tool, args) };
     let more: JsonObject = {};
-    for (let round = 0; round < MOST_ROUNDS; round++) {
+    for (let round = 0; round < MAX_ROUNDS; round++) {
       const result = yield* this.#request("tools/call", { ...params, ...more }, headers, person);
       if (result.resultType !== "input_required") return result as unknown as ToolResult;
       const { inputRequests, requestState } = result;
@@ -64,7 +64,7 @@ export class ModernServer implements RemoteServer {
       };
     }
     throw new ClientError(
-      `Cannot finish "${tool.name}": the server asked ${MOST_ROUNDS} times; check whether the tool ever accepts an answer`,
+      `Cannot finish "${tool.name}": the server asked ${MAX_ROUNDS} times; check whether the tool ever accepts an answer`,
     );
   }
 

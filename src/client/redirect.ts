@@ -8,7 +8,7 @@ const STATUSES = [301, 302, 303, 307, 308];
 /** Statuses that keep the method and the body. */
 const KEEPING = [307, 308];
 
-export const MOST_REDIRECTS = 5;
+export const MAX_REDIRECTS = 5;
 
 export function isRedirect(status: number): boolean {
   return STATUSES.includes(status);
@@ -45,6 +45,6 @@ export function nextAddress(
 
 export function tooMany(url: string): ClientError {
   return new ClientError(
-    `Cannot reach ${url}: it redirects more than ${MOST_REDIRECTS} times; check the address`,
+    `Cannot reach ${url}: it redirects more than ${MAX_REDIRECTS} times; check the address`,
   );
 }

@@ -9,7 +9,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** The greatest depth at which walking a message cannot exhaust the stack. */
-export const DEEPEST = 200;
+export const MAX_DEPTH = 200;
 
 export interface ShapeProblem {
   /** What is wrong. */
@@ -20,8 +20,8 @@ export interface ShapeProblem {
 
 /** The problem with the shape of a text, if there is one. */
 export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
-  if (nestsDeeperThan(text, DEEPEST)) {
-    return { state: `it nests deeper than ${DEEPEST} levels`, remedy: "flatten it" };
+  if (nestsDeeperThan(text, MAX_DEPTH)) {
+    return { state: `it nests deeper than ${MAX_DEPTH} levels`, remedy: "flatten it" };
   }
   if (hasMoreThan(text, maxParts)) {
     const state = `it has more than ${maxParts} keys, strings and elements`;

@@ -18,7 +18,7 @@ export interface ShareLimits {
 export type Reached = "total" | "share";
 
 /** How many holders of the same magnitude are compared to find the largest (SHARE-2). */
-const MOST_COMPARED = 64;
+const MAX_COMPARED = 64;
 
 const ANONYMOUS = "";
 
@@ -94,7 +94,7 @@ export class Shares {
     let compared = 0;
     for (const principal of this.#magnitudes[magnitude] ?? []) {
       if (largest === undefined || this.of(principal) > this.of(largest)) largest = principal;
-      if (++compared === MOST_COMPARED) break;
+      if (++compared === MAX_COMPARED) break;
     }
     return largest;
   }

@@ -10,7 +10,7 @@ import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
 /** How many connections without a running response may be open. */
-const MOST_IDLE = 8_192;
+const MAX_IDLE = 8_192;
 /** Milliseconds between two counts. */
 const EVERY = 1_000;
 
@@ -20,7 +20,7 @@ export const listen: Listen = (fetch, options) =>
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
     // Rejects when a connection could not be accepted. The listener is closed then.
     server.finished.catch(fail);
-    const unwatch = watchIdle(options.maxIdle ?? MOST_IDLE, fail);
+    const unwatch = watchIdle(options.maxIdle ?? MAX_IDLE, fail);
     return Promise.resolve({
       port: server.addr.port,
       hostname: server.addr.hostname,

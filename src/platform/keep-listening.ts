@@ -15,7 +15,7 @@ import type { Listening, ListenOptions } from "./types.ts";
 
 /** Milliseconds before the first attempt to open it again; doubled with each failure. */
 const FIRST_DELAY = 10;
-const LONGEST_DELAY = 1_000;
+const MAX_DELAY = 1_000;
 /** Milliseconds without a failure after which a listener counts as restored. */
 const STABLE = 10_000;
 /** Milliseconds without a working listener after which the attempts end. */
@@ -108,7 +108,7 @@ class KeptListener implements Listening {
       return this.#fail(error);
     }
     this.#after(this.#delay, () => this.#opening = this.#reopen());
-    this.#delay = Math.min(2 * this.#delay, LONGEST_DELAY);
+    this.#delay = Math.min(2 * this.#delay, MAX_DELAY);
   }
 
   async #reopen(): Promise<void> {

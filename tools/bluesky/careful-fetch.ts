@@ -31,7 +31,7 @@ export class Trouble extends Error {
 }
 
 /** Maximum size of a response in bytes: ten times a page of a hundred posts. */
-const MOST = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The service to ask, and whether it may be on this machine. */
 export interface Asking {
@@ -95,7 +95,7 @@ async function whole(response: Response): Promise<Uint8Array<ArrayBuffer> | unde
   for await (const chunk of response.body ?? []) {
     size += chunk.length;
     // Leaving the loop cancels the stream.
-    if (size > MOST) return undefined;
+    if (size > MAX_BYTES) return undefined;
     chunks.push(chunk);
   }
   const body = new Uint8Array(size);
