@@ -6,12 +6,15 @@ import type { LiveToolSession } from "../session/tool-session.ts";
 import type { Budget } from "./budget.ts";
 
 export class Admission {
+  /** How many sessions may be alive at once. */
+  readonly max: number;
   readonly #sessions = new Map<string, LiveToolSession>();
   readonly #shares: Shares;
   readonly #budget: Budget;
   #isClosed = false;
 
   constructor(limits: ShareLimits, budget: Budget) {
+    this.max = limits.max;
     this.#shares = new Shares(limits);
     this.#budget = budget;
   }
@@ -23,10 +26,6 @@ export class Admission {
 
   get size(): number {
     return this.#sessions.size;
-  }
-
-  get max(): number {
-    return this.#shares.limits.max;
   }
 
   /** True if there is room for a session of any caller that is within its share. */
