@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { sleep, suspend } from "effection";
+import { suspend } from "effection";
 import { createMcpTool, createParley, type EndedCall } from "parley-mcp";
 import { z } from "zod";
 import { describe, it } from "../suite.ts";
+import { Gate } from "../support/gate.ts";
 import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { serving } from "../support/legacy/server.ts";
 import { turn } from "../support/turn.ts";
@@ -20,19 +21,12 @@ function toolCall(id: number, name: string): object {
 
 describe("close() with a grace time", () => {
   it("waits for running calls, refuses new ones, and tells health checks so", async () => {
-    let finish!: () => void;
-    const finished = new Promise<void>((resolve) => finish = resolve);
+    const gate = new Gate();
     const slow = createMcpTool("slow").description("Takes its time.")
       .execute(function* () {
-        while (!(yield* isDone())) yield* sleep(1);
+        yield* gate.pass();
         return "done at last";
       });
-    let over = false;
-    function* isDone() {
-      yield* sleep(0);
-      return over;
-    }
-    finished.then(() => over = true);
     const parley = createParley({ serve: [slow], report: () => {} });
     const client = await TestClient.connect(parley.fetch);
     const call = (name: string) => client.post(toolCall(client.nextId(), name));
@@ -45,7 +39,7 @@ describe("close() with a grace time", () => {
     assert.equal(health.status, 503);
     assert.equal((await call("slow")).status, 503);
     assert.equal(closed, false);
-    finish();
+    gate.open();
     assert.match(await answer, /done at last/);
     await closing;
   });
