@@ -21,7 +21,7 @@ import type { SharedStream } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { CallStream } from "./stream.ts";
 
-/** What a client is told whose call did not outlast a restart. */
+/** The message for a client whose call was lost in a restart. */
 export const CALL_LOST =
   "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
 
@@ -30,24 +30,24 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   readonly client: ClientSession;
   readonly progressToken: RpcId | undefined;
   #progress: ProgressTrack | undefined;
-  /** The session's, also while that is not in memory. */
+  /** The session's id, while the session is not in memory. */
   #sessionId = "";
-  /** Its session can be taken up again, after it has left memory or the server was restarted. */
+  /** The session can be replayed after it has left memory, or after a restart. */
   durable = false;
   #session: LiveToolSession | undefined;
-  /** Its session is nowhere any more, although it has not ended: the server was restarted. */
+  /** The session was lost in a restart before it ended. */
   lost = false;
   #lossTold = false;
-  /** When its session was last known to be somewhere, while that is not in memory. */
+  /** When the session was last known to exist, while it is not in memory. */
   seenAt: number | undefined;
   /** The registry has forgotten its session. */
   isGone = false;
-  /** The tool has asked to let the client go. */
+  /** The tool has asked to close the client's connection. */
   hungUp = false;
   #reader: LogReader | undefined;
-  /** The stream that it speaks on, if it takes one. */
+  /** The stream that carries the call's messages, if there is one. */
   stream: CallStream | undefined;
-  /** Where in its log the reader of that stream stands. */
+  /** The LSN up to which that stream has been read. */
   cursor = 0;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
@@ -61,7 +61,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#progress ??= new ProgressTrack();
   }
 
-  /** The session that serves it, which must be in memory: see `takeUp`. */
+  /** The session of the call. It must be in memory; `takeUp` brings it back. */
   get session(): LiveToolSession {
     if (!this.#session) {
       throw new TypeError(
@@ -76,7 +76,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.durable = session.durable;
   }
 
-  /** The session's, also while that is not in memory. Most calls are never asked for it. */
+  /** The session's id, also while the session is not in memory. */
   get sessionId(): string {
     return this.#session?.id ?? this.#sessionId;
   }
@@ -106,7 +106,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.client.info.capabilities.elicitation?.url !== undefined;
   }
 
-  /** Whether its log has come so far. */
+  /** Whether the log has reached an LSN. */
   hasPlace(cursor: number): boolean {
     return this.lost || cursor <= this.session.log.lastLSN;
   }
@@ -117,7 +117,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
   }
 
-  /** Whether anything is left to be told after an LSN, now or later. */
+  /** Whether messages follow after an LSN, now or later. */
   hasMoreAfter(lsn: number): boolean {
     if (this.lost) return !this.#lossTold;
     if (!this.session.outcome) return true;
@@ -158,7 +158,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return cursor;
   }
 
-  /** Calls `wake` when there is something new. Whoever reads from `cursor` on is waited for. */
+  /** Calls `wake` when there is something new. The run waits for this reader, from `cursor` on. */
   watch(wake: () => void): () => void {
     const log = this.#session?.log;
     if (!log) return () => {};
@@ -178,7 +178,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (this.isReadTo(lsn)) this.#told();
   }
 
-  /** Its caller has heard everything up to its end. */
+  /** The client has received everything, including the outcome. */
   #told(): void {
     this.#session?.markDelivered();
   }
@@ -242,7 +242,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Whoever reads must not suffer from what an author put into an event. */
+  /** An event that cannot be encoded must not break the stream. */
   #encode(event: ToolSessionEvent): string | undefined {
     try {
       return encodeEvent(event, this);
@@ -258,7 +258,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Brings its session back into memory, if it has left it. To be waited for. */
+  /** Brings the session back into memory. Undefined if it is there already. */
   takeUp(): Promise<void> | undefined {
     if (this.isHere || this.lost) return undefined;
     const { registry } = this.client.core;
@@ -271,18 +271,18 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     });
   }
 
-  /** Its session is nowhere any more. */
+  /** The session no longer exists. */
   lose(): void {
     this.lost = true;
     this.#isOver();
   }
 
-  /** As `ended`, for one that may have ended long ago: its id may be another's by now. */
+  /** As `ended`, for a call that may have ended long ago: another call may use its id now. */
   #isOver(): void {
     if (this.client.calls.get(this.id) === this) this.ended();
   }
 
-  /** Stops it, wherever it is. Tells, where that takes a while, whether that is recorded. */
+  /** Cancels the call, also while its session is not in memory. Resolves to whether that is stored. */
   cancel(reason: string): Promise<boolean> | undefined {
     const halt = () => {
       this.#session?.halt(reason, "caller");
@@ -295,14 +295,14 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.client.calls.delete(this.id);
   }
 
-  /** Nothing is kept in memory of one that has left it. */
+  /** The session has left memory. */
   left(): void {
     this.#sessionId = this.sessionId;
     this.#session = undefined;
     this.seenAt = this.client.core.deadlines.now();
   }
 
-  /** Nobody can come back to it any more. */
+  /** The call can no longer be resumed. */
   gone(): void {
     if (this.isGone) return;
     this.isGone = true;
@@ -316,9 +316,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.disconnect();
   }
 
-  /** Ends the connection that carries it, if there is one that its client would come back for. */
+  /** Ends the call's connection, if its client is going to resume the stream. */
   disconnect(): void {
-    // Before 2025-11-25 a client that lost its stream was not bound to come back.
+    // Before 2025-11-25 clients did not have to resume a stream that was closed.
     if (since(this.version, "2025-11-25")) this.stream?.connection?.end();
   }
 }

@@ -1,14 +1,13 @@
 /**
- * One request that waits on a run: what it has to tell until the run ends, stops
- * to ask, or becomes a task. It holds the run for as long as it waits.
+ * One request that waits for a run: its notifications, and its response once the run ends, asks
+ * a question, or becomes a task. The request holds the run while it waits.
  *
- * The questions of a run that does one thing at a time go out the moment it
- * waits for them. Where several parts are at work, a short quiet window lets
- * their questions go out together.
+ * The questions of a sequential run go out as soon as it waits for them. Where branches run
+ * concurrently, a short quiet window lets their questions go out together.
  *
- * F1  How the run stands is looked at again with every event, until it is answered:
- *     a question may be taken back before anybody has heard of it.
- * F2  After the response nothing is sent, and leaving changes nothing.
+ * F1  The run's state is determined again with every event until the response goes out: a
+ *     question may be withdrawn before it was sent.
+ * F2  Nothing is sent after the response, and a disconnect after it changes nothing.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
@@ -38,7 +37,7 @@ import {
 import { MODERN_ERRORS } from "./refusals.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
-/** How a request's wait can end. */
+/** Why the response can go out. */
 export type RunState = "ended" | "asking" | "task" | "left";
 
 const QUIET_WINDOW = 20;
@@ -60,13 +59,13 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #news: readonly string[] = [];
   #window: Deadline | undefined;
   #quiet = false;
-  /** Whether the task that it has become is on record. */
+  /** Whether the task that the run has become is stored. */
   #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #heartbeats: HeartbeatInterval | undefined;
 
-  /** `answer` makes the response once it is known how the run stands. */
+  /** `answer` makes the response for the state that the run has reached. */
   constructor(
     core: ServerCore,
     session: LiveToolSession,
@@ -84,7 +83,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     this.#asTask = asTask;
     this.id = id;
     this.#answer = answer;
-    // One that has ended need not be held: all that it has to say is there.
+    // A run that has ended needs no hold: its log is complete.
     if (!session.outcome) {
       core.registry.hold(session);
       this.#unwatch = session.log.watch(() => this.#look());
@@ -101,7 +100,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   notifications(): string[] {
     const messages: string[] = [];
     const { log } = this.session;
-    // A reader that is too far behind has lost nothing but news.
+    // A reader that is too far behind loses notifications only, never a question.
     const lost = log.firstLSN - 1 - this.#cursor;
     if (lost > 0) {
       this.#cursor += lost;
@@ -179,7 +178,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     this.#answered = true;
     this.release();
     const { session } = this;
-    // Nobody has been told anything to come back with.
+    // No state was given out, so no client can come back to the run.
     if (state === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
     return answer;
   }
@@ -203,7 +202,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     if (message !== undefined) send(message);
   }
 
-  /** Lets the run go. Whoever leaves while it is at work, as the last one, stops it. */
+  /** Releases the run. The last request to leave a working run stops it. */
   release(): void {
     if (!this.#unwatch) return;
     this.#unwatch();
@@ -213,10 +212,10 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     const { session } = this;
     this.#core.registry.letGo(session);
     if (this.#answered || session.holders > 0 || session.outcome) return;
-    // A question whose state has gone out can still be answered; any other run is lost.
+    // A client that has a state can still answer the open questions.
     const told = session.keepUntil > this.#core.deadlines.now();
     if (told && session.openRequests().length > 0) return;
-    // One that can be taken up again, by somebody who knows how to ask for it, only rests.
+    // A replayable run whose client has a state is suspended; any other run is cancelled.
     if (told && session.replayable) this.#core.registry.suspend(session);
     else session.halt("the client closed the connection", "caller");
   }
@@ -230,7 +229,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #stand(): RunState | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    // With somebody waiting, only where the server goes, or another one has gone on with it.
+    // While a request waits, this happens only if the server shuts down or another one took over.
     if (session.suspending) return "left";
     if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
@@ -248,13 +247,13 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return undefined;
   }
 
-  /** Makes a task of it, and tells whether that is on record. */
+  /** Makes the run a task. True once the task is stored. */
   #isKept(): boolean {
     if (this.#kept !== undefined) return this.#kept;
     beginTask(this.#core, this.session);
     const secured = this.#core.registry.secured(this.session);
     this.#kept = secured === undefined;
-    // Where it cannot be kept, the run ends, and everybody is told so.
+    // If the task cannot be stored, the run ends, and every request is told so.
     secured?.then((kept) => {
       this.#kept = kept;
       if (kept) this.#look();

@@ -7,7 +7,7 @@
  *
  * E1  The first pull, which comes at once, always gets something: some runtimes send the
  *     headers with it. What is ready by then goes along.
- * E2  A silent stream shows a sign of life; one whose reader has gone silent is ended.
+ * E2  A silent stream sends a heartbeat or a comment. A stream whose reader stalls is ended.
  * E3  `closed` is called exactly once, however the stream ends.
  */
 import { Buffer } from "node:buffer";
@@ -20,10 +20,10 @@ export interface StreamTimes {
   readonly stallTimeout: number;
 }
 
-/** Nothing is read before somebody wants it. */
+/** The feed is read only when the runtime pulls. */
 const NOTHING_AHEAD = { highWaterMark: 0 };
 
-/** It is the source of its own body: each call that takes a stream has one. */
+/** Implements the source of its own body, which saves an object for each stream. */
 export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly body: ReadableStream<Uint8Array>;
   readonly #feed: Feed;
@@ -31,11 +31,11 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly #times: StreamTimes;
   readonly #closed: () => void;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  /** Set while the runtime waits for us. */
+  /** Resolves the pull that waits for data, if one does. */
   #waiting: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #deadline: Deadline | undefined;
-  /** What goes out before anything else, until it has. */
+  /** Text that goes out before the feed's messages; empty once it has been sent. */
   #first: string;
   #silence = 0;
   #over = false;
@@ -89,11 +89,11 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
       this.#enqueue(this.#first);
       this.#controller.close();
     } catch {
-      // The reader has cancelled in the same moment; there is nobody left to close for.
+      // The reader has cancelled at the same moment, so the stream is closed already.
     }
   }
 
-  /** Everything that is ready, which the first time begins with what comes before all else. */
+  /** Everything that is ready, as SSE events. */
   #take(): string {
     let text = this.#first;
     this.#first = "";
@@ -134,12 +134,12 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     resolve?.();
   }
 
-  /** The reader waits for us: if nothing happens, say that we are still there. */
+  /** E2: the reader waits for data; if none comes, a heartbeat is due. */
   #expectNews(): void {
     this.#reset(this.#times.keepAliveInterval, showLife);
   }
 
-  /** For its deadline: the silence has lasted long enough. */
+  /** Called by the deadline of a silence. */
   showLife(): void {
     this.#silence += this.#times.keepAliveInterval;
     let text = "";
@@ -149,7 +149,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#release();
   }
 
-  /** We wait for the reader: if it takes nothing, it is gone. */
+  /** E2: data waits for the reader; a reader that takes none is gone. */
   #expectReader(): void {
     this.#reset(this.#times.stallTimeout, close);
   }

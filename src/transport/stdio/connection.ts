@@ -38,12 +38,12 @@ export class Connection {
     this.#outbox.watch(wake);
   }
 
-  /** True while the client reads too little of what it is told to be heard any further. */
+  /** True while so much output waits that no more input should be read. */
   get crowded(): boolean {
     return this.#outbox.crowded;
   }
 
-  /** True once so much was left unread that nobody can be there. */
+  /** True once so much output was left unread that the client counts as gone. */
   get abandoned(): boolean {
     return this.#outbox.done;
   }
@@ -55,7 +55,7 @@ export class Connection {
     return lines;
   }
 
-  /** What has to be there before a line is taken, if it is not there yet. */
+  /** Resolves when the definitions that a line needs are loaded. Undefined if they are. */
   before(line: string): Promise<void> | undefined {
     return this.#core.arrival?.beforeText(line);
   }
@@ -82,16 +82,16 @@ export class Connection {
     if (value.length > limits.maxBatch) {
       return this.refuse(INVALID_REQUEST, tooLongABatch(value.length, limits.maxBatch));
     }
-    // One revision had batches. Taking each message by itself is all that they mean here.
+    // Only revision 2025-03-26 has batches. On a channel, each message is taken by itself.
     for (const item of value) this.#take(item);
   }
 
-  /** Says that something could not be read at all. */
+  /** Sends an error, for input that could not be read or served. */
   refuse(code: number, message: string, id?: RpcId): void {
     this.#outbox.post(errorText(id, { code, message }));
   }
 
-  /** Halts what this client has under way, and waits until all of it has cleaned up. */
+  /** Halts everything that this client started, and waits until it has cleaned up (C1). */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const cancel of [...this.#cancels.values()]) cancel();

@@ -1,9 +1,8 @@
 /**
  * Lines in, lines out.
  *
- * One write is under way at a time, and waited for; what is said meanwhile goes
- * out with the next. So a slow reader slows nobody but itself, and nothing is cut
- * off when the program ends.
+ * One write is under way at a time; messages that come meanwhile go out with the next one. So
+ * a slow reader slows down only itself, and no message is cut off when the program ends.
  */
 import { PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { Stdio } from "../types.ts";
@@ -12,7 +11,7 @@ import type { Connection } from "./connection.ts";
 export interface StdioOptions {
   /** Bytes of the longest line that is read. */
   readonly limit: number;
-  /** Ends it as the end of the input would. */
+  /** Stops serving, as the end of the input does. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -34,7 +33,7 @@ export async function serveStdio(
   const writer = new Writer(write, stop);
   const connection = connect(() => writer.flush(connection));
   const cutter = new LineCutter(limit);
-  /** What a line has to wait for, if it has to. */
+  /** Resolves when a line can be taken. Undefined if it can be taken now. */
   const before = (line: Line) => {
     const coming = "text" in line ? connection.before(line.text) : undefined;
     return coming && Promise.race([coming, stopped.promise]);
@@ -56,7 +55,7 @@ export async function serveStdio(
         if (coming) await coming;
         take(line);
       }
-      // Whoever does not listen is not heard either.
+      // Backpressure: a client that does not read its output is not read either.
       while (connection.crowded && writer.writing) await writer.writing;
       if (connection.abandoned) break;
     }
@@ -65,7 +64,7 @@ export async function serveStdio(
       take(line);
     }
   } catch {
-    // The input broke, which ends it as well as its end would have.
+    // A broken input counts as the end of the input.
   } finally {
     signal?.removeEventListener("abort", stop);
     stop();
@@ -87,10 +86,10 @@ class Writer {
     this.#broke = broke;
   }
 
-  /** Writes everything that there is to say, and whatever is added meanwhile. */
+  /** Writes everything that is ready, and whatever is added meanwhile. */
   flush(connection: Connection): void {
     if (this.#broken) return;
-    // A turn later, so that what is said in one go is written in one go.
+    // A microtask later, so that messages of the same turn go out in one write.
     this.writing ??= Promise.resolve().then(() => this.#all(connection));
   }
 
@@ -108,7 +107,7 @@ class Writer {
   }
 }
 
-/** What was found: a line, or that one was too long to be kept. */
+/** A line, or the length of a line that exceeded the limit. */
 type Line = { readonly text: string } | { readonly tooLong: number };
 
 const NEWLINE = 10;
@@ -135,7 +134,7 @@ export class LineCutter {
     this.#keep(chunk.subarray(start));
   }
 
-  /** What is left when no more comes; nothing if that is empty. */
+  /** The last line, if the input does not end with a line break. */
   *end(): Generator<Line> {
     if (this.#bytes > 0) yield this.#line();
   }
@@ -143,7 +142,7 @@ export class LineCutter {
   #keep(part: Uint8Array): void {
     this.#bytes += part.length;
     if (this.#bytes > this.#limit) this.#parts = [];
-    // Copied, because whoever reads may use the same memory for the next chunk.
+    // Copied, because the reader may reuse the chunk's memory.
     else if (part.length > 0) this.#parts.push(part.slice());
   }
 
