@@ -5,9 +5,9 @@
  * The questions of a sequential run go out as soon as it waits for them. Where branches run
  * concurrently, a short quiet window lets their questions go out together.
  *
- * F1  The run's state is determined again with every event until the response goes out: a
+ * W1  The run's state is determined again with every event until the response goes out: a
  *     question may be withdrawn before it was sent.
- * F2  Nothing is sent after the response, and a disconnect after it changes nothing.
+ * W2  Nothing is sent after the response, and a disconnect after it changes nothing.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
