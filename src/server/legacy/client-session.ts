@@ -145,11 +145,6 @@ export class ClientSession {
     return (same ? [same] : [...this.calls.values()]).filter((call) => !call.isHere);
   }
 
-  /** Whether a request with this id is under way. */
-  isAnswering(id: RpcId): boolean {
-    return this.calls.has(id) || this.queries.has(id);
-  }
-
   /** True while it is worth keeping although the client is silent. */
   get busy(): boolean {
     if (this.queries.size > 0 || this.notifications.connection) return true;

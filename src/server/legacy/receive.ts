@@ -331,7 +331,7 @@ function refusedNow(
   const { id } = message;
   const { maxCallsPerClientSession } = client.core.limits;
   const isFull = client.calls.size + client.queries.size >= maxCallsPerClientSession;
-  const isTwice = client.isAnswering(id);
+  const isTwice = client.calls.has(id) || client.queries.has(id);
   if (!isFull && !isTwice) return undefined;
   const absent = looked ? [] : client.absentInTheWayOf(id);
   if (absent.length > 0) {
