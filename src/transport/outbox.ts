@@ -77,14 +77,15 @@ export class Outbox implements Feed {
   }
 
   /** Many clients time out after a minute of silence, and some count progress as activity. */
-  #awaitSilence(entry: Entry): void {
+  #awaitSilence(entry: Entry, before = 0): void {
     const { feed, heartbeatAfter } = entry.stream;
     // A message that finds the channel too full closes it, and so removes its feed.
     if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
     entry.silence?.cancel();
     entry.silence = this.#deadlines.add(heartbeatAfter, () => {
-      feed.heartbeat?.(heartbeatAfter, (message) => this.post(message));
-      this.#awaitSilence(entry);
+      const silence = before + heartbeatAfter;
+      feed.heartbeat?.(silence, (message) => this.post(message));
+      this.#awaitSilence(entry, silence);
     });
   }
 

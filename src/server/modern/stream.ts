@@ -195,6 +195,10 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return () => watchers.delete(watcher);
   }
 
+  get heartbeatAfter(): number | undefined {
+    return this.progressToken === undefined ? undefined : this.#core.limits.heartbeatInterval;
+  }
+
   heartbeat(silence: number, send: Send): void {
     this.#heartbeats ??= new HeartbeatInterval(this.#core.limits.heartbeatInterval);
     if (!this.#heartbeats.isDue(silence)) return;

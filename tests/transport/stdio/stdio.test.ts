@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { until } from "effection";
-import { createMcpTool } from "parley-mcp";
+import { suspend, until } from "effection";
+import { createManualClock, createMcpTool } from "parley-mcp";
 import { describe, it } from "../../suite.ts";
 import { turn } from "../../support/turn.ts";
 import { type Client, useStdio } from "./channel.ts";
@@ -62,6 +62,32 @@ describe("stdio()", () => {
     const modern = client.modern("tools/call", { name: "echo", arguments: { text: "new" } });
     assert.equal(textIn(yield* until(client.answerTo(modern))), "new");
     assert.equal(textIn(yield* until(client.answerTo(old))), "2");
+  });
+
+  it("sends progress into every long silence of a call, in both eras", function* () {
+    const clock = createManualClock();
+    const endless = createMcpTool("endless").description("Never ends.").execute(function* () {
+      yield* suspend();
+    });
+    const limits = { heartbeatInterval: 20_000 };
+    const { client } = yield* useStdio({ serve: [endless], clock, limits });
+    yield* until(client.answerTo(client.initialize()));
+    const call = (progressToken: string) => ({ name: "endless", _meta: { progressToken } });
+    client.request("tools/call", call("legacy"));
+    client.modern("tools/call", call("modern"));
+    client.modern("tools/call", { name: "endless" });
+    // The answer to the last message shows that the server has received all of them.
+    yield* until(client.answerTo(client.request("ping")));
+    const beats = () =>
+      client.messages.filter(({ method }) => method === "notifications/progress")
+        .map(({ params }) => params?.progressToken);
+    for (let times = 1; times <= 3; times++) {
+      clock.advance(20_000);
+      const beat = () => beats().length >= 2 * times;
+      yield* until(client.find(beat));
+      const expected = Array<string>(times).fill("legacy").concat(Array(times).fill("modern"));
+      assert.deepEqual(beats().toSorted(), expected);
+    }
   });
 
   it("refuses requests before initialize, and explains how to initialize", function* () {
