@@ -1,10 +1,10 @@
 /**
- * Takes durable sessions out of memory, and takes them up again from their records.
+ * Removes durable sessions from memory, and resumes them from their records.
  *
- * DURABLE-1  A session has one run at a time: whoever takes it up fences off its former owner, and
- *            waits for a run of this registry that is leaving memory.
- * DURABLE-2  A session is taken up only by the version of the tool that began it.
- * DURABLE-3  Requests for a session that is being taken up wait for that and get the same session.
+ * DURABLE-1  A session has one run at a time. A new owner first fences off the former owner, and
+ *            waits for a run in this registry that is still leaving memory.
+ * DURABLE-2  Only the version of the tool that started a session may resume it.
+ * DURABLE-3  Requests for a session that is being resumed wait, and get the same session.
  */
 import type { Operation } from "effection";
 import { promised } from "../lib/strand.ts";
@@ -28,7 +28,7 @@ import { Waker } from "./waker.ts";
 type Revival = Promise<LiveToolSession | undefined>;
 
 export class Durability {
-  /** Sessions that are not run any more, for operators. */
+  /** Lets operators list and revive sessions that the server no longer runs. */
   readonly setAside: SetAsideCalls = {
     list: () => this.#run(() => this.#recovery.list()),
     revive: (sessionId) => this.#reviveSetAside(sessionId),
@@ -39,11 +39,11 @@ export class Durability {
   readonly #retention: Retention;
   readonly #recovery: Recovery;
   readonly #finalEvents: FinalEvents;
-  /** Sessions that have left memory for a store that is memory too. */
+  /** Suspended sessions, if the store itself is in memory. */
   readonly #resting: Resting | undefined;
   readonly #waker: Waker;
   readonly #sweeper: Sweeper;
-  /** Sessions that are being taken up (DURABLE-3). */
+  /** Sessions that are being resumed (DURABLE-3). */
   readonly #revivals = new Map<string, Revival>();
 
   constructor(
@@ -63,19 +63,19 @@ export class Durability {
     this.#sweeper = new Sweeper(parts, records, this.#finalEvents, this.#resting);
   }
 
-  /** True if nothing is being written, taken up or deleted. */
+  /** True if no session is being written, resumed or deleted. */
   get isIdle(): boolean {
     return this.#records.isIdle && this.#revivals.size === 0 && !this.#finalEvents.isWriting;
   }
 
-  /** Runs what was at work, or slept, when a server died over this store; later, what is due. */
+  /** Resumes stored sessions that are due: those of a crashed server now, others at their time. */
   start(): void {
     this.#sweeper.countUsage();
     this.#waker.look();
     this.#sweeper.start();
   }
 
-  /** Takes nothing up any more, and resolves once nothing is being taken up. */
+  /** Stops resuming sessions. Resolves when no session is being resumed. */
   async stop(): Promise<void> {
     this.#recovery.stop();
     await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
@@ -112,7 +112,7 @@ export class Durability {
     });
   }
 
-  /** A session has ended, and its last event is on record. */
+  /** A session has ended, and its last event is stored. */
   ended({ id }: LiveToolSession): void {
     this.#records.whenWritten(id, () => {
       this.#records.release(id);
@@ -125,15 +125,15 @@ export class Durability {
     const { id, log, needsCaller, taskSince } = session;
     endTrial(session)?.();
     const journal = this.#records.release(id);
-    // The caller of such a session comes back and continues it. Any other was told that it failed.
+    // The caller of such a session can resume it. Any other caller has received an error.
     if (!journal || needsCaller || taskSince !== undefined) return;
     const event = log.findLast(isFinal);
     if (event) this.#finalEvents.record({ id, epoch: journal.epoch, event });
   }
 
-  // ----------------------------------------------------------------- taking up
+  // ------------------------------------------------------------------ resuming
 
-  /** The principal of a session on record. */
+  /** The principal of a stored session. */
   async principalOf(id: string): Promise<string | undefined> {
     await this.#run(() => this.#untilGone(id));
     const entry = await this.#run(() => this.#parts.store.get(id));
@@ -141,16 +141,16 @@ export class Durability {
   }
 
   /**
-   * Takes a session up, if it is on record and this server has its tool. `asked` says that its
-   * caller waits for it, so that it counts against the caller's share.
+   * Resumes a session, if it is stored and this server has its tool. `asked` means that the caller
+   * of the session waits for it. The session then counts against the caller's share.
    */
   revive(id: string, asked: boolean): Revival {
     return this.#revivals.get(id) ?? this.#track(id, this.#run(() => this.#take(id, asked)));
   }
 
   /**
-   * Takes a session up from a record that its client carries. The session in memory is used only if
-   * it has come as far: another server may have continued it.
+   * Resumes a session from a record that its client sent. Uses the session in memory only if that
+   * has all events of the record: another server may have continued the session.
    */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const before = this.#revivals.get(call.sessionId) ?? Promise.resolve();
@@ -211,7 +211,7 @@ export class Durability {
   /** DURABLE-1. */
   *#takeOver(id: string, definition: Definition): Operation<LiveToolSession | undefined> {
     const { store, outlasts } = this.#parts;
-    // Fence first, then read: from here on nobody else appends to what we read.
+    // Fence first, then read: after `take`, no other owner can append to these events.
     const taken = yield* store.take(id);
     if (!taken) return undefined;
     const mine = outlasts ? yield* this.#recovery.count(taken) : taken;
@@ -271,7 +271,7 @@ export class Durability {
     return activity.until(() => !live.get(id)?.suspending);
   }
 
-  /** A session in memory; one that is leaving is not found. */
+  /** Finds a session in memory. Does not find a session that is leaving memory. */
   #find(id: string): LiveToolSession | undefined {
     const session = this.#parts.live.get(id) ?? this.#retention.get(id);
     return session?.suspending ? undefined : session;
@@ -279,14 +279,14 @@ export class Durability {
 
   // -------------------------------------------------------------------- waking
 
-  /** Takes up a session whose time has come. Does not wait for the turn of a suspect. */
+  /** Resumes a session that is due. Does not wait for the turn of a suspect (RECOVERY-3). */
   async #wakeDue(id: string): Promise<void> {
     if (this.#finalEvents.has(id)) return;
     const entry = await this.#run(() => this.#parts.store.get(id));
     const woken = this.#wake(id);
     if (!entry || failedAttempts(entry) === 0) return await woken;
     woken.catch((error) => {
-      // Setting a session aside is reported where it is done.
+      // `Recovery` has already reported that it set the session aside.
       if (error instanceof SessionSetAsideError || this.#parts.live.isClosed) return;
       const what = "it could not be woken";
       this.#parts.report({ what, toolName: "-", sessionId: id, error });
@@ -310,7 +310,7 @@ export class Durability {
   }
 }
 
-/** Why a session cannot be taken up, if another version of its tool began it (DURABLE-2). */
+/** Returns an error text if another version of the tool started the session (DURABLE-2). */
 function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
   const { version } = durable!;
   if (began === version) return undefined;

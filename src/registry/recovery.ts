@@ -1,22 +1,22 @@
 /**
- * Counts how often a durable session was taken up and the server did not survive it, and sets
- * the session aside after a few times. Otherwise a step that exits or never returns would end
- * the server at every start.
+ * Counts how often the server crashed after it resumed a durable session, and sets the session
+ * aside after a few crashes. Otherwise a step that exits or never returns would end the server at
+ * every start.
  *
- * RECOVERY-1  Taking a session up raises its epoch. The record says at which epoch the session was
- *             last known to survive (`settled`). The difference is the number of failed attempts,
- *             so an attempt is counted before it runs, without a write of its own.
+ * RECOVERY-1  Resuming a session raises its epoch. The record holds the epoch at which the session
+ *             last survived (`settled`). The difference is the number of failed attempts. So an
+ *             attempt is counted before it runs, without an additional write.
  * RECOVERY-2  An attempt has survived once the session records an event, waits, leaves memory or
  *             ends, or once it has run for `GRACE`.
- * RECOVERY-3  A session with failed attempts is a suspect. Suspects run one at a time, whoever asks
- *             for them: the next one is taken up when it is on record that the one before survived.
- *             So only the first failed attempt can be another session's fault. It counts all the
- *             same, but no more than once: every later attempt is made in isolation.
+ * RECOVERY-3  A session with failed attempts is a suspect. Suspects run one at a time, also if a
+ *             request needs them: the next suspect resumes when the store has recorded that the
+ *             previous one survived. So only the first failed attempt can be the fault of another
+ *             session. That attempt counts too. Every later attempt runs in isolation.
  * RECOVERY-4  Suspects with fewer failed attempts go first, and the last attempt is made only after
- *             the server has run for `STEADY_AFTER`. So deaths with another cause spread over the
- *             suspects, and a server that keeps dying early sets none of them aside.
- * RECOVERY-5  After `MOST_ATTEMPTS` failed attempts the session is set aside: it stays on record,
- *             and only an operator can make it run again.
+ *             the server has run for `STEADY_AFTER`. So crashes with another cause spread over the
+ *             suspects, and a server that keeps crashing early sets no suspect aside.
+ * RECOVERY-5  After `MOST_ATTEMPTS` failed attempts the session is set aside: its record stays in
+ *             the store, and only an operator can make it run again.
  */
 import { action, type Operation } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -36,10 +36,10 @@ const GRACE = 5_000;
 /** Milliseconds that the server must have run before it makes the last attempt for a suspect. */
 const STEADY_AFTER = 5_000;
 
-/** How many records are read from the store at once. */
+/** The number of sessions that one query of the store returns. */
 const PAGE = 100;
 
-/** A suspect that waits until it may be taken up. */
+/** A suspect that waits for its turn to resume. */
 interface Turn {
   readonly id: string;
   readonly failed: number;
@@ -55,7 +55,7 @@ export class Recovery {
   readonly #turns = new Set<Turn>();
   /** The suspect whose turn it is. */
   #tried: string | undefined;
-  /** Its attempt has begun, so that the end of the attempt ends the turn. */
+  /** True if the attempt of that suspect has begun. The end of the attempt then ends the turn. */
   #hasBegun = false;
   #steady: Deadline | undefined;
   #stopped = false;
@@ -74,8 +74,8 @@ export class Recovery {
   }
 
   /**
-   * Takes a session up with `takeUp`: a suspect in its turn, any other at once.
-   * Throws `SessionSetAsideError` for a session that is not run any more.
+   * Resumes a session by calling `takeUp`: for a suspect in its turn, for other sessions
+   * immediately. Throws `SessionSetAsideError` if the session is set aside.
    */
   *admit(
     entry: ToolSessionEntry,
@@ -84,7 +84,7 @@ export class Recovery {
     if (!(yield* this.#isSuspect(entry))) return yield* takeUp();
     yield* this.#turn(entry.id, failedAttempts(entry));
     try {
-      // Another server may have tried it meanwhile.
+      // Another server may have tried the session in the meantime.
       const latest = yield* this.#parts.store.get(entry.id);
       if (!latest) return undefined;
       yield* this.#isSuspect(latest);
@@ -94,7 +94,7 @@ export class Recovery {
     }
   }
 
-  /** Whether a session must be run in isolation. Sets it aside, and throws, if it must not run. */
+  /** True if a session must run in isolation. Sets the session aside and throws if it must not run. */
   *#isSuspect(entry: ToolSessionEntry): Operation<boolean> {
     const { id, toolName } = entry;
     if (metaOf(entry).setAside) throw new SessionSetAsideError(id, toolName);
@@ -147,7 +147,7 @@ export class Recovery {
     next.begin();
   }
 
-  /** Makes sure that the record of a session that was just taken up has a count (RECOVERY-1). */
+  /** Adds `settled` to the record of a resumed session, if the record has none (RECOVERY-1). */
   *count(mine: ToolSessionEntry): Operation<ToolSessionEntry> {
     if (metaOf(mine).settled !== undefined) return mine;
     const counted = { ...mine, meta: { ...mine.meta, settled: mine.epoch - 1 } };
@@ -155,13 +155,13 @@ export class Recovery {
     return counted;
   }
 
-  /** Takes an attempt back: the session was taken up, but did not run. */
+  /** Undoes the count of an attempt: the session got a new owner, but did not run. */
   *uncount(mine: ToolSessionEntry): Operation<void> {
     const meta = { ...mine.meta, settled: mine.epoch };
     yield* this.#parts.store.set(mine.id, { ...mine, meta });
   }
 
-  /** An attempt begins: a session that was taken up is about to run. */
+  /** Starts an attempt. The resumed session is about to run. */
   begin(session: RegisteredSession, mine: ToolSessionEntry): void {
     // The epoch counts this attempt too.
     const failed = failedAttempts(mine) - 1;
@@ -176,7 +176,7 @@ export class Recovery {
     this.#parts.report({ what: "it is taken up once more", toolName, sessionId, error });
   }
 
-  /** A suspect that waits has survived. Others need no write for that: they survive with time. */
+  /** A suspect that waits has survived. Other sessions survive after `GRACE`, without a write here. */
   changed(session: LiveToolSession): void {
     const { trial, waiting, replay } = session;
     if (trial && trial.failed > 0 && waiting && replay?.done !== false) {
@@ -209,7 +209,7 @@ export class Recovery {
     const meta = entry && metaOf(entry);
     if (!entry || !meta?.setAside) return undefined;
     const lsn = (yield* store.read(sessionId)).at(-1)?.lsn ?? 0;
-    // A session that runs only while its caller waits continues when the caller comes back.
+    // A session that runs only while its caller waits resumes with the next request of the caller.
     const isDue = !meta.attended;
     const wakeAt = isDue ? deadlines.now() : null;
     yield* this.#change(entry, lsn, wakeAt, { settled: entry.epoch, setAside: undefined });

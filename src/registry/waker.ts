@@ -1,26 +1,26 @@
 /**
- * Runs sessions whose time has come although nobody asks for them: those that were at work when
- * their server died, and those that left memory to sleep.
+ * Resumes stored sessions that are due without a request: sessions that were running when their
+ * server crashed, and sessions that left memory while they slept.
  *
  * WAKE-1  One loop and one timer serve all sessions, set for the earliest. The loop ends when no
  *         session is expected, and starts again when one is.
- * WAKE-2  A session in memory wakes by itself. The loop takes up only those that are not.
- * WAKE-3  A session that cannot be taken up does not hold up the others. It is retried a few times.
+ * WAKE-2  A session in memory wakes by itself. The loop resumes only sessions that are not in memory.
+ * WAKE-3  A session that cannot be resumed does not delay the others. The loop retries it a few times.
  */
 import { action, type Operation, type Task, until } from "effection";
 import type { Wake } from "../store/types.ts";
 import type { RegistryParts } from "./parts.ts";
 
-/** How many sessions are taken up at once. */
+/** The maximum number of sessions that are resumed concurrently. */
 const PAGE = 64;
-/** Milliseconds until the next try, if there was no room or the store failed. */
+/** Milliseconds until the next attempt, if a limit was reached or the store failed. */
 const RETRY_AFTER = 1_000;
-/** How many times a session is tried that cannot be taken up. The delay doubles each time. */
+/** The maximum number of attempts to resume a session. The delay doubles after each attempt. */
 const MAX_TRIES = 8;
 
 export class Waker {
   readonly #parts: Pick<RegistryParts, "scope" | "deadlines" | "store" | "live" | "report">;
-  /** Takes one session up. */
+  /** Resumes one session. */
   readonly #wake: (id: string) => Promise<void>;
   /** When to look next; undefined if no session is expected. */
   #next: number | undefined;
@@ -30,9 +30,9 @@ export class Waker {
   #isRunning = false;
   #waking: Promise<unknown> | undefined;
   #stopped = false;
-  /** All sessions before this one have been taken up, or are in memory. */
+  /** The cursor in the store: all sessions before it have been resumed, or are in memory. */
   #after: Wake | undefined;
-  /** Sessions that could not be taken up, and when each is tried next. */
+  /** Sessions that could not be resumed, and the time of their next attempt. */
   readonly #failed = new Map<string, Retry>();
 
   constructor(
@@ -48,7 +48,7 @@ export class Waker {
     this.expect(this.#parts.deadlines.now());
   }
 
-  /** A session that has left memory is to be run at that time. */
+  /** Schedules a look at the store for a session that is due at `wakeAt`. */
   expect(wakeAt: number): void {
     if (this.#stopped || (this.#next !== undefined && this.#next <= wakeAt)) return;
     this.#next = wakeAt;
@@ -58,7 +58,7 @@ export class Waker {
     this.#loop = this.#parts.scope.run(() => this.#run());
   }
 
-  /** Resolves once no session is being taken up by the loop. */
+  /** Stops the loop. Resolves when the loop is resuming no session. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.halt();
@@ -99,7 +99,7 @@ export class Waker {
     }
   }
 
-  /** Takes up everything that is due. Returns when to look again, if there is anything to expect. */
+  /** Resumes all sessions that are due. Returns when the next session is due, if there is one. */
   *#wakeDue(): Operation<number | undefined> {
     const { deadlines, live, store } = this.#parts;
     yield* this.#retryFailed();
@@ -113,7 +113,7 @@ export class Waker {
         this.#after = due.at(-1);
         continue;
       }
-      // Not after the last one of them: another session may have the same time to wake.
+      // The cursor stays before `now`: another session may have the same `wakeAt` as the last one.
       this.#after = { wakeAt: now, id: "" };
       return page[due.length]?.wakeAt;
     }
@@ -139,7 +139,7 @@ export class Waker {
   }
 
   #hasFailed(id: string, error: unknown): void {
-    // A registry that closes refuses whatever was being taken up.
+    // These errors are expected: a closing registry refuses to resume sessions.
     if (this.#stopped) return;
     this.#report(error);
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
@@ -158,11 +158,11 @@ export class Waker {
 
 interface Retry {
   readonly tries: number;
-  /** When it is tried next. */
+  /** The time of the next attempt. */
   readonly at: number;
 }
 
-/** A time to wake that never comes. It marks sessions that are set aside, so that they are found. */
+/** A `wakeAt` that is never reached. It marks sessions that are set aside, so that `wakes` lists them. */
 export const NEVER = 8_640_000_000_000_000;
 
 function isNever({ wakeAt }: Wake): boolean {

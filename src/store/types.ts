@@ -1,54 +1,54 @@
 /**
- * Where tool sessions live when they must outlast the process that runs them.
+ * The interface of stores for tool sessions that must outlast the process that runs them.
  *
- * The one essential operation is the conditional append: these events, after
- * this LSN, under this owner's epoch. Whoever takes a session over raises its
- * epoch, and from then on the former owner cannot append.
+ * The essential operation is the conditional append: a store appends events only if the log ends
+ * at the given LSN and the owner's epoch is current. A new owner raises the epoch of a session.
+ * After that, the former owner cannot append.
  *
- * Entries and events never change: nobody alters one that was handed to a store
- * or came from it, so a store may keep and hand out the same objects.
+ * Entries and events are immutable. Callers and stores never modify them, so a store may keep and
+ * return the same objects.
  */
 import type { Operation } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 
-/** What is known of a session besides its events. */
+/** The data of a session besides its events. */
 export interface ToolSessionEntry {
   readonly id: string;
   readonly toolName: string;
   readonly params: unknown;
-  /** On whose behalf it runs; absent for anybody, and in records of earlier versions. */
+  /** The caller of the session. Absent for anonymous callers and in records of earlier versions. */
   readonly principal?: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** Grows with every owner. */
+  /** The number of the current owner. Each new owner raises it by one. */
   readonly epoch: number;
-  /** Which version of the tool began it. */
+  /** The version of the tool that started the session. */
   readonly toolVersion?: string;
-  /** After this, in milliseconds since the epoch, the store may forget it. */
+  /** When the session expires, in milliseconds since the epoch. The store may delete it then. */
   readonly expiresAt?: number;
-  /** What the layers above want to find again. */
+  /** Data of the registry. The store returns it unchanged. */
   readonly meta?: JsonObject;
 }
 
-/** Under which conditions an append may happen. */
+/** The condition for an append. */
 export interface AppendCondition {
-  /** The LSN of the last event in the log; 0 for an empty one. */
+  /** The LSN of the last event in the log. 0 if the log is empty. */
   readonly afterLSN: number;
   readonly epoch: number;
 }
 
-/** What is written together with the events of an append; what is left out stays as it is. */
+/** Changes that an append writes together with its events. Absent fields stay unchanged. */
 export interface AppendChange {
-  /** Makes the session, where it is not there yet; replaces its entry, where it is. */
+  /** Creates the session, or replaces its entry if the session exists. */
   readonly entry?: ToolSessionEntry;
-  /** As `ToolSessionEntry.expiresAt`. */
+  /** Replaces `ToolSessionEntry.expiresAt`. */
   readonly expiresAt?: number;
-  /** When it is to be run although nobody asks for it; null where it only waits to be asked for. */
+  /** When the server resumes the session without a request. Null if it resumes only on request. */
   readonly wakeAt?: number | null;
 }
 
-/** A session that is to be run although nobody asks for it, from that time on. */
+/** A session that the server resumes without a request, at `wakeAt` or later. */
 export interface Wake {
   readonly id: string;
   /** Milliseconds since the epoch. */
@@ -56,64 +56,64 @@ export interface Wake {
 }
 
 /**
- * Where the records of durable calls live. Write one of your own to keep them in
- * another database: everything above asks for no more than this.
+ * Stores the records of durable calls. To keep them in another database, implement this interface:
+ * the server needs nothing else.
  */
 export interface ToolSessionStore {
   get(id: string): Operation<ToolSessionEntry | null>;
   /**
-   * Writes an entry; the events of a session that is there already stay. Throws
-   * `StoreConflictError` where the entry's epoch is lower than the one in the store.
+   * Writes an entry. An existing session keeps its events. Throws `StoreConflictError` if the
+   * epoch of the entry is lower than the stored epoch.
    */
   set(id: string, entry: ToolSessionEntry): Operation<void>;
   /**
-   * Takes a session over: raises its epoch by one and gives the entry as it is then,
-   * in one step, so that of two who come at once each gets an epoch of its own.
+   * Makes the caller the owner of a session: raises the epoch by one and returns the new entry.
+   * The operation is atomic, so that two concurrent callers get different epochs.
    */
   take(id: string): Operation<ToolSessionEntry | null>;
-  /** Removes a session and its events; nothing happens if there is none. */
+  /** Deletes a session and its events. Does nothing if the session does not exist. */
   delete(id: string): Operation<void>;
   /**
-   * Appends all of the events, which may be none, and writes what changes with them, or does
-   * neither. Throws `StoreConflictError` where the condition
-   * does not hold. When it returns, the events are kept as safely as this store can.
+   * Appends the events and writes the changes, in one transaction. `events` may be empty. Throws
+   * `StoreConflictError` if the condition does not hold. When `append` returns, the events are as
+   * durable as this store can make them.
    */
   append(
     id: string,
     events: readonly ToolSessionEvent[],
     condition: AppendCondition & AppendChange,
   ): Operation<void>;
-  /** The events after an LSN, in order; none for a session that is not there. */
+  /** The events after an LSN, in order. Empty if the session does not exist. */
   read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
-  /** Those with a time to wake, the earliest first, by id where that is the same; after one, if told. */
+  /** Sessions with a `wakeAt`, ordered by `wakeAt` and then by id. `after` excludes all up to it. */
   wakes(limit: number, after?: Wake): Operation<readonly Wake[]>;
-  /** Forgets some of those whose time is over, and tells how many: no sweep takes long. */
+  /** Deletes some expired sessions and returns their number. Each sweep is short. */
   sweep(now: number): Operation<number>;
   /**
-   * Called once when a server starts, with the ids of its keys, the one that seals first. A store
-   * that outlasts the server keeps that id, and throws `StoreError` where the one that it has is
-   * not among them, unless it holds no calls: without that key, the server could not open what is in the store.
+   * Called once when a server starts, with the ids of its keys. The first key is the one that
+   * seals. A persistent store saves the id of that key. It throws `StoreError` if it holds calls
+   * and its saved id is not in `keyIds`, because the server could not decrypt those calls.
    */
   checkKeys?(keyIds: readonly string[]): void;
   /**
-   * Bytes, roughly, that the sessions of each principal take. A store without this method
-   * has no limit on its bytes: `maxStore` counts from what it tells.
+   * The approximate number of bytes that the sessions of each principal use. `maxStore` needs this
+   * method: a store without it has no limit on its bytes.
    */
   usage?(): Operation<ReadonlyMap<string, number>>;
 }
 
-/** What is kept of a client of the legacy era, so that it finds itself again after a restart. */
+/** The stored state of a legacy client, so that its session survives a restart. */
 export interface ClientSessionRecord {
   readonly id: string;
   readonly expiresAt: number;
   readonly state: JsonObject;
 }
 
-/** Where client sessions live; a store of its own, because the modern era has none. */
+/** Stores the sessions of legacy clients. The modern protocol has no client sessions. */
 export interface ClientSessionStore {
   get(id: string): Operation<ClientSessionRecord | null>;
   set(id: string, record: ClientSessionRecord): Operation<void>;
   delete(id: string): Operation<void>;
-  /** Forgets some of those whose time is over, and tells how many. */
+  /** Deletes some expired records and returns their number. */
   sweep(now: number): Operation<number>;
 }
