@@ -37,7 +37,7 @@ export class Budget {
     this.store = new Shares(store);
   }
 
-  /** Counts memory of a caller that is not a call's. Throws if there is no room for it. */
+  /** Counts memory that a caller uses outside of calls. Throws if that would exceed a limit. */
   hold(principal: string, bytes: number, verb: string): void {
     const reached = this.memory.reached(principal, bytes);
     if (reached !== undefined) {
@@ -54,14 +54,14 @@ export class Budget {
     if (durable && this.countsStore) refuse(this.store, principal, "of the store");
   }
 
-  /** Throws if no call of this caller may be taken up from its record now. */
+  /** Throws if the calls of this caller exceed the memory limit, so that none may resume now. */
   checkTakenUp(principal: string): void {
     const problem = exceeded(this.memory, principal, "of memory");
     if (problem === undefined) return;
     throw new SessionLimitError(this.memory.limitOf(principal), problem, "go on with the call now");
   }
 
-  /** Measures a call that is taken up: what it has in the store is counted there already. */
+  /** Measures a call that resumes. Its bytes in the store are already counted. */
   restored(session: RegisteredSession, params: unknown): void {
     session.baggage = baggageOf(session, params);
     if (this.countsStore) session.stored = session.baggage + session.log.bytes;

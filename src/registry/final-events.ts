@@ -1,10 +1,11 @@
 /**
- * Records how a call ended whose record could not be written. Its caller was told that it failed,
- * and may have called again: it must not continue by itself when the store works again.
+ * Stores the final event of calls that failed because their record could not be written. The caller
+ * has received an error and may have called again, so the failed call must not resume by itself
+ * when the store works again.
  *
- * FINAL-1  Each final event is tried again until the store accepts it, or until somebody has taken
- *          the session up: then that run tells how the session ends.
- * FINAL-2  The number of final events that wait is bounded. The oldest are given up first.
+ * FINAL-1  Each final event is retried until the store accepts it, or until the session has a new
+ *          owner. The run of the new owner then decides how the session ends.
+ * FINAL-2  The number of final events that wait is limited. The oldest are dropped first.
  */
 import { type Operation, until } from "effection";
 import { promised } from "../lib/strand.ts";
@@ -33,12 +34,12 @@ export class FinalEvents {
     return this.#writing !== undefined;
   }
 
-  /** True for a session that has ended although its record does not say so. */
+  /** True if the final event of a session waits to be stored. */
   has(id: string): boolean {
     return this.#ends.has(id);
   }
 
-  /** Records an end now, or when `retry` finds that the store works again. */
+  /** Stores a final event now, or in a later `retry` if the store fails. */
   record(end: End): void {
     const ends = this.#ends;
     ends.set(end.id, end);
@@ -49,13 +50,13 @@ export class FinalEvents {
     this.#write();
   }
 
-  /** Tries again what could not be recorded. */
+  /** Retries the final events that could not be stored. */
   *retry(): Operation<void> {
     if (this.#ends.size > 0) this.#write();
     if (this.#writing) yield* until(this.#writing);
   }
 
-  /** Tries for the last time. The operator hears of final events that are given up. */
+  /** Makes the last attempt. Reports to the operator if final events are dropped. */
   *stop(): Operation<void> {
     if (this.#writing) yield* until(this.#writing);
     const failure = yield* this.#writeAll();
@@ -73,7 +74,7 @@ export class FinalEvents {
     });
   }
 
-  /** Returns what the store threw, if it did. */
+  /** Returns the error that the store threw, if any. */
   *#writeAll(): Operation<{ readonly error: unknown } | undefined> {
     for (;;) {
       const [end] = this.#ends.values();

@@ -1,9 +1,9 @@
 /**
- * The records of durable sessions: written as events come, renewed while a session is alive, and
- * deleted when nobody needs them.
+ * Writes the records of durable sessions: appends events, renews a record while its session is
+ * alive, and deletes records that no client needs.
  *
  * RECORD-1  Every live durable session whose record is kept here has one journal, until all of it
- *           is written. Nobody else writes that record.
+ *           is written. Only the journal writes that record.
  * RECORD-2  A record outlasts every state that was handed to a client for it, by `SLACK`: the
  *           record is written before the state is made.
  * RECORD-3  The record of a live session never expires: it is renewed when half of its time is over.
@@ -24,7 +24,7 @@ const SLACK = 60_000;
 export class SessionRecords {
   readonly #parts: RegistryParts;
   readonly #journals = new Map<string, Journal>();
-  /** Live sessions by id. The one whose record was renewed longest ago stands first. */
+  /** Live sessions by id, ordered by the time of the last renewal, oldest first. */
   readonly #renewals = new Map<string, Renewal>();
   #deletions = 0;
 
@@ -42,7 +42,7 @@ export class SessionRecords {
     this.#attach(session, entryOf(session, params, this.#expiresAt(session)), false);
   }
 
-  /** Continues the record of a session that was taken up. */
+  /** Continues the record of a session that has resumed. */
   resume(session: LiveToolSession, entry: ToolSessionEntry): void {
     const journal = this.#attach(session, entry, true);
     const { deadlines, limits } = this.#parts;
@@ -51,7 +51,7 @@ export class SessionRecords {
     if (journal.expiresAt < soon) this.update(session);
   }
 
-  /** Writes what has changed about a session besides its events. */
+  /** Writes changes of a session other than its events. */
   update(session: LiveToolSession): void {
     this.#journals.get(session.id)?.update({
       expiresAt: this.#expiresAt(session),
@@ -59,7 +59,7 @@ export class SessionRecords {
     });
   }
 
-  /** Extends the record of a session whose client was told to come back later (RECORD-2). */
+  /** Extends the record of a session that is promised to a client for longer (RECORD-2). */
   extend(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     if (journal && session.keepUntil > journal.expiresAt) this.update(session);
@@ -68,7 +68,7 @@ export class SessionRecords {
   /** RECORD-3: renews the records of live sessions. */
   *renew(now: number): Operation<void> {
     const halfTime = now - this.#parts.limits.durableTimeToLive / 2;
-    // The oldest stands first, so no other session is looked at.
+    // The oldest renewal is first, so the loop stops at the first recent one.
     for (const { session, at } of this.#renewals.values()) {
       if (at > halfTime) return;
       this.#renewed(session, now);
@@ -78,24 +78,24 @@ export class SessionRecords {
     }
   }
 
-  /** Writes that a session has survived being taken up (RECOVERY-2). */
+  /** Writes that a session has survived its attempt to resume (RECOVERY-2). */
   settle(session: RegisteredSession): void {
     const journal = this.#journals.get(session.id);
     if (journal) session.settled = journal.epoch;
     const turnOver = endTrial(session);
     this.update(session);
-    // RECOVERY-3: the next suspect waits until this is on record.
+    // RECOVERY-3: the next suspect waits until this is stored.
     if (turnOver) this.whenWritten(session.id, turnOver);
   }
 
-  /** Resolves with whether all of a session is in the store, once that is known; undefined if it is. */
+  /** Resolves to true if a session is completely stored. Undefined if the session has no journal. */
   written(session: LiveToolSession): Promise<boolean> | undefined {
     const journal = this.#journals.get(session.id);
     if (!journal) return undefined;
     return new Promise((tell) => journal.whenWritten(() => tell(session.lost === undefined)));
   }
 
-  /** Calls `then` once nothing of a session waits to be written. */
+  /** Calls `then` when all writes of a session are done. */
   whenWritten(id: string, then: () => void): void {
     const journal = this.#journals.get(id);
     if (journal) journal.whenWritten(then);
@@ -110,7 +110,7 @@ export class SessionRecords {
     return journal;
   }
 
-  /** Deletes the record of a session that nobody will come back to. */
+  /** Deletes the record of a session that no client needs any more. */
   forget(session: LiveToolSession): void {
     this.#parts.budget.forget(session);
     this.delete(session.id, session.toolName);
@@ -127,12 +127,12 @@ export class SessionRecords {
       });
   }
 
-  /** When the record expires of a session that is abandoned now. */
+  /** When the record of a session expires if the session is abandoned now. */
   get expiryFromNow(): number {
     return this.#parts.deadlines.now() + this.#parts.limits.durableTimeToLive + SLACK;
   }
 
-  /** A session that sleeps counts as abandoned only from the time on at which it wakes. */
+  /** A sleeping session counts as abandoned only after it wakes. */
   #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
     const { deadlines, limits } = this.#parts;
     const abandoned = Math.max(deadlines.now(), wakeAt ?? 0);
@@ -174,7 +174,7 @@ interface Renewal {
   readonly at: number;
 }
 
-/** Ends the attempt to continue a session. Returns what ends its turn, if it had one. */
+/** Ends the attempt to resume a session. Returns the function that ends its turn, if it has one. */
 export function endTrial(session: RegisteredSession): (() => void) | undefined {
   const { trial } = session;
   session.trial = undefined;
@@ -182,7 +182,7 @@ export function endTrial(session: RegisteredSession): (() => void) | undefined {
   return trial?.over;
 }
 
-/** What a record holds besides what every store knows. */
+/** The registry's data in `ToolSessionEntry.meta`. */
 export interface EntryMeta {
   readonly kind: Definition["kind"];
   readonly principal: string;
@@ -190,9 +190,9 @@ export interface EntryMeta {
   readonly keepUntil: number;
   readonly taskSince?: number;
   readonly attended?: boolean;
-  /** The epoch at which it last survived (RECOVERY-1); records of earlier versions have none. */
+  /** The epoch at which the session last survived (RECOVERY-1). Absent in records of earlier versions. */
   readonly settled?: number;
-  /** Present if it is set aside (RECOVERY-5). */
+  /** Present if the session is set aside (RECOVERY-5). */
   readonly setAside?: { readonly at: number; readonly attempts: number };
 }
 

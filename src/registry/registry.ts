@@ -1,9 +1,10 @@
 /**
- * All sessions of this process. The registry opens and finds them, and hears of every change; its
- * parts decide what follows: `Admission` who may run, `Retention` how long a session stays in
- * memory, `SessionRecords` what is written, and `Durability` what is taken up again.
+ * Holds all sessions of this process. The registry opens and finds sessions, and is notified of
+ * every change. Its parts make the decisions: `Admission` limits how many sessions run, `Retention`
+ * how long a session stays in memory, `SessionRecords` writes records, and `Durability` resumes
+ * sessions from them.
  *
- * REGISTRY-1  Every session that has not ended is in `Admission`, or is the one in its first step.
+ * REGISTRY-1  Every session that has not ended is in `Admission`, or is the session in `#starting`.
  * REGISTRY-2  No operation walks all sessions, except draining and closing.
  * REGISTRY-3  After `close()` no generator runs, no deadline is set, and nothing starts.
  */
@@ -48,7 +49,7 @@ import { FinishedSessions, Retention } from "./retention.ts";
 
 type Found = LiveToolSession | undefined;
 
-/** The live sessions of this process, and the finished ones that clients may come back for. */
+/** The live sessions of this process, and finished sessions whose result clients may request. */
 export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
@@ -60,17 +61,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #destroyScope: () => Promise<void>;
   readonly #onCall: RegistryOptions["onCall"];
   readonly #server: AttachedServer;
-  /** The sessions that this program created, and no server. */
+  /** Sessions that the program created with `create`, rather than a server. */
   readonly #created = new WeakSet<LiveToolSession>();
   readonly #limits: RegistryLimits;
   readonly #durability: Durability;
   readonly #live: Admission;
-  /** How many bytes the calls of each caller hold, in memory and in the store. */
+  /** The number of bytes that the calls of each caller use, in memory and in the store. */
   readonly budget: Budget;
   readonly #finished: FinishedSessions;
   readonly #retention: Retention;
   readonly #records: SessionRecords;
-  /** Changes whenever a session does, and whenever work on the store ends. */
+  /** Signals each change of a session, and each completed operation on the store. */
   readonly #activity = new Condition();
   /** The call in its first step, until code looks for it (REGISTRY-1), and its arguments. */
   #starting: LiveToolSession | undefined;
@@ -153,18 +154,18 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#draining = false;
   }
 
-  /** Milliseconds that an abandoned durable session is kept. */
+  /** Milliseconds until an abandoned durable session expires. */
   get durableTimeToLive(): number {
     return this.#limits.durableTimeToLive;
   }
 
-  /** Milliseconds that the state that a client gets for a session is valid. */
+  /** Milliseconds until the state that a client gets for a session expires. */
   timeToLiveOf(session: LiveToolSession): number {
     const { durableTimeToLive, waitingTimeToLive } = this.#limits;
     return session.durable ? durableTimeToLive : waitingTimeToLive;
   }
 
-  /** The number of live sessions, of finished ones that are kept, and of deadlines. */
+  /** The number of live sessions, of finished sessions in memory, and of deadlines. */
   get counts(): { live: number; finished: number; deadlines: number } {
     this.#listStarting();
     return {
@@ -185,7 +186,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
-  /** `create`, for callers that are not operations. */
+  /** Like `create`, for callers that are not operations. */
   open(
     tool: Definition,
     params: unknown,
@@ -198,8 +199,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * `open`, for callers that read the events of a call at once. Most calls end in their first step.
-   * Such a call is not found by its id unless the caller calls `keep`.
+   * Like `open`, for callers that read the events of a call immediately. Most calls end in their
+   * first step. `find` does not return such a call unless the caller calls `keep`.
    */
   openFleeting(
     tool: Definition,
@@ -235,7 +236,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session;
   }
 
-  /** Keeps a call that ended in its first step, for clients that come back for its result. */
+  /** Keeps a call that ended in its first step, so that clients can request its result. */
   keep(session: LiveToolSession): void {
     this.#retention.keep(session);
   }
@@ -249,9 +250,9 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * Finds a session by its id. Takes it up from its record if it has left memory, or if the record
-   * is ahead: another server may have continued the session over the same store. `lsn` is the last
-   * event that the caller knows of. `asked` says that the caller of the session waits for it.
+   * Finds a session by its id. Resumes the session from its record if it has left memory, or if the
+   * record is newer: another server with the same store may have continued the session. `lsn` is
+   * the last event that the client knows. `asked` means that the caller of the session waits for it.
    */
   lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
     const here = this.find(id);
@@ -261,44 +262,44 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#live.isClosed ? undefined : this.#durability.revive(id, asked);
   }
 
-  /** The principal of a session, in memory or on record. Does not take the session up. */
+  /** The principal of a session, in memory or stored. Does not resume the session. */
   async principalOf(id: string): Promise<string | undefined> {
     return this.find(id)?.principal ?? await this.#durability.principalOf(id);
   }
 
-  /** Runs the sessions that are due: now, those that a former server left, and later ones in time. */
+  /** Resumes stored sessions that are due: those of a former server now, others at their time. */
   wake(): void {
     this.#durability.start();
   }
 
-  /** Durable calls that are not run any more because they end the server. */
+  /** Durable calls that no longer run, because the server crashed each time it ran them. */
   get setAside(): SetAsideCalls {
     return this.#durability.setAside;
   }
 
-  /** Takes a session up from the record that its client carries. */
+  /** Resumes a session from a record that its client sent. */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     return this.#durability.adopt(record, call);
   }
 
-  /** Takes a durable session out of memory until a request asks for it, or its time has come. */
+  /** Removes a durable session from memory until a request needs it, or it is due. */
   suspend(session: LiveToolSession): void {
     session.suspend();
   }
 
-  /** Keeps a session until then at least, because its client was told to come back by then. */
+  /** Keeps a session at least until `until`, because its client may request the result until then. */
   promise(session: LiveToolSession, until: number): void {
     if (!session.promiseUntil(until)) return;
     if (session.durable) this.#records.extend(session);
     if (session.outcome) this.#retention.reschedule(session);
   }
 
-  /** Records what has changed about a session besides its events. */
+  /** Stores changes of a session other than its events. */
   noteChange(session: LiveToolSession): void {
     if (session.durable) this.#records.update(session);
   }
 
-  /** Resolves with whether all of a session is in the store; undefined if nothing is being written. */
+  /** Resolves to true if a session is completely stored. Undefined if nothing is being written. */
   secured(session: LiveToolSession): Promise<boolean> | undefined {
     return session.durable ? this.#records.written(session) : undefined;
   }
@@ -309,7 +310,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session) yield* session.cancel(reason);
   }
 
-  /** A session in memory. A session that is leaving memory is not found. */
+  /** Finds a session in memory. Does not find a session that is leaving memory. */
   find(id: string): LiveToolSession | undefined {
     this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
@@ -320,7 +321,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return (yield* this.takenUp(id)) ?? null;
   }
 
-  /** `lookup`, for operations. */
+  /** Like `lookup`, for operations. */
   *takenUp(id: string): Operation<LiveToolSession | undefined> {
     const found = this.lookup(id);
     return found instanceof Promise ? yield* until(found) : found;
@@ -355,7 +356,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.outcome && session.holders === 0) this.#retention.remove(session);
   }
 
-  /** For sessions: one began or stopped waiting, or ended. */
+  /** Called by a session that began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void {
     if (session.outcome && session === this.#starting) {
       // The code that opened the call decides whether it is kept.
@@ -365,7 +366,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
-      // An end that could not be recorded does not count: clients that come back find the record.
+      // The end of a session that lost its record is not kept: later requests use the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
         session.owner?.gone?.(session);
@@ -380,12 +381,12 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.trial) this.#durability.changed(session);
   }
 
-  /** For sessions: one is about to leave memory. */
+  /** Called by a session that is about to leave memory. */
   suspending(session: LiveToolSession): void {
     this.#durability.leaving(session);
   }
 
-  /** For sessions: one has left memory, and can be run again from its log. */
+  /** Called by a session that has left memory, and can resume from its log. */
   suspended(session: RegisteredSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -393,8 +394,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * Starts no more calls, and waits until none is at work, for `ms` at most. Calls that wait for an
-   * answer are not at work: they can still be answered.
+   * Starts no more calls, and waits at most `ms` until no call is running. Calls that wait for an
+   * answer do not count as running: clients can still answer them.
    */
   async drain(ms: number): Promise<void> {
     this.#draining = true;
@@ -416,10 +417,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   async #close(): Promise<void> {
     this.#live.close();
     this.#listStarting();
-    // Wait until nothing is being taken up: the loop below would miss it.
+    // Wait for sessions that are being resumed: the loop below would miss them.
     await this.#durability.stop();
     for (const session of this.#live.all()) {
-      // A session that can be taken up again has not ended.
+      // A session that can resume later has not ended.
       if (session.replayable) session.suspend();
       else session.halt("the server is shutting down");
     }

@@ -1,11 +1,13 @@
 /**
- * How long sessions stay in memory: finished ones for clients that come back for the result, and
- * waiting ones for an answer.
+ * Decides how long sessions stay in memory. Finished sessions stay so that clients can fetch the
+ * result. Waiting sessions stay until they get an answer.
  *
- * RETAIN-1  A session that nobody holds expires: a finished one after its grace time or when it was
- *           promised until, a waiting one after its time to live. A durable one leaves memory then.
- * RETAIN-2  Finished sessions are bounded in number and in bytes. The oldest of the largest holder
- *           go first, those that were promised to a client last, and never one that is held.
+ * RETAIN-1  A session without holders expires. A finished session expires after its grace period,
+ *           or at the time promised to its client. A waiting session expires after its time to
+ *           live. A durable session that waits only leaves memory.
+ * RETAIN-2  Finished sessions are limited in number and in bytes. The oldest sessions of the caller
+ *           with the most are evicted first, sessions promised to a client last, and sessions with
+ *           holders never.
  */
 import type { Deadline } from "../lib/deadlines.ts";
 import { LinkedList } from "../lib/linked-list.ts";
@@ -20,15 +22,15 @@ export interface FinishedLimits {
   readonly maxBytes: number;
 }
 
-/** How many sessions that must stay are passed over, at most, to find one that may go. */
+/** The maximum number of sessions that a search for one to evict skips. */
 const MOST_LOOKS = 16;
 
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
   readonly #byId = new Map<string, LiveToolSession>();
-  /** Sessions that no client was told to come back for. */
+  /** Sessions that are promised to no client. */
   readonly #free = new LinkedList<LiveToolSession>();
-  /** Sessions that a client was told to come back for, or that are held. They go last. */
+  /** Sessions that are promised to a client, or have holders. They are evicted last. */
   readonly #promised = new LinkedList<LiveToolSession>();
   readonly #owned = new Owned<LiveToolSession>();
   /** The number of sessions of each caller, and their bytes. */
@@ -52,7 +54,7 @@ export class FinishedSessions {
     return session.list !== undefined;
   }
 
-  /** Adds a session. Returns those that must go for it (RETAIN-2). */
+  /** Adds a session. Returns the sessions to evict for it (RETAIN-2). */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
     const earlier = this.#byId.get(session.id);
     if (earlier) this.delete(earlier);
@@ -65,7 +67,7 @@ export class FinishedSessions {
     this.#chooseOfLargest(going, now);
     this.#choose(this.#free, going, now);
     this.#choose(this.#promised, going, now);
-    // They count until the caller deletes them.
+    // The chosen sessions count until the caller of `add` deletes them.
     for (const one of going) this.#count(one, 1);
     return going;
   }
@@ -80,25 +82,25 @@ export class FinishedSessions {
     this.#weights.take(session.principal, times * weightOf(session));
   }
 
-  /** The session that was left longest ago, of those that no client was told to come back for. */
+  /** The session whose grace period started first. */
   get first(): LiveToolSession | undefined {
     return this.#free.first;
   }
 
-  /** Starts the grace period of a session that no client was told to come back for. */
+  /** Starts the grace period of a session that is promised to no client. */
   putLast(session: RegisteredSession, now: number): void {
     session.leftAt = now;
     session.list?.remove(session);
     this.#free.add(session);
   }
 
-  /** Takes a session out of the grace period: a client was told to come back for it, or holds it. */
+  /** Ends the grace period of a session, because it has holders or is promised to a client. */
   putAside(session: LiveToolSession): void {
     session.list?.remove(session);
     this.#promised.add(session);
   }
 
-  /** Returns false if the session was not here. */
+  /** Deletes a session. Returns false if it was not in this collection. */
   delete(session: LiveToolSession): boolean {
     if (!session.list?.remove(session)) return false;
     this.#owned.delete(session.principal, session);
@@ -114,7 +116,7 @@ export class FinishedSessions {
     this.#weights.replace([]);
   }
 
-  /** Chooses among sessions of the largest holder: a new session costs no third caller anything. */
+  /** Chooses sessions of the caller with the most, so that other callers lose no session. */
   #chooseOfLargest(going: LiveToolSession[], now: number): void {
     while (this.#isOver) {
       const isCount = this.#counts.total > this.#limits.max;
@@ -138,7 +140,7 @@ export class FinishedSessions {
       else promised ??= session;
       if (++looks === MOST_LOOKS) break;
     }
-    // Put them last, so that the next search does not pass over them again.
+    // Move sessions with holders to the end, so that the next search does not skip them again.
     for (const session of held) {
       this.#owned.delete(principal, session);
       this.#owned.add(principal, session);
@@ -146,7 +148,7 @@ export class FinishedSessions {
     return promised;
   }
 
-  /** Chooses the oldest first. Sessions that must stay are put last, for the next search. */
+  /** Chooses the oldest sessions. Moves sessions that must stay to the end, for the next search. */
   #choose(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
     const chosen = new Set(going);
     let looks = 0;
@@ -168,7 +170,7 @@ export class FinishedSessions {
   }
 }
 
-/** A durable session keeps its arguments and client with its record. */
+/** For a durable session, the arguments and client data in its record count too. */
 function weightOf({ log, durable, baggage }: LiveToolSession): number {
   return durable ? log.bytes + baggage : log.bytes;
 }
@@ -193,12 +195,12 @@ export class Retention {
     this.#finished = finished;
   }
 
-  /** A finished session that is still kept. */
+  /** Finds a finished session in memory. */
   get(id: string): LiveToolSession | undefined {
     return this.#finished.get(id);
   }
 
-  /** Sets when a session expires, from how it stands now (RETAIN-1). */
+  /** Sets when a session expires, depending on its current state (RETAIN-1). */
   reschedule(session: RegisteredSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -224,13 +226,13 @@ export class Retention {
     this.reschedule(session);
   }
 
-  /** Keeps a session that has just ended. Older ones may have to go for it. */
+  /** Keeps a session that has just ended. May evict older sessions. */
   finish(session: LiveToolSession): void {
     const now = this.#parts.deadlines.now();
     for (const evicted of this.#finished.add(session, now)) this.remove(evicted);
   }
 
-  /** Removes a finished session from memory, and its record if nobody will come back for it. */
+  /** Removes a finished session from memory. Also deletes its record, if no client needs the result. */
   remove(session: RegisteredSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -240,7 +242,7 @@ export class Retention {
       this.#grace = undefined;
     }
     const stored = session.durable && !session.portable;
-    // The record of a result that somebody may still ask for stays until it expires.
+    // If a client may still request the result, the record stays until it expires.
     const wanted = this.#parts.outlasts &&
       (!session.outcomeDelivered || session.keepUntil > this.#parts.deadlines.now());
     if (stored && wanted) return session.owner?.left?.(session);
@@ -267,7 +269,7 @@ export class Retention {
         this.#grace = deadlines.add(left, this.#graceOver);
         return;
       }
-      // A session that is held gets a new grace period when it is let go.
+      // A session with holders gets a new grace period when the last holder releases it.
       if (first.expiry || first.holders > 0) this.#finished.putAside(first);
       else this.remove(first);
     }
@@ -277,7 +279,7 @@ export class Retention {
     session.expiry = this.#parts.deadlines.add(ms, this.#expired, session);
   }
 
-  /** One function for all sessions, so that a parked session holds no closure of its own. */
+  /** All sessions share this function, so that a parked session needs no closure. */
   readonly #expired = (session: RegisteredSession): void => {
     session.expiry = undefined;
     if (session.outcome) this.remove(session);
@@ -288,7 +290,7 @@ export class Retention {
   #passivate(session: LiveToolSession): void {
     // A session that has begun a step is rescheduled when the step is done.
     if (!session.waiting) return;
-    // A reader that does not hold the session would hear nothing more from it.
+    // A reader that is not a holder would get no more events from a suspended session.
     if (session.log.watched) this.reschedule(session);
     else session.suspend();
   }

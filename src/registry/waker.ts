@@ -113,7 +113,7 @@ export class Waker {
         this.#after = due.at(-1);
         continue;
       }
-      // The cursor stays before `now`: another session may have the same `wakeAt` as the last one.
+      // The cursor includes sessions with `wakeAt` equal to `now`: the store may get more of them.
       this.#after = { wakeAt: now, id: "" };
       return page[due.length]?.wakeAt;
     }
