@@ -1,4 +1,4 @@
-/** Everything a server offers, by name, in the order in which it was added. */
+/** The tools, prompts and resources of a server, by name, in the order of addition. */
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type {
@@ -9,7 +9,7 @@ import type {
 } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
 
-/** A resource that answers to an address, and what its template read out of it. */
+/** The resource for a URI, with the variables that its URI template matched. */
 export interface FoundResource {
   readonly resource: FinalizedMcpResource;
   readonly variables: { readonly [variable: string]: string };
@@ -19,7 +19,7 @@ export class Catalog {
   readonly tools = new Map<string, FinalizedMcpTool>();
   readonly prompts = new Map<string, FinalizedMcpPrompt>();
   readonly resources = new Map<string, FinalizedMcpResource>();
-  /** Plain addresses are looked up; only templates are tried one by one. */
+  /** Resources with a fixed URI, by URI. Only templates are matched one after another. */
   readonly #byUri = new Map<string, FinalizedMcpResource>();
   #version = 0;
 
@@ -27,7 +27,7 @@ export class Catalog {
     for (const definition of definitions) this.add(definition);
   }
 
-  /** Grows with every change, so that what was made from the catalog can be kept until then. */
+  /** Increases with every change. Values computed from the catalog can be cached per version. */
   get version(): number {
     return this.#version;
   }
@@ -50,7 +50,7 @@ export class Catalog {
     this.#version++;
   }
 
-  /** Whether there was one. */
+  /** Removes a definition. Returns false if there is none. */
   remove(kind: Definition["kind"], name: string): boolean {
     const resource = kind === "resource" ? this.resources.get(name) : undefined;
     if (resource) this.#byUri.delete(resource.uri.text);
@@ -85,7 +85,7 @@ export class Catalog {
   }
 }
 
-/** Made once for each state of the catalog: every modern request looks here. */
+/** Capabilities per catalog, cached by version because every modern request reads them. */
 const made = new WeakMap<Catalog, { readonly version: number; readonly value: JsonObject }>();
 
 export function serverCapabilities({ catalog, arrival }: ServerCore): JsonObject {

@@ -1,12 +1,12 @@
 /**
- * What a proxy says of the request that it forwards.
+ * Reads the headers that a proxy adds to a forwarded request.
  *
- * F1  A request with any of these headers came through a proxy, whatever its Host
- *     says: whoever sent it may be anywhere.
- * F2  What the headers say is believed only where the connection comes from a proxy
- *     that the operator trusts; anybody can write them.
- * F3  Where two headers say different things, the stricter one counts: a proxy that
- *     sets one of them passes the other on as its client wrote it.
+ * F1  A request with any of these headers came through a proxy, even if `Host` is a loopback
+ *     name. The client may be on any machine.
+ * F2  The values of the headers count only if the connection comes from a trusted proxy, because
+ *     any client can set these headers.
+ * F3  If two headers disagree, the stricter value counts: a proxy may set one header and pass on
+ *     the other unchanged from its client.
  */
 import {
   type AddressRange,
@@ -18,7 +18,7 @@ import {
 import type { ParleyOptions } from "./options.ts";
 
 export interface ProxyOptions extends Pick<ParleyOptions, "trustProxy"> {
-  /** Finds the address of a request's peer in what the runtime hands over beside the request. */
+  /** Returns the peer's address. `connection` is the second argument of the runtime's handler. */
   readonly peerOf?: (request: Request, connection: unknown) => string | undefined;
 }
 
@@ -39,15 +39,15 @@ const HEADERS = [
 
 /** How a request was forwarded. */
 export interface Forwarding {
-  /** The proxy is one that the operator trusts. */
+  /** True if the operator trusts the proxy. */
   readonly trusted: boolean;
-  /** The names under which the proxy was called, as far as a trusted one says so. */
+  /** The host names that the client used, from the headers of a trusted proxy. */
   readonly hosts: readonly string[];
-  /** The client is on this machine, as a trusted proxy says. */
+  /** True if a trusted proxy says that the client is on this machine. */
   readonly local: boolean;
 }
 
-/** A proxy that nobody knows. */
+/** Forwarded by a proxy that is not trusted. */
 export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false };
 
 export function isForwarded(headers: Headers): boolean {
@@ -92,7 +92,7 @@ function toRange(text: string): AddressRange {
   );
 }
 
-/** What a trusted proxy says. */
+/** Reads the headers of a trusted proxy (F2, F3). */
 function believed(headers: Headers, trusts: (address: string) => boolean): Forwarding {
   const elements = listOf(headers.get("forwarded")).map(pairsOf);
   const chains = [
@@ -103,7 +103,8 @@ function believed(headers: Headers, trusts: (address: string) => boolean): Forwa
     ...listOf(headers.get("x-forwarded-host")).slice(-1),
     ...elements.slice(-1).flatMap((pairs) => pairs.get("host") ?? []),
   ];
-  // Each proxy appends whom it heard from, so the client is the last that is no trusted proxy.
+  // Each proxy appends its peer's address. So the client is the last address in the chain that
+  // is not a trusted proxy.
   const clients = chains.map((chain) => chain.findLast((node) => !trusts(node)) ?? chain[0]!);
   const local = clients.length > 0 && clients.every((client) => {
     const address = parseAddress(client);
@@ -116,7 +117,7 @@ function listOf(header: string | null): string[] {
   return (header ?? "").split(",").map((part) => part.trim()).filter((part) => part !== "");
 }
 
-/** `for=192.0.2.1;host="a.example"` by its names. */
+/** Parses an element such as `for=192.0.2.1;host="a.example"` into names and values. */
 function pairsOf(element: string): Map<string, string> {
   const pairs = new Map<string, string>();
   for (const pair of element.split(";")) {

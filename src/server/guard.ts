@@ -1,13 +1,12 @@
 /**
- * Who may talk to this server at all.
+ * Checks the `Host` and `Origin` headers of each request, against DNS rebinding.
  *
- * A page in a browser can make its visitor's machine send requests to loopback,
- * under a name of its choosing. So both the name that was called (`Host`) and the
- * page that calls (`Origin`) must be known: loopback names are, others by
- * configuration.
+ * A web page can make the visitor's browser send requests to a loopback address, under any host
+ * name. So the server accepts a request only if it knows both the host name (`Host`) and the
+ * page's origin (`Origin`). Loopback names are always known; the operator configures others.
  *
- * A proxy may call a server by a loopback name on behalf of anybody. So a request that
- * came through one needs a name that is configured, unless the operator trusts the proxy.
+ * A proxy can use a loopback name to forward requests from any machine. So a forwarded request
+ * needs a configured host name, unless the operator trusts the proxy.
  */
 import type { ParleyOptions } from "./options.ts";
 import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
@@ -29,7 +28,7 @@ export class Guard {
     this.#origins = new Set(allowOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** What is wrong with where the request comes from, if anything. */
+  /** Returns why the request is refused; undefined if it is accepted. */
   refuses(
     request: Request,
     origin = request.headers.get("origin"),
@@ -61,7 +60,7 @@ export class Guard {
     return LOOPBACK.test(host) || this.#allowsHost(host);
   }
 
-  /** Whether the operator named it. */
+  /** Whether the operator has configured the host name, with or without its port. */
   #allowsHost(host: string): boolean {
     if (this.#hosts.has("*")) return true;
     const name = host.toLowerCase();
@@ -75,7 +74,7 @@ function hostOf(url: string): string {
   return end < 0 ? url.slice(start) : url.slice(start, end);
 }
 
-/** The path of a URL, without the cost of taking the whole of it apart. */
+/** The path of a URL. Faster than parsing the whole URL. */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   if (start < 0) return "/";
@@ -83,17 +82,17 @@ export function pathOf(url: string): string {
   return query < 0 ? url.slice(start) : url.slice(start, query);
 }
 
-/** Whether a `Content-Type` header names this type, whatever its parameters. */
+/** Whether a `Content-Type` header names a media type. Parameters are ignored. */
 export function isType(header: string | null, type: string): boolean {
   if (header === null || header === type) return header === type;
   const end = header.indexOf(";");
   return (end < 0 ? header : header.slice(0, end)).trim().toLowerCase() === type;
 }
 
-/** What nearly every client sends, so that it need not be taken apart each time. */
+/** The `Accept` headers that most clients send. They need no parsing. */
 const USUAL = ["application/json, text/event-stream", "text/event-stream, application/json"];
 
-/** Whether an `Accept` header takes a type, one of the two that are sent here; wildcards count. */
+/** Whether an `Accept` header accepts a media type, directly or by a wildcard. */
 export function accepts(
   accept: string | null,
   type: "application/json" | "text/event-stream",

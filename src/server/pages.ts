@@ -1,10 +1,10 @@
 /**
- * The pages that tools have open, and where browsers find them: where the server
- * is, or, for one that is not on HTTP, at a port of this machine.
+ * The web pages that tools have open. Browsers reach a page at the server's own URL, or at a
+ * local port if the server does not use HTTP.
  *
- * P1  A page is there until it is closed, its time is over, or the server closes.
- * P2  A port is open as long as a page needs it, and no longer.
- * P3  Whatever a page throws, its visitor gets a response, and the operator the reason.
+ * P1  A page exists until it is closed, expires, is evicted at the limit, or the server closes.
+ * P2  A port is open only while a page uses it.
+ * P3  If a page throws, the browser gets an error response, and the operator gets the error.
  */
 import type { Operation, Scope } from "effection";
 import { PageError } from "../model/errors.ts";
@@ -18,27 +18,27 @@ import type { ParleyOptions } from "./options.ts";
 import { type OpenPort, Ports } from "./ports.ts";
 
 export interface PagesOptions extends Pick<ParleyOptions, "publicUrl" | "formPasswords"> {
-  /** Opens a port, for pages of a server that is not on HTTP. */
+  /** Opens a local port, for pages of a server that does not use HTTP. */
   readonly openPort?: OpenPort;
 }
 
-/** What pages need from the registry whose tools open them. */
+/** The part of the registry that pages use. */
 export interface PagesHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   report(fault: Fault): void;
 }
 
-/** A page as it is kept. */
+/** An open page. */
 export interface HeldPage {
   readonly principal: string;
-  /** Anybody may see it. */
+  /** True if any visitor may see the page, not only its owner. */
   readonly open: boolean;
   readonly respond: PageOptions["respond"];
   close(): void;
 }
 
-/** Pages without a path of their own are here, under names that cannot be guessed. */
+/** The default path of a page. Its name cannot be guessed. */
 const UNNAMED = /^\/pages\/[^/]+/;
 
 const HEADERS = {
@@ -50,25 +50,25 @@ const HEADERS = {
 
 export class Pages implements Site {
   readonly formPasswords: boolean;
-  /** Its client holds the other end of a channel. */
+  /** True if the server serves a private channel, such as stdio. */
   privately = false;
-  /** It has been called over HTTP, by whoever that was. */
+  /** True after the server has received any call over HTTP. */
   exposed = false;
-  /** A proxy has forwarded a request from elsewhere, so others than this machine reach it. */
+  /** True after a proxy has forwarded a request from another machine. */
   proxied = false;
   readonly #publicUrl: PagesOptions["publicUrl"];
   readonly #ports: Ports;
   readonly #guard = new Guard({});
-  /** By path. Several with the same path differ in whose they are; the latest comes first. */
+  /** Open pages by path, newest first. Pages of several owners can have the same path. */
   readonly #held = new Map<string, HeldPage[]>();
   readonly #shares: Shares;
-  /** Those that have an end, and so may have to give room before it. */
+  /** Pages that are not permanent. At the limit, the oldest can be closed early. */
   readonly #transient = new Owned<HeldPage>();
-  /** Visits under way. */
+  /** Running requests to pages. */
   readonly #visits = new Set<Strand<Response>>();
   #home: PagesHome | undefined;
 
-  /** `shares` says how many each caller may have open; by default any number. */
+  /** `shares` limits how many pages each caller may have open. Default: no limit. */
   constructor(
     { publicUrl, formPasswords = false, openPort }: PagesOptions,
     shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity }),
@@ -81,7 +81,7 @@ export class Pages implements Site {
 
   get url(): string | undefined {
     const told = typeof this.#publicUrl === "function" ? this.#publicUrl() : this.#publicUrl;
-    // Browsers behind a proxy do not reach it at an address of this machine.
+    // Browsers behind a proxy cannot reach the server at a loopback address.
     if (told !== undefined && this.proxied && isLoopback(new URL(told).host)) return undefined;
     return told?.replace(/\/+$/, "");
   }
@@ -92,7 +92,7 @@ export class Pages implements Site {
     return url === undefined ? this.privately && !this.exposed : isLoopback(new URL(url).host);
   }
 
-  /** Tells it whose tools open pages. */
+  /** Sets the registry whose tools open pages. Call this before `open`. */
   settle(home: PagesHome): this {
     this.#home = home;
     return this;
@@ -102,7 +102,7 @@ export class Pages implements Site {
     const { path = `/pages/${name}`, respond, stays, open = false } = options;
     this.#makeRoom(principal);
     const { url, release } = yield* this.#place(options.port);
-    // Again, because others may have come meanwhile.
+    // Check again: other pages may have been opened while this one waited for its port.
     try {
       this.#makeRoom(principal);
     } catch (error) {
@@ -130,7 +130,7 @@ export class Pages implements Site {
     return { url: `${url}${path}`, close };
   }
 
-  /** The pages at a path. */
+  /** The open pages at a path. The path may include the path prefix of the public URL. */
   at(path: string): readonly HeldPage[] {
     if (this.#held.size === 0) return [];
     const below = new URL(this.url ?? "http://localhost").pathname;
@@ -138,7 +138,7 @@ export class Pages implements Site {
     return this.#held.get(own) ?? this.#held.get(UNNAMED.exec(own)?.[0] ?? "") ?? [];
   }
 
-  /** Lets a page answer. */
+  /** Lets a page respond to a request (P3). */
   visit(page: HeldPage, request: Request): Promise<Response> {
     return new Promise((resolve) => {
       const respond = () => page.respond(request);
@@ -152,14 +152,17 @@ export class Pages implements Site {
     });
   }
 
-  /** Takes every page away, halts every visit, and waits until the last port is closed. */
+  /** Closes all pages, halts all requests to pages, and waits until all ports are closed. */
   async close(): Promise<void> {
     for (const page of [...this.#held.values()].flat()) page.close();
     for (const visit of this.#visits) visit.halt();
     await this.#ports.closed();
   }
 
-  /** The largest holder's oldest page goes for a newcomer's. Throws if there is no room. */
+  /**
+   * Makes room for a new page. At the total limit, closes the oldest page of the principal with
+   * the most pages, if it has more than the caller. Throws if there is no room.
+   */
   #makeRoom(principal: string): void {
     const shares = this.#shares;
     const reached = shares.reached(principal);
@@ -194,7 +197,7 @@ export class Pages implements Site {
     );
   }
 
-  /** Somebody came to a port that is open for pages alone. */
+  /** Handles a request at a port that serves only pages. */
   async #visited(request: Request): Promise<Response> {
     const refusal = this.#guard.refuses(request);
     const [page] = this.at(pathOf(request.url));
@@ -203,7 +206,7 @@ export class Pages implements Site {
       : page
       ? await this.visit(page, request)
       : gone();
-    // Such a port closes soon, and must not wait for a browser to let go of it.
+    // The port closes soon, and must not wait for a browser's keep-alive connection.
     response.headers.set("connection", "close");
     return response;
   }
@@ -213,7 +216,7 @@ export class Pages implements Site {
   }
 }
 
-/** What a visitor is told who comes too late. */
+/** The response for a page that is no longer open. */
 export function gone(): Response {
   const text = "This page is no longer here. Go back to your assistant and start again.";
   return careful(new Response(text, { status: 404 }));
@@ -224,7 +227,7 @@ function failed(): Response {
   return new Response(text, { status: 500 });
 }
 
-/** Not kept, not framed, not guessed at, and nobody else hears of its address. */
+/** Adds security headers: no caching, no framing, no content sniffing, no referrer to other sites. */
 function careful(given: Response): Response {
   const response = new Response(given.body, given);
   for (const [name, value] of Object.entries(HEADERS)) {

@@ -1,8 +1,8 @@
 /**
- * Whether the server can take calls now, for whoever spreads them over servers.
+ * Readiness (`/readyz`): tells a load balancer whether the server can take calls now.
  *
- * Being alive is another question: a server whose disk is full answers `/healthz`, because
- * starting it again would not help, and fails `/readyz`.
+ * Liveness (`/healthz`) is separate. A server with a full disk is alive but not ready: a restart
+ * would not help, so `/healthz` succeeds and `/readyz` fails.
  */
 import type { Operation, Scope } from "effection";
 import { randomUUID } from "node:crypto";
@@ -11,20 +11,20 @@ import { startOperation } from "../lib/start-operation.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { ToolSessionStore } from "../store/types.ts";
 
-/** Something that must be in order before the server takes calls. */
+/** A condition for readiness. */
 export interface ReadinessCheck {
-  /** What is shown to whoever asks. */
+  /** The name of the check, as the response of `/readyz` shows it. */
   readonly name: string;
-  /** Throws if it is not in order. The operator is told why, whoever asks is not. */
+  /** Throws if the check fails. The error goes to the operator, not into the response. */
   check(): Operation<void>;
 }
 
-/** What each check found, by its name. */
+/** The result of each check, by name. */
 export type Findings = { readonly [name: string]: "ok" | "failed" };
 
-/** Milliseconds that a check may take. */
+/** Timeout of a check, in milliseconds. */
 const CHECK_TIMEOUT = 2_000;
-/** Milliseconds for which an answer is given again: anybody may ask, as often as they like. */
+/** Milliseconds for which results are cached, because any client can send any number of requests. */
 const FRESH = 1_000;
 
 export class Readiness {
@@ -32,7 +32,7 @@ export class Readiness {
   readonly #deadlines: Deadlines;
   readonly #report: (fault: Fault) => void;
   readonly #checks: ReadinessCheck[] = [];
-  /** Those that failed when they were last made, and of which the operator was told. */
+  /** Checks that failed in their last run. The operator is told only of the first failure in a row. */
   readonly #failing = new Set<string>();
   #last: { readonly at: number; readonly findings: Promise<Findings> } | undefined;
 
@@ -47,7 +47,7 @@ export class Readiness {
     this.#last = undefined;
   }
 
-  /** Makes every check, unless that was done a moment ago. */
+  /** Runs all checks, or returns the cached results. */
   findings(): Promise<Findings> {
     const now = this.#deadlines.now();
     if (!this.#last || now - this.#last.at >= FRESH) {
@@ -83,9 +83,9 @@ export class Readiness {
   }
 }
 
-/** Writes an entry to a store, and removes it. */
+/** A check that writes an entry to the store and deletes it. */
 export function writable(store: ToolSessionStore, now: () => number): ReadinessCheck {
-  // Its own, because other servers may share the store.
+  // A unique id, because other servers may share the store.
   const id = `readiness_${randomUUID()}`;
   return {
     name: "store",
@@ -97,7 +97,7 @@ export function writable(store: ToolSessionStore, now: () => number): ReadinessC
         params: null,
         createdAt,
         epoch: 1,
-        // The store forgets it if this process ends before it is removed.
+        // If this process ends before the deletion, the entry expires.
         expiresAt: createdAt + 60_000,
       });
       yield* store.delete(id);

@@ -1,4 +1,4 @@
-/** One call of a legacy client: its request's id, and the session that serves it. */
+/** One call of a legacy client: links the JSON-RPC request to the tool session that runs it. */
 import type { JsonObject } from "../../model/content.ts";
 import { EventsGoneError } from "../../model/errors.ts";
 import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
@@ -40,7 +40,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #lossTold = false;
   /** When the session was last known to exist, while it is not in memory. */
   seenAt: number | undefined;
-  /** The registry has forgotten its session. */
+  /** True after the registry has removed the call's session. */
   isGone = false;
   /** The tool has asked to close the client's connection. */
   hungUp = false;
@@ -61,7 +61,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#progress ??= new ProgressTrack();
   }
 
-  /** The session of the call. It must be in memory; `takeUp` brings it back. */
+  /** The session of the call. Throws if the session is not in memory; `takeUp` loads it. */
   get session(): LiveToolSession {
     if (!this.#session) {
       throw new TypeError(
@@ -85,7 +85,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#sessionId = id;
   }
 
-  /** Whether its session is in memory. */
+  /** Whether the call's session is in memory. */
   get isHere(): boolean {
     return this.#session !== undefined && !this.#session.suspending;
   }
@@ -126,7 +126,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return more;
   }
 
-  /** The one message of a call that has ended; null if it has none, undefined if it takes a stream. */
+  /**
+   * The only message of a call that has ended. Null if the call has no message; undefined if the
+   * call is still running or has several messages, and so needs a stream.
+   */
   get onlyMessage(): string | null | undefined {
     const { outcome, log } = this.session;
     if (!outcome) return undefined;
@@ -141,8 +144,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /**
-   * The messages after an LSN. What is no longer kept is skipped, but never a
-   * question that still waits: without it the client could not go on.
+   * Sends the messages after an LSN, and returns the LSN of the last event read. Events that the
+   * log has dropped are skipped, except open questions: the call cannot continue without an answer.
    */
   messagesAfter(
     lsn: number,
@@ -158,7 +161,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return cursor;
   }
 
-  /** Calls `wake` when there is something new. The run waits for this reader, from `cursor` on. */
+  /** Calls `wake` on each new event. Backpressure: the run waits for this reader, from `cursor` on. */
   watch(wake: () => void): () => void {
     const log = this.#session?.log;
     if (!log) return () => {};
@@ -171,7 +174,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     };
   }
 
-  /** Moves `cursor` to where its messages have been read to. */
+  /** Moves `cursor` to the LSN up to which the messages have been read. */
   readTo(lsn: number): void {
     this.cursor = lsn;
     this.#reader?.taken(lsn);
@@ -191,7 +194,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return lsn + 1;
   }
 
-  // ----------------------------------------- on a channel that replies share
+  // ------------------------------------------------------ on a shared channel
 
   get feed(): Feed {
     return this;
@@ -201,7 +204,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.progressToken === undefined ? undefined : this.client.core.limits.heartbeatInterval;
   }
 
-  /** Lets go of the session, which `receiveShared` holds. */
+  /** Releases the hold on the session that `receiveShared` took. */
   release(): void {
     if (this.#session) this.client.core.registry.letGo(this.#session);
   }
@@ -242,7 +245,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** An event that cannot be encoded must not break the stream. */
+  /** Encodes an event. An encoding error is reported and does not break the stream. */
   #encode(event: ToolSessionEvent): string | undefined {
     try {
       return encodeEvent(event, this);
@@ -258,7 +261,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Brings the session back into memory. Undefined if it is there already. */
+  /** Loads the session into memory. Returns undefined if the session is in memory already, or lost. */
   takeUp(): Promise<void> | undefined {
     if (this.isHere || this.lost) return undefined;
     const { registry } = this.client.core;
@@ -271,18 +274,21 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     });
   }
 
-  /** The session no longer exists. */
+  /** Marks the call as lost: its session no longer exists. */
   lose(): void {
     this.lost = true;
     this.#isOver();
   }
 
-  /** As `ended`, for a call that may have ended long ago: another call may use its id now. */
+  /** Like `ended`, unless a newer call has the same request id. */
   #isOver(): void {
     if (this.client.calls.get(this.id) === this) this.ended();
   }
 
-  /** Cancels the call, also while its session is not in memory. Resolves to whether that is stored. */
+  /**
+   * Cancels the call, and first loads its session if necessary. Resolves to whether the
+   * cancellation is stored.
+   */
   cancel(reason: string): Promise<boolean> | undefined {
     const halt = () => {
       this.#session?.halt(reason, "caller");
@@ -295,14 +301,14 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.client.calls.delete(this.id);
   }
 
-  /** The session has left memory. */
+  /** Called when the session has left memory. */
   left(): void {
     this.#sessionId = this.sessionId;
     this.#session = undefined;
     this.seenAt = this.client.core.deadlines.now();
   }
 
-  /** The call can no longer be resumed. */
+  /** Called when the call can no longer be resumed. */
   gone(): void {
     if (this.isGone) return;
     this.isGone = true;
@@ -316,9 +322,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.disconnect();
   }
 
-  /** Ends the call's connection, if its client is going to resume the stream. */
+  /** Ends the call's connection, if the protocol version lets the client resume the stream. */
   disconnect(): void {
-    // Before 2025-11-25 clients did not have to resume a stream that was closed.
+    // Before revision 2025-11-25, clients were not required to resume a closed stream.
     if (since(this.version, "2025-11-25")) this.stream?.connection?.end();
   }
 }

@@ -1,4 +1,4 @@
-/** What is kept of a client, so that it finds itself again after a restart, and how it is read. */
+/** The stored record of a legacy client session, and how a session is restored from it. */
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo, LogLevel } from "../../model/events.ts";
 import type { RpcId } from "../../wire/json-rpc.ts";
@@ -62,8 +62,9 @@ function keptCall(client: ClientSession, call: Call): KeptCall {
 }
 
 /**
- * Its calls are not in memory; each is taken up when somebody asks for it. Under way
- * are only those that outlast a server; of the others there is only something to tell.
+ * Restores a client session from its record. The tool sessions of its calls are not loaded here;
+ * each is loaded when the client first needs it. Only durable calls count as running. Other calls
+ * can only report their outcome, or that the restart lost them.
  */
 export function restoreClient(client: ClientSession, kept: KeptClient): void {
   client.restore(kept);

@@ -1,6 +1,7 @@
 /**
- * A client of the legacy era, from `initialize` to the end: what it said about
- * itself, and the calls it has under way. It knows messages, but no transport.
+ * The session of one legacy client, from `initialize` until the session ends. The session holds
+ * the client's capabilities and settings, its running calls and its streams. The session handles
+ * messages and is independent of the transport.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { isObject } from "../../lib/json.ts";
@@ -18,7 +19,7 @@ import type { KeptClient } from "./client-record.ts";
 import { NotificationStream } from "./notification-stream.ts";
 import type { CallStream } from "./stream.ts";
 
-/** Something under way that can be stopped. */
+/** A running operation that can be stopped. */
 interface Stoppable {
   halt(): void;
 }
@@ -29,36 +30,36 @@ export class ClientSession {
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
   info: ClientInfo = { capabilities: {} };
-  /** True for a request that names no session: it is served by itself, and nothing is kept. */
+  /** True for a request that names no session. The server handles the request alone and keeps no state. */
   readonly sessionless: boolean = false;
   initialized = false;
   ended = false;
   logLevel: LogLevel = "info";
   lastSeen: number;
-  /** When it was last put behind all the others. */
+  /** When `ClientSessions` last moved this session to the end of its list. */
   placedAt: number;
-  /** When it is forgotten, if nobody uses it. */
+  /** The timer that removes the idle session from memory. */
   expiry: Deadline | undefined;
-  /** Calls under way, by the ids that the client gave them. */
+  /** Running calls, by JSON-RPC request id. */
   readonly calls = new Map<RpcId, Call>();
-  /** Those, and the ones that ended lately, by the ids of their sessions. */
+  /** Calls that the client can resume, running or recently ended, by tool session id. */
   readonly callsBySession = new Map<string, Call>();
-  /** Lists and completions that take a while, by the ids that the client gave them. */
+  /** Running list and completion requests, by JSON-RPC request id. */
   readonly queries = new Map<RpcId, Stoppable>();
-  /** Streams that can be resumed, by number. */
+  /** Resumable streams, by stream number. */
   readonly streams = new Map<number, CallStream>();
   readonly notifications = new NotificationStream();
   readonly subscriptions: ReadonlySet<string> = new Set<string>();
-  /** What the server told of itself; it never speaks of anything else. */
+  /** The server capabilities sent in `initialize`. Only these lists send `list_changed`. */
   offered: JsonObject = {};
   lastStream = 0;
-  /** Until when it is on record, where it is kept. */
+  /** When the stored record expires; 0 if the session is not stored. */
   keptUntil = 0;
-  /** Something about it has changed that is to be on record before it is acknowledged. */
+  /** True if a change must be stored before the server acknowledges the request. */
   changed = false;
-  /** Its client has ended it: it never goes on record again. */
+  /** True after the session was ended permanently. The session is never stored again. */
   endedForGood = false;
-  /** Bytes that count as its caller's. */
+  /** Bytes counted against the caller's memory budget. */
   #bytes = 0;
   protected readonly deafen: () => void;
 
@@ -70,7 +71,7 @@ export class ClientSession {
     this.deafen = core.changes.listen((change) => this.#hear(change));
   }
 
-  /** What each side told the other in `initialize`. */
+  /** Stores what the client and the server sent each other in `initialize`. */
   introduce(
     version: LegacyVersion,
     { name, version: clientVersion }: { name?: unknown; version?: unknown },
@@ -100,7 +101,10 @@ export class ClientSession {
     if ((this.subscriptions as Set<string>).delete(uri)) this.#hold(-sizeOfUri(uri));
   }
 
-  /** Counts bytes that are kept for it as its caller's. Throws if there is no room for them. */
+  /**
+   * Counts bytes against the caller's memory budget. With `verb`, throws if the budget is
+   * exceeded; without `verb`, never throws.
+   */
   #hold(bytes: number, verb?: string): void {
     const { budget } = this.core.registry;
     if (verb === undefined) budget.memory.take(this.principal, bytes);
@@ -108,7 +112,7 @@ export class ClientSession {
     this.#bytes += bytes;
   }
 
-  /** Takes up what was kept of it. */
+  /** Restores the session from its stored record. */
   restore({ version, info, offered, logLevel, subscriptions, lastStream }: KeptClient): void {
     this.initialized = true;
     this.version = version;
@@ -128,7 +132,7 @@ export class ClientSession {
     return ++this.lastStream;
   }
 
-  /** From here on the stream can be left and found again. */
+  /** Makes a stream resumable after its client disconnects. */
   keep(stream: CallStream): void {
     for (const call of stream.calls) {
       call.stream = stream;
@@ -139,13 +143,16 @@ export class ClientSession {
     if (stream.calls.some((call) => !call.isGone)) this.streams.set(stream.number, stream);
   }
 
-  /** Calls that stand in the way of a new one, but have left memory and may have ended since. */
+  /**
+   * Calls that may block a new call with this id, and whose sessions are not in memory. Such a
+   * call may have ended without this server knowing.
+   */
   absentInTheWayOf(id: RpcId): Call[] {
     const same = this.calls.get(id);
     return (same ? [same] : [...this.calls.values()]).filter((call) => !call.isHere);
   }
 
-  /** True while it is worth keeping although the client is silent. */
+  /** True while the session must stay in memory even if the client sends nothing. */
   get busy(): boolean {
     if (this.queries.size > 0 || this.notifications.connection) return true;
     for (const call of this.calls.values()) if (this.keptUntil === 0 || call.isHere) return true;
@@ -154,8 +161,8 @@ export class ClientSession {
   }
 
   /**
-   * Halts all calls and ends all streams. Where it is the server that goes, calls
-   * that can be taken up again are left for then.
+   * Cancels all calls and ends all streams. With `serverGoes`, durable calls are not cancelled,
+   * so that they can be resumed later.
    */
   end(reason: string, serverGoes = false): Promise<unknown> {
     this.ended = true;

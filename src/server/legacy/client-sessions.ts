@@ -1,6 +1,6 @@
 /**
- * All client sessions in memory, the longest unused first, and the way back for
- * those that are on record only.
+ * All legacy client sessions in memory, least recently used first. Sessions that are stored but
+ * not in memory are restored on lookup.
  */
 import { Buffer } from "node:buffer";
 import type { Operation } from "effection";
@@ -13,10 +13,10 @@ import type { Call } from "./call.ts";
 import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
 import { ClientSession } from "./client-session.ts";
 
-/** Moving a session to the end at every request would cost more than it is worth. */
+/** Minimum time between moves of a session to the end of the list: a move per request is too slow. */
 const REORDER_AFTER = 60_000;
 
-/** A session, if there is one; one may be on record that there is no room for now. */
+/** The result of a lookup. "no room": a stored session exists, but a limit prevents restoring it. */
 export type Found = ClientSession | "no room" | undefined;
 
 export class ClientSessions {
@@ -24,9 +24,9 @@ export class ClientSessions {
   readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
   readonly #shares: Shares;
-  /** Sessions that are being read, so that two requests at once get the same one. */
+  /** Restores in progress, so that concurrent requests get the same session. */
   readonly #returning = new Map<string, Promise<Found>>();
-  /** Sessions whose records are being deleted: nobody comes back by one of those. */
+  /** Ids of sessions whose records are being deleted. These sessions cannot be restored. */
   readonly #ending = new Set<string>();
 
   constructor(core: ServerCore, store?: ClientSessionStore) {
@@ -40,12 +40,12 @@ export class ClientSessions {
     return this.#sessions.size;
   }
 
-  /** Whether sessions outlast the server. */
+  /** Whether sessions are stored and so survive a restart of the server. */
   get kept(): boolean {
     return this.#store !== undefined;
   }
 
-  /** A new session, or why there can be none: too many are in use. */
+  /** Creates a session. Returns an error message if too many sessions are in use. */
   create(principal: string): ClientSession | string {
     if (!this.#makeRoom(principal)) {
       return this.#shares.reached(principal) === "share"
@@ -60,7 +60,7 @@ export class ClientSessions {
     return session;
   }
 
-  /** A session in memory. Somebody else's is not there. */
+  /** Finds a session in memory. Returns undefined if another principal owns the session. */
   find(id: string, principal: string): ClientSession | undefined {
     const session = this.#sessions.get(id);
     if (!session || session.principal !== principal) return undefined;
@@ -74,7 +74,7 @@ export class ClientSessions {
     return session;
   }
 
-  /** Puts it on record again well before that expires; nobody waits for it. */
+  /** Stores a session again well before its record expires. Runs in the background. */
   #renew(session: ClientSession, now: number): void {
     if (!this.#store || session.keptUntil - now >= this.#core.limits.clientSessionTimeToLive) {
       return;
@@ -82,11 +82,11 @@ export class ClientSessions {
     this.save(session).catch((error) => this.#fault(error));
   }
 
-  /** A session in memory, or else from its record. */
+  /** Finds a session in memory, or restores it from its stored record. */
   lookup(id: string, principal: string): Found | Promise<Found> {
     const session = this.find(id, principal);
     if (session || !this.#store || this.#sessions.has(id) || this.#ending.has(id)) return session;
-    // Whoever tries somebody else's id must not be in that one's way.
+    // The key includes the principal: a caller that guesses an id must not block the owner's restore.
     const key = JSON.stringify([id, principal]);
     let returning = this.#returning.get(key);
     if (!returning) {
@@ -97,7 +97,7 @@ export class ClientSessions {
     return returning;
   }
 
-  /** Puts a session on record as it is now. Throws where it cannot be stored. */
+  /** Stores the current state of a session. Throws if the store fails. */
   async save(session: ClientSession): Promise<void> {
     const store = this.#store;
     if (!store || session.endedForGood) return;
@@ -110,7 +110,7 @@ export class ClientSessions {
     }
   }
 
-  /** As `save`, and tells whether it could be stored. */
+  /** Like `save`, but reports a failure to the operator and returns false instead of throwing. */
   async saved(session: ClientSession): Promise<boolean> {
     try {
       await this.save(session);
@@ -129,7 +129,8 @@ export class ClientSessions {
       if (session.endedForGood) return;
     }
     const durable = [...session.calls.values()].some((call) => call.durable);
-    // Twice as long as it may be idle: it is put on record again before half of that is over.
+    // The record lives at least twice the idle timeout; `#renew` stores an active session again
+    // once less than one idle timeout is left.
     const term = durable
       ? Math.max(2 * clientSessionTimeToLive, registry.durableTimeToLive)
       : 2 * clientSessionTimeToLive;
@@ -139,7 +140,7 @@ export class ClientSessions {
     session.keptUntil = expiresAt;
   }
 
-  /** A call that nobody can come back to is not kept any longer. */
+  /** Checks whether a call's session still exists. Removes the call if it does not. */
   async #lookFor(call: Call): Promise<void> {
     const { registry, deadlines } = this.#core;
     if (!call.lost && await registry.principalOf(call.sessionId) !== undefined) {
@@ -150,7 +151,7 @@ export class ClientSessions {
     call.gone();
   }
 
-  /** Ends a session for good, and waits until its record is gone. */
+  /** Ends a session permanently, and waits until its stored record is deleted. */
   async end(session: ClientSession, reason: string): Promise<void> {
     if (!this.#remove(session)) return;
     const cancelled = session.end(reason);
@@ -166,7 +167,7 @@ export class ClientSessions {
     }
   }
 
-  /** The server goes; what is on record stays there. */
+  /** Removes all sessions from memory when the server shuts down. Stored records remain. */
   endAll(reason: string): void {
     for (const session of [...this.#sessions.values()]) this.#drop(session, reason, true);
   }
@@ -191,12 +192,12 @@ export class ClientSessions {
     this.#expireAfter(session, this.#core.limits.clientSessionTimeToLive);
   }
 
-  /** Takes a session out of memory; one that is on record can come back. */
+  /** Removes a session from memory. A stored session can be restored later. */
   #drop(session: ClientSession, reason: string, serverGoes = false): void {
     if (this.#remove(session)) session.end(reason, serverGoes || session.keptUntil > 0);
   }
 
-  /** Whether it was there. */
+  /** Removes a session from the list. Returns false if the list does not contain the session. */
   #remove(session: ClientSession): boolean {
     if (!this.#sessions.delete(session.id)) return false;
     this.#shares.give(session.principal);
@@ -205,16 +206,18 @@ export class ClientSessions {
   }
 
   /**
-   * Makes room, if there is none: by ending an idle session of the largest holder, which
-   * is the caller where it has its share. Nobody gives a session for this while another
-   * holds more than twice as many.
+   * Makes room for a new session, if a limit is reached, by removing an idle session. If the
+   * caller has used up its share, the session is one of the caller's own. Otherwise the session
+   * belongs to the principal with the most sessions among those that have an idle session. A
+   * principal does not lose a session while another one has more than twice as many. Returns
+   * false if no session can be removed.
    */
   #makeRoom(principal: string): boolean {
     const shares = this.#shares;
     const reached = shares.reached(principal);
     if (reached === undefined) return true;
     const largest = reached === "share" ? principal : shares.largest!;
-    // As if the caller had the one that it asks for.
+    // Counts the session that the caller is asking for.
     const heldBy = (who: string) => shares.of(who) + (who === principal ? 1 : 0);
     let giving: ClientSession | undefined;
     for (const session of this.#sessions.values()) {
@@ -225,14 +228,18 @@ export class ClientSessions {
     }
     if (!giving || 2 * heldBy(giving.principal) < heldBy(largest)) return false;
     const reason = "another client needed the room";
-    // On record it would still be its caller's, beyond its share; but no call is lost for that.
+    // A stored record would still count beyond the caller's share, so delete it. A session with
+    // running calls only leaves memory, so that no call is lost.
     if (reached === "share" && giving.calls.size === 0) {
       this.end(giving, reason).catch((error) => this.#fault(error));
     } else this.#drop(giving, reason);
     return true;
   }
 
-  /** A request only notes the time; whether that was enough is looked at when time is up. */
+  /**
+   * Starts the idle timer. A request only updates `lastSeen`; the timer checks `lastSeen` when it
+   * fires, and restarts if the session was used or is busy.
+   */
   #expireAfter(session: ClientSession, ms: number): void {
     const { deadlines, limits: { clientSessionTimeToLive } } = this.#core;
     session.expiry = deadlines.add(ms, () => {
@@ -254,7 +261,7 @@ export class ClientSessions {
   }
 }
 
-/** Calls that have not been seen for long, on streams that nobody reads. */
+/** Calls on disconnected streams whose sessions left memory and were last seen before `before`. */
 function doubtfulCalls({ streams }: ClientSession, before: number): Call[] {
   return [...streams.values()]
     .filter(({ connection }) => !connection)

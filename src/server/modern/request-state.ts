@@ -1,12 +1,12 @@
 /**
- * What a client carries from one round of a call to the next.
+ * The request state: a token that a modern client sends back when it retries a call with answers.
  *
- * It is sealed, so nobody can read it or make one up, and it is good for one
- * call of one caller with the same arguments, until it expires.
+ * The token is encrypted and authenticated, so clients can neither read nor forge it. A token is
+ * valid for one caller and one call with the same arguments, until it expires.
  *
- * It names the session, which is here or in a store. For a tool that allows it,
- * the whole record of the session travels in it instead, so that any server with
- * the same key can go on.
+ * The token names the session, which is in memory or in a store. For a portable tool, the token
+ * also contains the session's whole record, so that any server with the same key can continue
+ * the call.
  */
 import type { JsonObject } from "../../model/content.ts";
 import type { PortableRecord } from "../../registry/portable-record.ts";
@@ -16,22 +16,22 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 
 export interface RequestState {
   readonly sessionId: string;
-  /** How far the log had come. */
+  /** The last LSN of the session's log when the state was sealed. */
   readonly lsn: number;
-  /** Milliseconds since the epoch. */
+  /** Expiry time, in milliseconds since the epoch. */
   readonly expires: number;
-  /** The record of the session, where it travels with the client. */
+  /** The record of the session, if the client carries the record. */
   readonly record?: PortableRecord;
 }
 
-/** What a state is bound to. */
+/** The caller and the call that a state is valid for. */
 export interface StateBinding {
   readonly principal: string;
   readonly method: string;
   readonly params: JsonObject;
 }
 
-/** Begins a state that is no JSON: what follows is packed. */
+/** First byte of a state in the packed binary format. Other states are JSON. */
 const PACKED = 1;
 
 export function sealState(sealer: Sealer, state: RequestState, context: string): string {
@@ -42,10 +42,10 @@ export function sealState(sealer: Sealer, state: RequestState, context: string):
   return sealer.seal(plain, context);
 }
 
-/** Characters that a state with a record in it may take. */
+/** Maximum length of a state that contains a record, in characters. */
 const LONGEST = 64 * 1024;
 
-/** A state that carries the record of its session, if that travels, and is small enough to. */
+/** Seals a state with the session's record. Undefined if the record is not portable or is too large. */
 function carriedState(
   sealer: Sealer,
   session: LiveToolSession,
@@ -54,7 +54,7 @@ function carriedState(
 ): string | undefined {
   if (!session.portable || !session.replayable) return undefined;
   const { createdAt, log, tool, seed } = session;
-  // A log that has forgotten its beginning is too large as well.
+  // A log that has dropped its first events is incomplete, and too large as well.
   if (log.firstLSN === 1) {
     const { version } = tool.durable!;
     const record = { createdAt, version, events: log.after(0), ...(seed && { seed }) };
@@ -65,7 +65,7 @@ function carriedState(
   return undefined;
 }
 
-/** Its record cannot travel any more: it stays here, and goes with this server. */
+/** Marks a session as no longer portable: only this server can continue it. Tells the operator. */
 function pin(session: LiveToolSession): void {
   session.stayHere();
   const { toolName, id: sessionId } = session;
@@ -74,7 +74,7 @@ function pin(session: LiveToolSession): void {
   session.report({ what: "its record stays here", toolName, sessionId, error });
 }
 
-/** The state, unless it was touched, has expired, or belongs to another call or caller. */
+/** Opens a state. Undefined if it was modified, has expired, or belongs to another call or caller. */
 export function openState(
   sealer: Sealer,
   sealed: unknown,
@@ -89,29 +89,29 @@ export function openState(
   return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
 }
 
-/** A state that this server has handed out, and what it was bound to. */
+/** A state that this server has issued, with the call and caller that it is bound to. */
 interface Issued {
   readonly sealed: string;
   readonly state: RequestState;
   readonly context: string;
 }
 
-/** How many of the states handed out last are known again without being opened. */
+/** Number of recently issued states that are cached, so that they need not be decrypted. */
 const MOST_KNOWN = 1_024;
-/** Characters of what such a state is bound to. Arguments may be long. */
+/** Maximum length of the context of a cached state, in characters: arguments can be long. */
 const LONGEST_KNOWN = 1_024;
 
 /**
- * The states of one server: those that it hands out, and those that come back.
+ * Seals and opens the request states of one server.
  *
- * Most come back soon, to the server that sealed them. One that is the same to the
- * letter, for the same call, needs not be opened to know what is in it, and opening
- * costs more than all else that a retry does.
+ * Most states return soon, to the server that issued them. Decryption is the most expensive part
+ * of a retry. A cache of recently issued states avoids decryption when the same text arrives
+ * for the same call.
  */
 export class States {
   readonly #sealer: Sealer;
   readonly #known = new Map<string, Issued>();
-  /** The same, in the order in which they were handed out; the oldest is written over. */
+  /** The cached states as a ring buffer, in the order of issue. A new state replaces the oldest. */
   readonly #order: Issued[] = [];
   #next = 0;
 
@@ -119,7 +119,7 @@ export class States {
     this.#sealer = sealer;
   }
 
-  /** Seals a state, which takes the record of its session along, if that travels. */
+  /** Seals a state. The state contains the session's record, if the record is portable. */
   seal(session: LiveToolSession, state: RequestState, binding: StateBinding): SealedState {
     const context = contextOf(binding);
     const record = carriedState(this.#sealer, session, state, context);
@@ -147,21 +147,22 @@ export class States {
 
 export interface SealedState {
   readonly requestState: string;
-  /** The record of the session is in it. */
+  /** True if the state contains the record of the session. */
   readonly carried: boolean;
 }
 
 /**
- * Bound by the seal itself: opened in another context, it does not open. Only what
- * a run depends on counts, and arguments that are left out are none.
+ * The context that a state is bound to. The sealer authenticates the context, so a state cannot
+ * be opened with another one. The context contains only what a run depends on. Omitted arguments
+ * equal empty arguments.
  */
 export function contextOf({ principal, method, params }: StateBinding): string {
   const { name, uri, arguments: args = {} } = params;
-  // As it is rather than as a digest: it is no part of the state, only of what its tag is for.
+  // No digest is needed: the context is authenticated but not part of the state's text.
   return `request state\0${principal}\0${canonical([method, name, uri, args])}`;
 }
 
-/** JSON in which the order of keys does not matter. */
+/** Canonical JSON: keys are sorted, so equal values give equal text. */
 export function canonical(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;

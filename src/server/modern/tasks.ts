@@ -1,6 +1,6 @@
 /**
- * Tasks (`io.modelcontextprotocol/tasks`): a tool session seen through another
- * window. The task's id is the session's; nothing about a task is kept elsewhere.
+ * Tasks (`io.modelcontextprotocol/tasks`). A task is a view of a tool session: the task id is the
+ * session id, and the session holds all of the task's state.
  */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
@@ -15,20 +15,20 @@ import { readAnswers } from "./answers.ts";
 const DEFAULT_TTL = 3_600_000;
 const DEFAULT_POLL_INTERVAL = 1_000;
 
-/** Sessions that live by a task's clock, in this server. */
+/** Tasks whose time to live this server already enforces. */
 const tended = new WeakSet<LiveToolSession>();
 
-/** Whether it is a task, or its tool has said that it shall be one. */
+/** Whether a session is a task, or its tool has asked to make it a task. */
 export function isTask({ taskSince, log }: LiveToolSession): boolean {
   return taskSince !== undefined ||
     log.findLast(({ type }) => type === "task_started") !== undefined;
 }
 
-/** Makes a task of a session, if it is none yet: from now on it lives by its own clock. */
+/** Makes a session a task, if it is none yet. The task's time to live starts now. */
 export function beginTask(core: ServerCore, session: LiveToolSession): void {
   const expires = session.becomeTask() + termsOf(session).ttl;
   if (session.needsCaller || session.keepUntil < expires) {
-    // It goes on whether anybody looks at it or not.
+    // A task keeps running while no client is connected.
     session.goOnAlone();
     core.registry.promise(session, expires);
     core.registry.noteChange(session);
@@ -36,7 +36,7 @@ export function beginTask(core: ServerCore, session: LiveToolSession): void {
   tend(core, session);
 }
 
-/** Holds a task until its time is over, also one that was taken up again. */
+/** Keeps a task in memory until it ends, and halts it when its time to live is over. Idempotent. */
 export function tend({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
   if (session.taskSince === undefined || session.outcome || tended.has(session)) return;
   tended.add(session);
@@ -54,7 +54,7 @@ export function tend({ deadlines, registry }: ServerCore, session: LiveToolSessi
   });
 }
 
-/** The task as it stands, with what belongs to its status. */
+/** The current state of a task, with the fields of its status: result, error or questions. */
 export function detailedTask(core: ServerCore, session: LiveToolSession): JsonObject {
   const { outcome } = session;
   const base = taskFields(session);
@@ -97,7 +97,7 @@ function statusOf(session: LiveToolSession): string {
   return session.openRequests().length > 0 ? "input_required" : "working";
 }
 
-/** The task with an id, if it is this caller's. */
+/** Finds a task by id. Undefined if there is none, or another principal owns it. */
 export function taskOf(
   core: ServerCore,
   taskId: unknown,
@@ -109,7 +109,7 @@ export function taskOf(
   return session;
 }
 
-/** The task that a request names. */
+/** Finds the task that a request names. Throws if there is none. */
 export function findTask(
   core: ServerCore,
   { taskId }: JsonObject,
@@ -123,7 +123,7 @@ export function findTask(
   );
 }
 
-/** Hands answers to a task. Those that nobody waits for are ignored. */
+/** Passes answers to a task. Answers that match no open question are ignored. */
 export function updateTask(session: LiveToolSession, { inputResponses }: JsonObject): void {
   const open = session.openRequests();
   const answers = readAnswers(inputResponses).flatMap(([name, response]) => {

@@ -1,7 +1,7 @@
-/** Reads a request's body, as far as it is welcome. */
+/** Reads a request's body, up to a size limit and within a timeout. */
 import type { Deadlines } from "../../lib/deadlines.ts";
 
-/** Why a body was not read. */
+/** The reason why a body was not read. */
 export interface Unread {
   readonly why: "too_large" | "too_slow" | "broken";
 }
@@ -10,7 +10,7 @@ const TOO_LARGE: Unread = { why: "too_large" };
 const TOO_SLOW: Unread = { why: "too_slow" };
 const BROKEN: Unread = { why: "broken" };
 
-/** The text of a body. Every request comes through here, so it is one promise and little else. */
+/** Reads a body as text. Creates few objects, because every POST request runs this function. */
 export function readBody(
   request: Request,
   limit: number,
@@ -24,10 +24,10 @@ export function readBody(
   }
   return new Promise((resolve) => {
     const deadline = deadlines.add(time, resolve, TOO_SLOW);
-    // With a length that the host has checked, reading all at once is twice as fast.
+    // The runtime checks `Content-Length`, so the body can be read at once, which is twice as fast.
     request.text().then((text) => {
       deadline.cancel();
-      // Whoever made the request may have given a length that is not true.
+      // A request that was created in code can have a wrong `Content-Length`.
       resolve(text.length > limit ? TOO_LARGE : text);
     }, () => {
       deadline.cancel();
@@ -36,7 +36,7 @@ export function readBody(
   });
 }
 
-/** A body of unknown length, which is read only as far as it is welcome. */
+/** Reads a body of unknown length in chunks, and stops at the size limit. */
 class Counting {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #limit: number;
@@ -77,7 +77,7 @@ class Counting {
     }
   }
 
-  /** Nobody waits for the rest to be thrown away. */
+  /** Cancels the rest of the body, without waiting for the cancellation. */
   #cancel(): void {
     this.#reader.cancel().catch(() => {});
   }

@@ -1,6 +1,6 @@
 /**
- * One `fetch` for everything. Total: whatever arrives, a response comes back,
- * and no stack trace with it.
+ * The HTTP handler: one `fetch` function for all routes. Every request gets a response: errors
+ * never reject the promise, and responses never contain a stack trace.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
 import { SessionNotContinuedError } from "../../model/errors.ts";
@@ -37,11 +37,11 @@ export interface CloseOptions {
   readonly grace?: number;
 }
 
-/** A server as a function from a request to a response, as the web platform has it. */
+/** An MCP server as a fetch handler: a function from a `Request` to a `Response`. */
 export interface McpHandler {
   /**
-   * Answers a request. It never throws. `connection` is the second argument that the runtime
-   * passes to its handler (Deno's info, Bun's server); only `trustProxy` needs it.
+   * Answers a request. Never throws. `connection` is the second argument that the runtime
+   * passes to its handler (Deno's info, Bun's server). Only `trustProxy` needs `connection`.
    */
   fetch(request: Request, connection?: unknown): Promise<Response>;
   /** Ends all streams, halts all calls, and waits until all have cleaned up. */
@@ -50,12 +50,12 @@ export interface McpHandler {
 
 const ANONYMOUS = "";
 
-/** What was not read of a body would otherwise keep the connection open. */
+/** Closes the connection, which the unread rest of the body would otherwise keep open. */
 const GO = { connection: "close" };
 
 export class Handler implements McpHandler {
   readonly core: ServerCore;
-  /** What is done with messages, on whatever transport. */
+  /** Handles the messages of both protocol eras, for all transports. */
   readonly eras: Eras;
   readonly #guard: Guard;
   readonly #path: string;
@@ -75,7 +75,7 @@ export class Handler implements McpHandler {
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
-    // What everybody gets alike may be kept by everybody.
+    // Without named callers, all clients get the same lists, so shared caches may store them.
     const cacheScope = options.principal ? "private" : "public";
     const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
     this.eras = new Eras(this.core, caching);
@@ -83,12 +83,12 @@ export class Handler implements McpHandler {
     if (options.legacySse) this.#sse = new LegacySse(this.core);
   }
 
-  /** Client sessions of the legacy era. */
+  /** The number of legacy client sessions in memory. */
   get clientSessions(): number {
     return this.eras.clientSessions + (this.#sse?.sessions.size ?? 0);
   }
 
-  /** Waits only where there is something to wait for: every layer of waiting costs each request. */
+  /** Not async: each additional `await` would slow down every request. */
   #fetch(request: Request, connection: unknown): Promise<Response> {
     try {
       const path = pathOf(request.url);
@@ -136,7 +136,7 @@ export class Handler implements McpHandler {
     }
     this.core.closing = true;
     this.eras.stop();
-    // Calls before streams: what became of them still goes out on the streams that are open.
+    // Calls end before streams, so that open streams can still deliver the outcomes.
     const pages = this.core.pages.close();
     await this.core.endCalls();
     await pages;
@@ -144,7 +144,7 @@ export class Handler implements McpHandler {
     this.#sse?.sessions.endAll("the server is shutting down");
   }
 
-  /** Total: nothing that it leads to throws. Nearly every request goes the short way. */
+  /** Routes a request. Never rejects. Most requests are anonymous POSTs and take the fast path. */
   #route(request: Request, path: string): Promise<Response> {
     const short = path === this.#path && !this.#principal && !this.#sse?.handles(path);
     if (!short || request.method !== "POST") return this.#find(request, path).catch(this.#failed);
@@ -167,7 +167,7 @@ export class Handler implements McpHandler {
     return await this.#serve(request, path, sse, principal);
   }
 
-  /** Somebody calls, which is refused if the server is on its way out. */
+  /** Registers a call over HTTP. Returns a refusal if the server is shutting down. */
   #enter(): Response | undefined {
     this.core.pages.exposed = true;
     if (!this.core.closing) return undefined;
@@ -226,11 +226,11 @@ export class Handler implements McpHandler {
     return response.status === 202 ? new Response(null, { status: 204 }) : response;
   }
 
-  /** Who calls. An empty name would be that of the anonymous caller, whom all others share. */
+  /** Names the caller. An empty name is refused, because it is the name of the anonymous caller. */
   async #callerOf(request: Request): Promise<string | Response> {
     if (!this.#principal) return ANONYMOUS;
     const principal = await this.#principal(request);
-    // What JavaScript may give besides is no name either.
+    // Untyped JavaScript may return other values. They are refused as well.
     if (principal && (typeof principal === "string" || typeof principal === "object")) {
       return principal;
     }
@@ -242,7 +242,7 @@ export class Handler implements McpHandler {
     );
   }
 
-  /** Shows a page to whom it is for. */
+  /** Shows an open page to any visitor, and any other page only to its owner. */
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
@@ -284,7 +284,7 @@ export class Handler implements McpHandler {
     }
   }
 
-  /** What is wrong with the headers of a body, if anything. */
+  /** Checks `Content-Type` and `Accept`. Returns a refusal if one of them is not acceptable. */
   #unacceptable({ headers }: Request, anyAccept: boolean): Response | undefined {
     if (!isType(headers.get("content-type"), "application/json")) {
       return refuse(
@@ -303,13 +303,13 @@ export class Handler implements McpHandler {
     );
   }
 
-  /** Whether the process works, or, at `/readyz`, whether it can take calls. */
+  /** Answers `/healthz` (liveness) and `/readyz` (readiness). */
   async #probe(request: Request, ready: boolean): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return refuse(405, "Cannot do that here: this address only tells how the server is; GET it");
     }
     const closing = this.core.closing || this.core.draining;
-    // What is closed cannot be checked any more.
+    // Checks cannot run on a closed server.
     const checks = ready && !closing ? await this.core.readiness.findings() : undefined;
     const failed = checks && Object.values(checks).includes("failed");
     const status = closing ? "closing" : failed ? "unready" : ready ? "ready" : "ok";
@@ -321,7 +321,7 @@ export class Handler implements McpHandler {
   }
 }
 
-/** Why there is no body. */
+/** The refusal for a body that was not read. */
 function unread({ why }: Unread, maxBody: number): Response {
   switch (why) {
     case "too_large":
@@ -356,12 +356,12 @@ function parsed(text: string, limits: ServerLimits): { readonly value: unknown }
   }
 }
 
-/** A server answers to the name under which it says it is reached. */
+/** Adds the host and origin of `publicUrl` to the allowed ones. */
 function withOwnAddress(options: HandlerOptions): GuardOptions {
   const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
   if (typeof publicUrl !== "string") return options;
   const { host, origin } = new URL(publicUrl);
-  // Loopback names are known already, and saying so here would open them to proxies.
+  // The guard already accepts loopback names. To list them here would also accept them from proxies.
   if (isLoopback(host)) return options;
   return { allowHosts: [...allowHosts, host], allowOrigins: [...allowOrigins, origin] };
 }
@@ -369,19 +369,19 @@ function withOwnAddress(options: HandlerOptions): GuardOptions {
 const ALLOWED_HEADERS =
   "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
 
-/** What a page may read of an answer: how to sign in is part of it. */
+/** Response headers that web pages may read, including `www-authenticate` for sign-in. */
 const EXPOSED_HEADERS = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
 
-/** Lets a page that may call us read what we answer. */
+/** Adds CORS headers, so that a web page of an allowed origin can read the response. */
 function allowOrigin(given: Response, origin: string, asked: Headers): Response {
-  // Headers of a response that came from elsewhere may not be changed.
+  // The headers of the given response may be immutable, so copy the response.
   const response = new Response(given.body, given);
   const { headers } = response;
   headers.set("access-control-allow-origin", origin);
   headers.set("vary", "Origin");
   headers.set("access-control-expose-headers", EXPOSED_HEADERS);
   headers.set("access-control-allow-methods", "POST, GET, DELETE, OPTIONS");
-  // Tools may name headers of their own, which cannot all be listed here.
+  // Tools can define `mcp-param-*` headers, so allow those that the browser asks for.
   const named = asked.get("access-control-request-headers")?.match(/\bmcp-param-[\w-]+/gi) ?? [];
   headers.set("access-control-allow-headers", [ALLOWED_HEADERS, ...named].join(", "));
   headers.set("access-control-max-age", "600");
