@@ -2,7 +2,7 @@
 import { isDefinition } from "./cli/definitions.ts";
 import type { Definition } from "./tool/types.ts";
 
-/** What is served where no module is named. */
+/** Loads the tools that the program serves by default, if no module is given. */
 export async function shipped(): Promise<Definition[]> {
   const modules = await Promise.all([
     import("../tools/bluesky.ts"),

@@ -35,10 +35,9 @@ export abstract class ParleyError extends Error {
 }
 
 /**
- * Throw this from a tool to tell the model that the tool could not do what it
- * was asked. The call ends with `isError: true` and this message, so say in it what
- * the model should do instead. Anything else that a tool throws is told to nobody but
- * the operator.
+ * Throw this error from a tool to tell the model that the call failed. The call ends with
+ * `isError: true` and the message of the error. Say in the message what the model should do
+ * instead. The messages of other errors go only to the operator.
  *
  * @example
  * ```ts
@@ -55,8 +54,8 @@ export class ToolError extends ParleyError {
 }
 
 /**
- * Throw this from a tool to answer the call with a JSON-RPC error, which is for the
- * client and not for the model. A tool rarely wants that; `ToolError` is the usual way.
+ * Throw this error from a tool to answer the call with a JSON-RPC error. Such an error is for the
+ * client, not for the model. Most tools should throw `ToolError` instead.
  */
 export class ProtocolError extends ParleyError {
   override readonly name: string = "ProtocolError";
@@ -77,8 +76,8 @@ export class DefinitionError extends ParleyError {
 }
 
 /**
- * The client cannot do what the tool asks of it. Catch it to do without;
- * uncaught, it tells the model which client that is and what to do instead.
+ * The client lacks a capability that the tool needs. Catch this error to continue without the
+ * capability. If it is not caught, the model gets the name of the client and what to do instead.
  *
  * @example
  * ```ts
@@ -101,7 +100,7 @@ export class CapabilityError extends ToolError {
     readonly capability: string,
     readonly clientName: string | undefined,
     wayOut: string,
-    /** `not_shown`: the client declared it, but answered without asking anybody. */
+    /** `not_shown`: the client declared the capability, but answered without asking the person. */
     readonly reason: "undeclared" | "not_shown" = "undeclared",
   ) {
     const client = clientName ?? "this client";
@@ -120,7 +119,7 @@ const WHAT_FAILS: Record<string, string> = {
   "roots": "list the client's roots",
 };
 
-/** No page can be opened here. Catch it to do without. */
+/** No page can be opened for this call. Catch this error to continue without a page. */
 export class PageError extends ToolError {
   override readonly name = "PageError";
   override readonly code = "PARLEY_PAGE";
@@ -162,7 +161,7 @@ export class McpToolTimeoutError extends ToolError {
   }
 }
 
-/** The client's answers to a question were unusable, or it failed to ask it. */
+/** The client's answers to a question were invalid, or the client failed to ask the question. */
 export class ElicitationError extends ToolError {
   override readonly name = "ElicitationError";
   override readonly code = "PARLEY_ELICITATION";
@@ -171,13 +170,13 @@ export class ElicitationError extends ToolError {
   }
 }
 
-/** A sample could not be put together, or the client failed to answer it. */
+/** A sample could not be built, or the client failed to answer it. */
 export class SampleError extends ToolError {
   override readonly name = "SampleError";
   override readonly code = "PARLEY_SAMPLE";
 }
 
-/** The model's answers did not fit, however often it was asked. */
+/** No answer of the model was valid, after all retries. */
 export class SampleValidationError extends ToolError {
   override readonly name = "SampleValidationError";
   override readonly code = "PARLEY_SAMPLE_VALIDATION";
@@ -217,7 +216,7 @@ export class SessionHaltedError extends ParleyError {
   }
 }
 
-/** A session on record is left as it is, because it cannot be gone on with for now. */
+/** A stored session cannot resume at present. Its record stays unchanged. */
 export abstract class SessionNotContinuedError extends ProtocolError {
   constructor(message: string) {
     super(INTERNAL_ERROR, message);
@@ -235,7 +234,7 @@ export class SessionSealedError extends SessionNotContinuedError {
   }
 }
 
-/** The server did not survive running this session, and does not run it any more. */
+/** The server crashed each time it ran this session, and no longer runs it. */
 export class SessionSetAsideError extends SessionNotContinuedError {
   override readonly name = "SessionSetAsideError";
   override readonly code = "PARLEY_SESSION_SET_ASIDE";
@@ -246,7 +245,7 @@ export class SessionSetAsideError extends SessionNotContinuedError {
   }
 }
 
-/** There are as many live sessions as the registry allows, or they take as many bytes. */
+/** The number of live sessions, or the bytes that they use, has reached a limit of the registry. */
 export class SessionLimitError extends ParleyError {
   override readonly name = "SessionLimitError";
   readonly code = "PARLEY_SESSION_LIMIT";
@@ -270,11 +269,11 @@ export class EventsGoneError extends ParleyError {
   }
 }
 
-/** Somebody else has written to this session's log, or owns it now. */
+/** A write conflicts with the store: the session has another owner, or its record is gone. */
 export class StoreConflictError extends ParleyError {
   override readonly name = "StoreConflictError";
   readonly code = "PARLEY_STORE_CONFLICT";
-  /** `missing` says that there is no such session in the store, rather than another's. */
+  /** `missing` is true if the session is not in the store, and false if it has another owner. */
   constructor(readonly sessionId: string, problem: string, readonly missing = false) {
     super(
       `Cannot append to session "${sessionId}": ${problem}; stop this run, ${

@@ -10,7 +10,7 @@ import type {
   ResourceContents,
 } from "./content.ts";
 
-/** Where a tool session stands. The last three are final. */
+/** The status of a tool session. The last three are final. */
 export type ToolSessionStatus =
   | "initializing"
   | "running"
@@ -68,7 +68,7 @@ export interface RpcError {
   data?: unknown;
 }
 
-/** What the client told us about itself. */
+/** The client's description of itself. */
 export interface ClientInfo {
   readonly name?: string;
   readonly version?: string;
@@ -76,7 +76,7 @@ export interface ClientInfo {
   readonly capabilities: ClientCapabilities;
 }
 
-/** A place in a distributed trace (W3C Trace Context), as the caller gave it. */
+/** The caller's position in a distributed trace (W3C Trace Context). */
 export interface TraceContext {
   readonly traceparent?: string;
   readonly tracestate?: string;
@@ -92,7 +92,7 @@ export interface ClientCapabilities {
   [other: string]: unknown;
 }
 
-/** Which model a sample would like to be answered by. */
+/** The preferred model of a sample. */
 export interface ModelPreferences {
   hints?: { name?: string }[];
   costPriority?: number;
@@ -190,7 +190,7 @@ export interface SampleResponse {
   content: string | MessageContent | MessageContent[];
   model: string;
   stopReason?: string;
-  /** What the answer cost, where whoever answered counts it. */
+  /** The number of tokens used, if the provider of the answer reports it. */
   usage?: { inputTokens?: number; outputTokens?: number };
 }
 
@@ -205,15 +205,15 @@ export interface RootsResponse {
   roots: Root[];
 }
 
-/** The client could not or would not answer at all. */
+/** The error of a client that could not answer a request. */
 export interface RequestFailure {
   error: RpcError;
 }
 
-/** Anything that may come back for a request. */
+/** Any response of a client to a request. */
 export type ClientAnswer = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
 
-/** A change of the server that all its clients are told about, independent of any call. */
+/** A change of the server. All clients are notified of it, independent of any call. */
 export type ServerChange =
   | { readonly type: "list_changed"; readonly list: "tools" | "prompts" | "resources" }
   | { readonly type: "resource_updated"; readonly uri: string };

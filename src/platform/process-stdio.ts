@@ -18,7 +18,7 @@ export type Write = (bytes: Uint8Array) => Promise<void>;
 
 let claimed: Write | undefined;
 
-/** Returns the only function that can write to stdout from now on. */
+/** Returns a function that writes to stdout. After this call, no other code can write to it. */
 export function claimStdout(): Write {
   return claimed ??= movedStdout() ?? replacedStdout();
 }

@@ -6,7 +6,7 @@ import type { LiveToolSession } from "../session/tool-session.ts";
 import type { Budget } from "./budget.ts";
 
 export class Admission {
-  /** How many sessions may be alive at once. */
+  /** The maximum number of live sessions. */
   readonly max: number;
   readonly #sessions = new Map<string, LiveToolSession>();
   readonly #shares: Shares;
@@ -52,8 +52,8 @@ export class Admission {
   }
 
   /**
-   * Throws if there is no room for another session of this caller. `stored` says that it will
-   * have a record in the store.
+   * Throws if another session of this caller would exceed a limit. `stored` means that the session
+   * will have a record in the store.
    */
   checkRoom(principal: string, stored: boolean): void {
     if (this.#sessions.size >= this.max) throw new SessionLimitError(this.max);
@@ -73,7 +73,7 @@ export class Admission {
     if (problem !== undefined && session.waiting) session.endForRoom(problem);
   }
 
-  /** Measures a session that began to wait. Ends it if there is no room for what it holds. */
+  /** Measures a session that began to wait. Ends the session if it exceeds the budget. */
   changed(session: LiveToolSession): void {
     if (!session.waiting || session.halting) return;
     const problem = this.#budget.measure(session);

@@ -42,7 +42,7 @@ export class AttachedServer implements Sweepable {
     this.#hooks.announce?.(change);
   }
 
-  /** Tells the server that a session was taken up because its time had come. */
+  /** Notifies the server that a session that was due has resumed. */
   woken(session: LiveToolSession): void {
     this.#hooks.woken?.(session);
   }

@@ -1,4 +1,4 @@
-/** What every part of a registry builds on. */
+/** The objects that all parts of a registry share. */
 import type { Scope } from "effection";
 import type { Condition } from "../lib/condition.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
@@ -14,7 +14,7 @@ export interface RegistryParts {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly store: ToolSessionStore;
-  /** False where the store is memory of this registry: then nobody else ever opens its records. */
+  /** False if the store is in this registry's memory. No other process can open its records then. */
   readonly outlasts: boolean;
   readonly limits: RegistryLimits;
   readonly live: Admission;

@@ -28,7 +28,7 @@ export class Resting {
     return this.#byId.size;
   }
 
-  /** Adds a session. Returns the one that must go for it, if any: the oldest of the largest holder. */
+  /** Adds a session. Returns the id to evict, if any: the oldest of the caller with the most. */
   add({ id, principal, baggage, log }: LiveToolSession, expiresAt: number): string | undefined {
     const rest = { id, principal, bytes: baggage + log.totalBytes, expiresAt };
     this.#byId.set(id, rest);

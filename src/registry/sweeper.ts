@@ -5,8 +5,8 @@
  * SWEEP-1  The loop runs only while there may be something to delete: always over a store that
  *          outlasts the registry, otherwise while a session rests there.
  * SWEEP-2  Records are renewed before anything is deleted, both by the same time.
- * SWEEP-3  The store is asked for its usage at the start and after it has deleted something: nobody
- *          else knows whose records those were.
+ * SWEEP-3  The sweeper reads the store's usage at the start and after each deletion: only the store
+ *          knows which callers the deleted records belonged to.
  */
 import type { Operation, Task } from "effection";
 import { deadline } from "../lib/deadlines.ts";

@@ -1,6 +1,6 @@
 /**
- * What the rest of the project sees of a schema: one `Schema<T>`, whatever the
- * author wrote it in, and the types to be inferred from what was written.
+ * The common interface of all schemas, `Schema<T>`, independent of the library that the author
+ * uses, and the types that are inferred from a schema.
  */
 import type { $ZodType } from "zod/v4/core";
 import type { ZodTypeAny } from "zod/v3";
@@ -22,48 +22,48 @@ export interface JsonSchemaObject {
   readonly [keyword: string]: unknown;
 }
 
-/** Anything that a schema may be written in: Zod 4, Zod 3 or plain JSON Schema. */
+/** A schema of the author: Zod 4, Zod 3 or plain JSON Schema. */
 export type SchemaInput = $ZodType | ZodTypeAny | JsonSchemaObject;
 
-/** What parsing gives. A plain JSON Schema says no more than whether it is an object. */
+/** The type of a parsed value. For plain JSON Schema: `JsonObject` for an object, else `unknown`. */
 export type Infer<S> = S extends { readonly _zod: { readonly output: infer T } } ? T
   : S extends { readonly _def: unknown; readonly _output: infer T } ? T
   : S extends { readonly type: "object" } ? JsonObject
   : unknown;
 
-/** What may be handed to be parsed. */
+/** The type of a value before parsing. */
 export type InferInput<S> = S extends { readonly _zod: { readonly input: infer T } } ? T
   : S extends { readonly _def: unknown; readonly _input: infer T } ? T
   : S extends { readonly type: "object" } ? JsonObject
   : unknown;
 
-/** As `Infer`, where the schema is known to be one of an object. */
+/** Like `Infer`, for object schemas: `JsonObject` instead of `unknown`. */
 export type InferObject<S> = unknown extends Infer<S> ? JsonObject : Infer<S>;
 
-/** Something that is wrong with a value. */
+/** A validation error of a value. */
 export interface SchemaIssue {
-  /** Where: `a.b[0]`, or the empty string for the whole value. */
+  /** The path of the invalid part, such as `a.b[0]`. Empty for the whole value. */
   readonly path: string;
   readonly message: string;
 }
 
-/** What became of a value. */
+/** The result of parsing a value. */
 export type ParseOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | {
     readonly ok: false;
     readonly issues: readonly SchemaIssue[];
-    /** What the schema threw, if it did: for the operator, never for the client. */
+    /** The error that the schema threw, if any. For the operator, never for the client. */
     readonly cause?: unknown;
   };
 
-/** A schema, ready to be shown to a client and to parse values. */
+/** A schema that clients can read and that parses values. */
 export interface Schema<T = unknown> {
-  /** JSON Schema, draft 2020-12 unless the author's own says otherwise. */
+  /** The JSON Schema. Draft 2020-12, unless the author's schema names another draft. */
   readonly json: JsonObject;
-  /** Total: no value makes it throw. */
+  /** Parses a value. Never throws. */
   parse(value: unknown): ParseOutcome<T>;
 }
 
-/** Whether a schema describes what goes into it or what comes out of it. */
+/** Whether a JSON Schema describes values before parsing (`input`) or after parsing (`output`). */
 export type SchemaSide = "input" | "output";

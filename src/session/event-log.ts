@@ -71,12 +71,12 @@ export class EventLog {
     this.#closed = events.length > 0 && isFinal(events.at(-1)!);
   }
 
-  /** Attaches a journal: from now on it decides when events become visible (LOG-1). */
+  /** Attaches a journal. The journal then decides when events become visible (LOG-1). */
   keepIn(journal: Journal): void {
     this.#journal = journal;
   }
 
-  /** How much memory, roughly, the kept events take. */
+  /** The approximate number of bytes of the events in memory. */
   get bytes(): number {
     if (this.#unweighed) {
       this.#bytes += estimateSize(this.#unweighed);

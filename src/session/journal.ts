@@ -12,7 +12,7 @@ export interface JournalReader {
   recorded(lsn: number): void;
   /** The store refused a write. Nothing more will be written. */
   failed(error: unknown): void;
-  /** What is written along with the current events. `meta` replaces that of the entry. */
+  /** The changes to write with the current events. `meta` replaces the `meta` of the entry. */
   standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
@@ -23,7 +23,7 @@ export class Journal {
   #entry: ToolSessionEntry;
   #gathered: ToolSessionEvent[] = [];
   #writing = false;
-  /** The store has the entry as it is here. */
+  /** True if the store has the current entry. */
   #entryWritten: boolean;
   #broken = false;
   #expiresAt: number;
@@ -69,7 +69,7 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Calls `then` once everything is written, including the entry; this may be at once. */
+  /** Calls `then` when everything is written, including the entry. May call it synchronously. */
   whenWritten(then: () => void): void {
     if (!this.#entryWritten && !this.#writing && !this.#broken) this.#commit();
     if (this.#writing) this.#whenWritten.push(then);

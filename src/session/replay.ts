@@ -168,7 +168,7 @@ export class Replay {
     this.#unasked.get(requestId)!.answering = true;
   }
 
-  /** The answer is recorded, and part of the record from now on. */
+  /** Adds an answer that has been recorded to the replay. */
   answered(requestId: string, response: ClientAnswer): void {
     const step = this.#unasked.get(requestId);
     if (!step) return;
@@ -220,7 +220,7 @@ export class Replay {
     return step;
   }
 
-  /** Delivers this outcome at once if it is next. Returns whether it did. */
+  /** Delivers this outcome immediately if it is next. Returns whether it was delivered. */
   now({ lsn }: { readonly lsn: number }): boolean {
     if (this.#due[this.#delivered] !== lsn || this.#isMissing(lsn)) return false;
     this.#delivered++;
@@ -228,7 +228,7 @@ export class Replay {
     return true;
   }
 
-  /** Calls `deliver` when this outcome is next, which may be at once (REPLAY-1). */
+  /** Calls `deliver` when this outcome is next, possibly synchronously (REPLAY-1). */
   await({ lsn }: { readonly lsn: number }, deliver: () => void): () => void {
     this.#waiting.set(lsn, deliver);
     if (this.#next() === lsn) this.#deliver(lsn);
@@ -323,7 +323,7 @@ export class Replay {
   }
 }
 
-/** Marks an outcome that nobody waits for any more. */
+/** Marks an outcome that no code waits for any more. */
 const GONE = () => {};
 
 function keyOf({ branch, kind, key, count }: Place): string {

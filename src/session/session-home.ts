@@ -1,4 +1,4 @@
-/** What surrounds a session: its registry, its owner and its record. */
+/** The interfaces between a session and its registry, its owner and its record. */
 import { action, type Operation, type Scope } from "effection";
 import type { ServerChange, ToolSessionEvent } from "../model/events.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
@@ -8,7 +8,7 @@ import type { LogLimits } from "./event-log.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
-/** What a session needs from its registry. The folder order keeps the class itself out of reach. */
+/** The part of the registry that a session uses. `session/` may not import the registry itself. */
 export interface SessionHome {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
@@ -24,29 +24,29 @@ export interface SessionHome {
   suspending(session: LiveToolSession): void;
   /** The session has left memory, and can be run again from its log. */
   suspended(session: LiveToolSession): void;
-  /** Brings a session that has left memory back into it. */
+  /** Finds a session, and resumes it if it has left memory. */
   takenUp(id: string): Operation<LiveToolSession | undefined>;
   /** Cancels a session that has left memory. */
   cancelSuspended(id: string, reason: string): Operation<void>;
 }
 
-/** Whoever opened a session and wants to hear of its end. */
+/** The callbacks of the code that opened a session. */
 export interface SessionOwner {
-  /** The session has ended, and that is recorded. */
+  /** The session has ended, and its final event is recorded. */
   ended?(session: LiveToolSession): void;
   /** The session has left memory. */
   left?(session: LiveToolSession): void;
-  /** The registry has forgotten the session. */
+  /** The registry has removed the session. */
   gone?(session: LiveToolSession): void;
-  /** The tool asks to release the client, which comes back for the rest. */
+  /** The tool asks to close the connection. The client reconnects for the remaining events. */
   hangUp?(session: LiveToolSession): void;
 }
 
-/** What a record says of a session besides its tool and its caller. */
+/** The stored state of a session, without its tool and its caller. */
 export interface SessionRecord {
   readonly events: readonly ToolSessionEvent[];
   readonly needsCaller: boolean;
-  /** Default: 0, because no client was told to come back. */
+  /** Default: 0, for a session that is promised to no client. */
   readonly keepUntil?: number;
   readonly taskSince?: number | undefined;
   /** The epoch at which the session was last known to be alive. Default: 1. */
@@ -66,15 +66,15 @@ export interface Trial {
 }
 
 /**
- * What a registry notes about a session. The notes stand in the session itself, which saves an
- * object for each, but the registry alone writes them.
+ * The registry's data about a session. The fields are part of the session object, to save memory,
+ * but only the registry writes them.
  */
 export interface RegistryNotes extends Linked<LiveToolSession> {
   /** The registry lists the session. A call that ends in its first step is never listed. */
   registered: boolean;
-  /** How many streams and requests look at the session. */
+  /** The number of streams and requests that use the session. */
   holders: number;
-  /** When the registry drops the session, if nothing happens before. */
+  /** The deadline at which the session expires. */
   expiry: Deadline | undefined;
   /** Roughly how many bytes came with the call; see `Budget`. */
   baggage: number;
@@ -93,13 +93,13 @@ export interface RegistryNotes extends Linked<LiveToolSession> {
 /** A session as the registry sees it. */
 export type RegisteredSession = LiveToolSession & RegistryNotes;
 
-/** The session in memory. A session that has left memory is brought back. */
+/** Returns the session in memory. Resumes a session that has left memory. */
 export function* locate(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
   if (!session.suspending) return session;
   return (yield* home.takenUp(session.id)) ?? session;
 }
 
-/** The same, but waits until a question that is open on record can be answered. */
+/** Like `locate`, but waits until a question that is open in the record can be answered. */
 export function* locateAsking(
   requestId: string,
   session: LiveToolSession,

@@ -61,25 +61,25 @@ import {
 } from "./session-home.ts";
 import type { ServedSessionOptions, ToolSession } from "./types.ts";
 
-/** The life of a session. It is parked while it runs and waits for nothing but answers or time. */
+/** The phases of a session. A running session is parked while it waits only for answers or time. */
 enum Phase {
   created,
   running,
-  /** The run was told to stop for good, and cleans up. */
+  /** The run is being halted, and cleans up. The session ends after that. */
   halting,
-  /** The run was told to stop for now, and cleans up. Nothing is recorded. */
+  /** The run is being suspended, and cleans up. Nothing is recorded. */
   suspending,
-  /** The run has left memory, and can be run again from its log. */
+  /** The run has left memory. The session can resume from its log. */
   suspended,
-  /** The run is over; its final event is being recorded. */
+  /** The run is over. Its final event is being recorded. */
   ending,
   /** The final event is recorded. */
   ended,
 }
 
 /**
- * The session as its own methods see it. For everybody else its fields are read-only, which
- * costs no getters: a session has many fields, and every call passes through some of them.
+ * The session as its own methods see it. For other code, the fields are read-only. This type
+ * makes getters unnecessary: a session has many fields, and every call reads some of them.
  */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
@@ -89,7 +89,7 @@ const NO_OPTIONS: ServedSessionOptions = {};
 export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly tool: Definition;
   readonly log: EventLog;
-  /** On whose behalf the session runs. */
+  /** The name of the caller. */
   readonly principal: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
@@ -110,27 +110,27 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   #run: Run | undefined;
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
-  /** What an earlier run has left on record; undefined in a first run. */
+  /** The record of an earlier run. Undefined in the first run. */
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
   #progress = 0;
-  /** How many parts of the tool run besides the first, without being tasks. */
+  /** The number of parts of the tool that run besides the first, without being tasks. */
   readonly parallel: number = 0;
 
   // The end.
-  /** How the session ended; undefined until that is recorded. */
+  /** How the session ended. Undefined until the final event is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
   readonly outcomeDelivered: boolean = false;
   /** Why the run is being halted, if it is. */
   #why: HaltReason | undefined;
   /** How the tool departed from its record, if it did. */
   #diverged: string | undefined;
-  /** Why the store refused an event, if it did: then the record counts, and this session does not. */
+  /** Why the store refused an event, if it did. The record is then valid, and this session is not. */
   readonly lost: string | undefined;
   /** Why the session may not wait, if it may not. */
   #noRoom: string | undefined;
 
-  // Where the session may go on, and for how long it is kept.
+  // Where the session may resume, and how long it is kept.
   /** True if the session runs only while a request waits for it, as in the modern era. */
   readonly needsCaller: boolean;
   /** True if the client keeps the record, and no store does. */
@@ -139,9 +139,9 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly replayable: boolean;
   /** The seed of random values in a portable session. */
   readonly seed: string | undefined;
-  /** Until when the session is kept at least after its end. Milliseconds since the epoch. */
+  /** The earliest time at which the ended session may be removed. Milliseconds since the epoch. */
   readonly keepUntil: number = 0;
-  /** Since when the session is a task, if it is one. Milliseconds since the epoch. */
+  /** When the session became a task, if it is a task. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
 
   // What the registry notes; see `RegistryNotes`.
@@ -196,18 +196,18 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.tool.name;
   }
 
-  /** A new request for this session describes its client again. */
+  /** Updates the client data from a new request for this session. */
   hearFrom(this: Own, client: ClientInfo, trace: TraceContext): void {
     this.client = client;
     this.trace = trace;
   }
 
-  /** Sets who hears of the end of this session. */
+  /** Sets the owner, which is notified of the end of this session. */
   belongTo(this: Own, owner: SessionOwner): void {
     this.owner = owner;
   }
 
-  /** True once the run is told to stop, or is over (SESSION-4): nothing more may happen in it. */
+  /** True if the run is stopping or over (SESSION-4). It must not do anything more. */
   get halting(): boolean {
     return this.#phase >= Phase.halting;
   }
@@ -217,32 +217,32 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#phase === Phase.suspending || this.#phase === Phase.suspended;
   }
 
-  /** A caller has received how the session ended. */
+  /** Notes that a caller has received the outcome of the session. */
   markDelivered(this: Own): void {
     this.outcomeDelivered = true;
   }
 
   /**
-   * Only this server can go on with the session: its record has become too large to travel,
-   * or no request can name it.
+   * Keeps the session on this server, which alone can continue it: its record has become too large
+   * to send to the client, or no request can name the session.
    */
   stayHere(this: Own): void {
     this.replayable = false;
   }
 
-  /** A client was told to come back until then. Returns false if it was told so before. */
+  /** Promises a client to keep the session until `time`. Returns false if that was promised before. */
   promiseUntil(this: Own, time: number): boolean {
     if (time <= this.keepUntil) return false;
     this.keepUntil = time;
     return true;
   }
 
-  /** Makes the session a task, if it is none yet, and returns since when it is one. */
+  /** Makes the session a task, if it is not a task yet. Returns when it became a task. */
   becomeTask(this: Own): number {
     return this.taskSince ??= this.deadlines.now();
   }
 
-  /** The session goes on by itself from now on, as a task does. */
+  /** Lets the session continue without a waiting caller, like a task. */
   goOnAlone(this: Own): void {
     this.needsCaller = false;
   }
@@ -274,7 +274,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#home.site;
   }
 
-  /** Seals sensitive answers in a record; undefined if the session has no record. */
+  /** Seals sensitive answers in a record. Undefined if the session has no record. */
   get sealer(): Sealer | undefined {
     return this.durable ? this.#home.sealer : undefined;
   }
@@ -290,7 +290,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
   }
 
-  /** When to run the session without a request, as things are now; null for never. */
+  /** When the session must resume without a request, in its current state. Null for never. */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
     const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
@@ -323,8 +323,8 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   /**
-   * Takes over the record of an earlier run. A session that has ended is only there to be
-   * read. Any other is to be started, and finds its place in the record again.
+   * Loads the record of an earlier run. A session that has ended can only be read. Any other
+   * session must be started, and replays its record.
    */
   takeOver(record: SessionRecord): void {
     const { events, keepUntil = 0, settled = 1, portable = false } = record;
@@ -356,7 +356,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (this.#phase === Phase.created) this.#phase = Phase.running;
     const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#phase >= Phase.suspended) return;
-    // Set before the run starts: whoever sees its first event may cancel it.
+    // Set before the run starts: a reader of its first event may cancel the run.
     this.#run = run;
     run.start();
     if (this.replay && this.#phase < Phase.suspended) {
@@ -403,7 +403,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.respondAll([{ requestId, response }])[0]!;
   }
 
-  /** Takes all of the answers, or none if one contradicts an answer on record. */
+  /** Accepts all answers, or none if one of them contradicts a recorded answer. */
   respondAll(answers: readonly QuestionAnswer[]): AnswerOutcome[] {
     return this.questions.respond(answers, this.outcome !== undefined);
   }
@@ -461,19 +461,19 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.#home.report(fault);
   }
 
-  /** Ends a session that cannot be run again, before it has started. */
+  /** Ends a session that cannot resume, before it starts. */
   refuse(problem: string): void {
     this.#diverged = problem;
     this.runEnded({ type: "halted" });
   }
 
-  /** The tool departs from its record. The session ends here, before the tool does more. */
+  /** Ends the session, because the replay of the tool differs from its record. */
   diverged(divergence: Divergence): void {
     this.#diverged = describeDivergence(divergence);
     this.halt("it does something else than it did before");
   }
 
-  /** Ends the session, because there is no room for it to wait. */
+  /** Ends the session, because it would exceed a limit while it waits. */
   endForRoom(problem: string): void {
     if (this.halting) return;
     this.#noRoom = problem;
@@ -483,7 +483,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   changed(): void {
     (this as Own).updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
-    // A reader may wait for the replay to come to a question.
+    // A reader may wait until the replay reaches a question.
     if (this.replay) this.log.stir();
   }
 
@@ -507,12 +507,12 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.#run?.halt();
   }
 
-  /** For the runtime: the run stops itself, because its time is over. */
+  /** Called by the runtime when the run stops itself, because it timed out. */
   runHalting(): void {
     if (this.#phase < Phase.halting) this.#phase = Phase.halting;
   }
 
-  /** Takes the session out of memory (SESSION-3). It can be run again from its log. */
+  /** Removes the session from memory (SESSION-3). It can resume from its log. */
   suspend(): void {
     if (this.halting) return;
     this.#home.suspending(this);
@@ -520,7 +520,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.#run?.halt();
   }
 
-  /** The store refused an event. The session cannot be kept any longer, so it ends here. */
+  /** Ends the session, because the store refused an event. */
   storeFailed(error: unknown): void {
     (this as Own).lost = whyLost(error);
     this.report({
@@ -536,7 +536,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     else this.halt("its events could not be stored");
   }
 
-  /** For the runtime: the run is over, and every `finally` has run (SESSION-1). */
+  /** Called by the runtime when the run is over, and every `finally` has run (SESSION-1). */
   runEnded(outcome: RunOutcome): void {
     this.#unwatch?.();
     this.#run = undefined;
@@ -578,7 +578,7 @@ const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
 const ID_BYTES = 16;
 
-/** Random bytes for many ids at once: drawing them takes longer than everything else here. */
+/** Random bytes for many ids. Generating them one id at a time is slow. */
 const random = new Uint8Array(ID_BYTES * 256);
 const randomBytes = Buffer.from(random.buffer);
 let used = random.length;

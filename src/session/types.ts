@@ -54,7 +54,7 @@ export interface ToolSessionOptions {
   /** The trace that the call is part of. */
   readonly trace?: TraceContext;
   /**
-   * Whether somebody reads the events: the tool then waits for a reader that falls behind.
+   * Whether the events have a reader. If so, the tool waits for the reader when it falls behind.
    * Default: true.
    */
   readonly awaited?: boolean;
@@ -88,7 +88,7 @@ export interface EndedCall {
   readonly duration: number;
 }
 
-/** A durable call that is no longer run, because the server crashed each time it ran it. */
+/** A durable call that no longer runs, because the server crashed each time it ran the call. */
 export interface SetAsideCall {
   /** The id of the session. */
   readonly sessionId: string;

@@ -74,22 +74,22 @@ type Finalized<D extends Draft> = keyof D["elicits"] extends never
   ? FinalizedMcpTool<D["name"], D["input"], D["output"]>
   : FinalizedMcpToolWithElicits<D["name"], D["input"], D["output"], D["elicits"]>;
 
-/** A tool that is being built. Each method gives a new builder, so that half a tool can be shared. */
+/** Builds a tool. Each method returns a new builder, so a partly built tool can be shared. */
 export interface McpToolBuilder<D extends Draft> {
-  /** What the tool does. The model chooses tools by it. */
+  /** Sets the description. The model uses it to choose a tool. */
   description(
     text: Once<D, "description", string>,
   ): McpToolBuilder<After<D, "description">>;
-  /** A name for people. */
+  /** Sets the name that people see. */
   title(text: string): McpToolBuilder<D>;
-  /** Hints about what the tool does. */
+  /** Sets hints about the tool's behaviour. */
   annotations(hints: ToolAnnotations): McpToolBuilder<D>;
   icons(icons: readonly Icon[]): McpToolBuilder<D>;
-  /** What the tool is called with: an object schema. */
+  /** Sets the schema of the arguments. It must be an object schema. */
   parameters<S extends SchemaInput>(
     schema: Once<D, "parameters", S>,
   ): McpToolBuilder<After<D, "parameters", { params: Infer<S>; input: InferInput<S> }>>;
-  /** What the tool returns, as data: an object schema. */
+  /** Sets the schema of the structured result. It must be an object schema. */
   output<S extends SchemaInput>(
     schema: Once<D, "output", S>,
   ): McpToolBuilder<
@@ -98,26 +98,26 @@ export interface McpToolBuilder<D extends Draft> {
       returns: OutputReturn<InferInput<S>>;
     }>
   >;
-  /** The questions that the tool may put to the person. */
+  /** Declares the questions that the tool may ask the person. */
   elicits<E extends ElicitsMap>(
     questions: Once<D, "elicits", E>,
   ): McpToolBuilder<After<D, "elicits", { elicits: E }>>;
-  /** Refuse the call before it runs where the client cannot do this. */
+  /** Sets the capabilities that a client needs. Calls from other clients fail before they run. */
   requires(requirements: McpToolRequirements): McpToolBuilder<D>;
   limits(limits: McpToolLimits): McpToolBuilder<D>;
   /**
-   * The tool can be taken up again from its record, after a restart or when its
-   * client comes back: it is run from the top, and what it asked and did before
-   * comes from the record. Effects belong into `ctx.step`, `before` and `after`.
+   * Makes the tool durable: a call can resume from its record, after a restart or with a later
+   * request of its client. The tool then runs again from the start, and gets earlier answers and
+   * results from the record. Put effects into `ctx.step`, `before` or `after`.
    */
   durable(options?: { readonly version?: string; readonly sealed?: boolean }): McpToolBuilder<D>;
-  /** The tool takes long: clients that know tasks get a task, and come back for its result. */
+  /** Lets the tool run as a task. Clients that support tasks get a task, and poll for its result. */
   task(task?: McpToolTask): McpToolBuilder<D>;
-  /** The tool in one piece. */
+  /** Finishes the tool with a single function. */
   execute(
     body: Described<D, (params: D["params"], ctx: Context<D>) => Operation<D["returns"]>>,
   ): Finalized<D>;
-  /** The tool in three parts: `before` and `after` run once each, `client` talks. */
+  /** Finishes the tool with three phases: `before`, `client` (which asks questions) and `after`. */
   handoff<THandoff, TClient>(
     phases: Described<
       D,
@@ -127,8 +127,8 @@ export interface McpToolBuilder<D extends Draft> {
 }
 
 /**
- * Starts a tool. Its name must be unique on the server that serves it. Say what it
- * does, what it takes and what it may ask; `execute` or `handoff` finishes it.
+ * Starts the definition of a tool. The name must be unique on its server. Set the description, the
+ * parameters and the questions, and finish with `execute` or `handoff`.
  *
  * @example
  * ```ts

@@ -48,7 +48,7 @@ export type ElicitResult<TContext, TResponse> =
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
 
-/** The result of an elicitation that nobody answered in time. The question is withdrawn. */
+/** The result of an elicitation that timed out. The question is withdrawn. */
 export interface ElicitTimeout {
   readonly action: "timeout";
 }

@@ -62,6 +62,6 @@ export interface McpToolTask {
   readonly ttl?: number;
   /** Milliseconds that a client should wait between polls. Default: one second. */
   readonly pollInterval?: number;
-  /** When the call becomes a task: at once, or when the tool calls `ctx.startTask()`. Default: `at_once`. */
+  /** When the call becomes a task: immediately, or when the tool calls `ctx.startTask()`. Default: `at_once`. */
   readonly start?: "at_once" | "when_told";
 }

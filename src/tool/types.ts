@@ -91,7 +91,7 @@ export interface McpToolServerContext extends ToolEnvironment {
   readonly canSample: boolean;
   /** The distributed trace of the caller; empty if it sent none. */
   readonly trace: TraceContext;
-  /** Sends a log message to the client, if the level is one that the client asked for. */
+  /** Sends a log message to the client, if the client requested messages of this level. */
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
   /**
    * Runs an effect and records its result. When a durable tool continues after a restart, the

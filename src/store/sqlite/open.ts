@@ -69,7 +69,7 @@ export function openDatabase(
  */
 function inspect(path: string, busyTimeout: number): boolean {
   const closed = isClosed(path);
-  // Reading would create files beside it. A file that nobody has open can be read as immutable.
+  // Reading would create files beside it. A file that no process has open can be read as immutable.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}`);
