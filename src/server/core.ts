@@ -1,4 +1,4 @@
-/** What both eras share: what is offered, what is running, and the server's own rules. */
+/** The state that both protocol eras share: the catalog, the running calls, the limits. */
 import type { Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
 import { Shares } from "../lib/shares.ts";
@@ -23,25 +23,25 @@ export interface CoreOptions extends ParleyOptions {
 
 export class ServerCore {
   readonly catalog: Catalog;
-  /** What is served and not there yet, if there is any. */
+  /** Definitions that are loaded on first use, if the server has any. */
   readonly arrival: LazyCatalog | undefined;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
   readonly pages: Pages;
   readonly deadlines: Deadlines;
-  /** What must be in order before the server takes calls; each part adds what it needs. */
+  /** The checks that must succeed before the server takes calls. */
   readonly readiness: Readiness;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
   readonly limits: ServerLimits;
-  /** Records travel with modern clients, where the tool allows it. */
+  /** True if modern clients carry the records of calls, for tools that allow it. */
   readonly carriesRecords: boolean;
-  /** Where clients of the legacy era are kept, if they are. */
+  /** The store of legacy client sessions. Undefined if sessions are kept only in memory. */
   readonly clients: ClientSessionStore | undefined;
   closing = false;
-  /** New calls are refused already; those under way may end. */
+  /** True while the server refuses new calls and lets running calls finish. */
   draining = false;
-  /** Streams that are open now, in both eras. */
+  /** The open streams of both eras, counted per caller. */
   readonly streams: Shares;
 
   readonly #sharesRegistry: boolean;
@@ -50,7 +50,7 @@ export class ServerCore {
   constructor(options: CoreOptions) {
     const { serve, registry } = options;
     const { store, sealer = new Sealer() } = registry ?? options;
-    // Before anything is begun that would have to be ended.
+    // Check the keys first: an error here leaves nothing to clean up.
     store?.checkKeys?.(sealer.keyIds);
     this.limits = serverLimits(options.limits);
     const { maxStreams, maxStreamsPerPrincipal, maxPages, maxPagesPerPrincipal } = this.limits;
@@ -82,7 +82,7 @@ export class ServerCore {
     this.instructions = options.instructions;
     this.clients = options.clients;
     this.carriesRecords = options.state === "sealed";
-    // Over a store that is new with us, nobody has left anything.
+    // The default in-memory store is new and has no sessions to resume.
     if (store) this.#goOn();
   }
 
@@ -102,7 +102,7 @@ export class ServerCore {
       }, which is its share; close one, or try again later`;
   }
 
-  /** Takes up what was left in the store, which needs what it is a run of. */
+  /** Resumes the sessions in the store, after the definitions that they run are loaded. */
   #goOn(): void {
     const coming = this.arrival?.now();
     if (!coming) return this.registry.wake();

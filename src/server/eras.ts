@@ -39,7 +39,7 @@ export class Eras {
     return isModern(headers, body) ? this.#modern : this.#legacy;
   }
 
-  /** The era of a request without a body: only the legacy era has any, and they name a session. */
+  /** The era of a request without a body. Only legacy requests that name a session are valid. */
   ofSession(headers: Headers): SessionEra | undefined {
     return headers.has(SESSION_HEADER) ? this.#legacy : undefined;
   }
@@ -56,7 +56,7 @@ export class Eras {
     this.#modern.drain();
   }
 
-  /** The server shuts down: whoever waits is told now. */
+  /** The server shuts down: waiting clients get a response now. */
   stop(): void {
     this.#legacy.stop();
     this.#modern.stop();
@@ -96,8 +96,8 @@ export class Channel {
 }
 
 /**
- * A request with the modern metadata is modern, whatever else it says; so is one whose header
- * names a version that no legacy client knows.
+ * Whether a request is modern. A request with modern metadata is always modern. A request whose
+ * version header names a version unknown to legacy clients is modern, too.
  */
 export function isModern(headers: Headers, body: unknown): boolean {
   if (isObject(body) && claimsModern(body.params)) return true;

@@ -1,9 +1,9 @@
 /**
- * A feed has messages for one client, now and later. It knows no framing: a transport
- * reads it and sends each message as an SSE event or as a line.
+ * A feed is a sequence of messages for one client. A feed is independent of the framing: a
+ * transport reads the feed and sends each message as an SSE event or as a line.
  */
 
-/** Takes one message. `eventId` is where a client resumes that has received it. */
+/** Takes one message. A client that has received the message resumes after `eventId`. */
 export type Send = (message: string, eventId?: string) => void;
 
 export interface Feed {
@@ -14,8 +14,8 @@ export interface Feed {
   /** Calls `wake` when there is something new. */
   watch(wake: () => void): () => void;
   /**
-   * Sends a message of its own into a silence, if the client asked for progress. `silence`
-   * is the time since the last message, in milliseconds.
+   * Sends a heartbeat on a silent stream, if the client asked for progress. `silence` is the time
+   * since the last message, in milliseconds.
    */
   heartbeat?(silence: number, send: Send): void;
 }

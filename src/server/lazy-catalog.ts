@@ -1,6 +1,6 @@
 /**
- * Tools, prompts and resources that are loaded when somebody asks for them. A
- * client is greeted at once; whatever else it wants waits until they are there.
+ * Loads tools, prompts and resources on first use. `initialize` is answered at once; all other
+ * messages wait until the definitions are loaded.
  */
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Fault } from "../run/run-port.ts";
@@ -34,22 +34,25 @@ export class LazyCatalog {
     this.#report = report;
   }
 
-  /** What is still to come. */
+  /** The kinds of definitions that are not loaded yet. */
   get kinds(): readonly Definition["kind"][] {
     return this.#over ? [] : this.#coming.kinds;
   }
 
-  /** Resolves, whatever happens, when everything is there that will be; nothing if it is. */
+  /**
+   * Loads the definitions. Resolves when loading has finished, and never rejects: a failure is
+   * reported to the operator. Returns undefined if loading has already finished.
+   */
   now(): Promise<void> | undefined {
     return this.#over ? undefined : this.#arriving ??= this.#arrive();
   }
 
-  /** What a message has to wait for, if it has to. */
+  /** The load that a message must wait for. Undefined if the message need not wait. */
   before(message: unknown): Promise<void> | undefined {
     return isObject(message) && message.method === "initialize" ? undefined : this.now();
   }
 
-  /** As `before`, for a message that has not been read yet. */
+  /** Like `before`, for a message that has not been parsed yet. */
   beforeText(text: string): Promise<void> | undefined {
     return this.#over ? undefined : this.before(parseJson(text));
   }

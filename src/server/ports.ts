@@ -1,10 +1,10 @@
-/** Ports of this machine, each open for as long as somebody uses it. */
+/** Local ports. Each port is open only while at least one user holds it. */
 import { type Operation, until } from "effection";
 import { PageError } from "../model/errors.ts";
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** As every host can: serves a fetch handler at a port; 0 for any that is free. */
+/** Serves a fetch handler at a port, on any platform. Port 0 means any free port. */
 export type OpenPort = (
   fetch: Fetch,
   options: { readonly port: number; readonly hostname: string },
@@ -19,12 +19,12 @@ const HERE = "127.0.0.1";
 
 export class Ports {
   readonly #ports = new Map<number, Port>();
-  /** Those that are being closed. */
+  /** Ports that are being closed. */
   readonly #closing = new Set<Promise<void>>();
 
   constructor(readonly openPort: OpenPort | undefined, readonly fetch: Fetch) {}
 
-  /** Where a port is reached, and how to let go of it. */
+  /** Opens a port, or shares one that is open. Returns its URL and a function to release it. */
   *use(number = 0): Operation<{ url: string; release: () => void }> {
     if (!this.openPort) {
       throw new PageError("this server cannot open a port", "serve the tool over HTTP");
@@ -47,7 +47,7 @@ export class Ports {
     return { url, release };
   }
 
-  /** Waits until every port that nobody uses any more is closed. */
+  /** Waits until all released ports are closed. */
   async closed(): Promise<void> {
     await Promise.all(this.#closing);
   }
@@ -60,7 +60,7 @@ export class Ports {
       held = false;
       if (--port.users > 0) return;
       this.#ports.delete(number);
-      // One that never opened needs no closing.
+      // A port that failed to open needs no closing.
       const closing = port.opened.then((server) => server.stop()).catch(() => {});
       this.#closing.add(closing);
       closing.then(() => this.#closing.delete(closing));
@@ -68,7 +68,7 @@ export class Ports {
   }
 }
 
-/** Each runtime has words of its own for the same few things. */
+/** Explains why a port could not be opened. Each runtime has its own error codes. */
 function whyNot(error: unknown): string {
   const { code = "", name = "" } = (error ?? {}) as { code?: string; name?: string };
   if (code === "EADDRINUSE" || name === "AddrInUse") return "of this machine is taken";

@@ -1,6 +1,6 @@
 /**
- * The requests that look something up: lists and completions. None of them asks
- * anybody anything, and both eras answer them alike.
+ * Queries: list and completion requests. A query never asks the client a question. Both eras
+ * answer queries in the same way.
  */
 import type { Operation } from "effection";
 import { Buffer } from "node:buffer";
@@ -12,14 +12,14 @@ import type { Completer, ListedResource } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
 
-/** At most this many suggestions may be sent. */
+/** The maximum number of completion suggestions that the protocol allows. */
 const MOST_SUGGESTIONS = 100;
 
 export type Query = (core: ServerCore, params: JsonObject) => Operation<JsonObject>;
 
 /** The queries by method. */
 export const QUERIES: { readonly [method: string]: Query | undefined } = {
-  // Methods come from outside, and must not find what every object has.
+  // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
   "tools/list": function* (core, params) {
     const tools = [...core.catalog.tools.values()];
@@ -45,7 +45,7 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
   "completion/complete": complete,
 };
 
-/** Each address once: pages are continued after an address. */
+/** Lists each URI once, because a page's cursor names the last URI of the page before. */
 function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
   const listed = new Map<string, ListedResource>();
   const add = (resource: ListedResource) => {
@@ -58,7 +58,7 @@ function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
   return [...listed.values()];
 }
 
-/** A page begins after the entry that its cursor names, wherever that stands by now. */
+/** Returns one page of a list. The page starts after the entry that the cursor names. */
 function pageOf<T>(
   { limits: { pageSize } }: ServerCore,
   { cursor }: JsonObject,
@@ -106,7 +106,7 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
   };
 }
 
-/** What has been filled in already. */
+/** The arguments that the user has already filled in. */
 function othersIn(context: unknown): { [name: string]: string } {
   if (!isObject(context) || !isObject(context.arguments)) return {};
   const texts = Object.entries(context.arguments).filter(([, value]) => typeof value === "string");

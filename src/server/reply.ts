@@ -1,5 +1,5 @@
 /**
- * A message comes in, a reply goes out: what both eras give to every transport.
+ * The replies that both eras give to every transport.
  *
  *     transport → Era.receive(message, caller): Reply → transport
  *
@@ -14,7 +14,7 @@ import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
 import type { ServerCore } from "./core.ts";
 import type { Feed, FeedConnection } from "./feed.ts";
 
-/** `Stream` is how a reply of several messages is sent: on a connection of its own by default. */
+/** `Stream` is the type of a reply of several messages. Default: a stream with its own connection. */
 export type Reply<Stream = ReplyStream> =
   | Accepted
   | Refused
@@ -25,14 +25,14 @@ export type Reply<Stream = ReplyStream> =
 /** A reply for a channel that all replies to a client share. */
 export type ChannelReply = Reply<SharedStream>;
 
-/** The message was taken, and nothing answers it. */
+/** The message was accepted and has no response. */
 export interface Accepted {
   readonly type: "accepted";
-  /** Where present: acknowledge the message only once this says that it is stored. */
+  /** If present, acknowledge the message only after this resolves to true: the message is stored. */
   readonly recorded?: Promise<boolean>;
 }
 
-/** The message was not taken. */
+/** The message was refused. */
 export interface Refused {
   readonly type: "refused";
   /** Undefined for a message that is not a request. */
@@ -46,7 +46,7 @@ export interface Refused {
 export interface Value {
   readonly type: "value";
   readonly text: string;
-  /** The responses to a batch, instead of `text`. Empty if nobody waits for any. */
+  /** The responses to a batch, instead of `text`. Empty if no message needs a response. */
   readonly batch?: readonly string[];
   /** The id of the client session that `initialize` has opened. */
   readonly clientSession?: string;
@@ -55,9 +55,9 @@ export interface Value {
 /** A reply that is not known yet. */
 export interface Later<Stream = ReplyStream> {
   readonly type: "later";
-  /** The request, where the transport tells by `leave` that the client has cancelled it. */
+  /** The request id, if the transport must call `leave` when the client cancels the request. */
   readonly id?: RpcId;
-  /** True if the message is taken, so that it can be acknowledged before its response is ready. */
+  /** True if the message is accepted and can be acknowledged before its response is ready. */
   readonly taken?: boolean;
   readonly ready: Promise<unknown>;
   /** To be called once after `ready`, unless the client has cancelled the request. */
@@ -78,18 +78,18 @@ export interface ReplyStream {
   whole(): Value | Refused | undefined;
   /** Whether anything can be sent already. */
   readonly decided: boolean;
-  /** Calls `wake` when that may have changed. */
+  /** Calls `wake` when `decided` may have changed. */
   watchDecision(wake: () => void): () => void;
   /**
-   * The client has disconnected before the reply was decided. The reply to that, or undefined
-   * if the stream goes on. Absent where a call outlives its connection.
+   * Called when the client disconnects before the reply is decided. Returns the refusal, or
+   * undefined if the stream continues. Absent if the call outlives its connection.
    */
   leave?(): Refused | undefined;
-  /** What has to be done before `open`, and the refusal if that fails. */
+  /** Prepares the stream before `open`. Resolves to a refusal if the preparation fails. */
   prepare?(): Promise<Refused | undefined> | undefined;
   /** Ends the stream because there is no room for it. */
   refuse(problem: string): Refused;
-  /** Begins to send on a connection of its own. */
+  /** Opens the stream on its own connection. */
   open(): OpenStream;
 }
 
@@ -103,10 +103,10 @@ export interface OpenStream {
   closed(connection: FeedConnection): void;
 }
 
-/** The same on a channel that all replies to a client share. */
+/** A reply of several messages on a channel that all replies to a client share. */
 export interface SharedStream {
   readonly feed: Feed;
-  /** The request, where the transport removes the feed if the client cancels it. */
+  /** The request id, if the transport must remove the feed when the client cancels the request. */
   readonly id?: RpcId;
   /** The run that the messages come from. */
   readonly session?: LiveToolSession;
@@ -121,7 +121,7 @@ export interface Caller {
   readonly principal: string;
   /** Absent on transports without headers. */
   readonly headers?: Headers;
-  /** True where each reply has a connection of its own, false where all share a channel. */
+  /** True if each reply has its own connection; false if all replies share a channel. */
   readonly ownStream: boolean;
   /** On a channel: the requests that the client can cancel by their ids. */
   readonly underWay?: ReadonlyMap<RpcId, unknown>;
@@ -129,12 +129,12 @@ export interface Caller {
 
 /** One era of the protocol. Each era is a folder. */
 export interface Era {
-  /** Total: whatever the message is, there is a reply. */
+  /** Replies to any message. Never throws. */
   receive(message: RpcMessage, caller: Caller): Reply;
   receiveBatch(items: readonly unknown[], caller: Caller): Reply;
   /** The server takes no new calls. */
   drain(): void;
-  /** The server shuts down: whoever waits is told now. */
+  /** The server shuts down: waiting clients get a response now. */
   stop(): void;
   /** All calls have ended. */
   close(reason: string): void;
@@ -149,7 +149,7 @@ export interface SessionEra extends Era {
 }
 
 export const ACCEPTED: Accepted = { type: "accepted" };
-/** What an acknowledgement becomes whose `recorded` is false. */
+/** The error message if `recorded` resolves to false. */
 export const ANSWER_NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
 /** The HTTP header that names a client session. */
 export const SESSION_HEADER = "mcp-session-id";
@@ -234,7 +234,7 @@ export function rpcErrorOf(core: ServerCore, error: unknown): RpcError {
   core.registry.report({
     what: "a request failed",
     toolName: "-",
-    // Not the client session's id: whoever reads it in a log could pass for the client.
+    // Never log the client session's id: a reader of the log could impersonate the client.
     sessionId: "-",
     error,
   });

@@ -9,18 +9,18 @@ import type { Definition } from "../tool/types.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 
-/** Whether a method runs something, and so may need a stream for its answer. */
+/** Whether a method runs a definition, and so may need a stream for its response. */
 export function isRun(method: string): boolean {
   return method === "tools/call" || method === "prompts/get" || method === "resources/read";
 }
 
-/** What is to be run, and with what. */
+/** The definition to run, and its arguments. */
 export interface Target {
   readonly definition: Definition;
   readonly args: unknown;
 }
 
-/** The code for a resource that is not there differs between the eras. */
+/** Finds the target of a request. The error code for an unknown resource differs between the eras. */
 export function targetOf(
   core: ServerCore,
   method: string,
@@ -52,15 +52,15 @@ export function targetOf(
   return undefined;
 }
 
-/** Resources that one client may hear of. A template has any number of addresses, and each is kept. */
+/** Maximum number of subscriptions per client: a template matches any number of URIs. */
 export const MOST_SUBSCRIPTIONS = 1_000;
 
-/** Bytes that a subscription to a resource takes, roughly. */
+/** Approximate size of a resource subscription in memory, in bytes. */
 export function sizeOfUri(uri: string): number {
   return 64 + uri.length;
 }
 
-/** Matching an address against templates takes longer than its length. */
+/** Maximum length of a URI: the time to match templates grows faster than the length. */
 const LONGEST_URI = 4096;
 
 export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
@@ -92,7 +92,7 @@ function named(
   return { definition, args };
 }
 
-/** The capabilities that a definition insists on and the client lacks, in the client's own form. */
+/** The capabilities that a definition requires and the client lacks, as a client declares them. */
 export function missingCapabilities(
   { requires }: Pick<Definition, "requires">,
   client: ClientInfo,
@@ -110,7 +110,7 @@ export function missingCapabilities(
   return Object.keys(missing).length > 0 ? missing : undefined;
 }
 
-/** Why a batch is refused that has more messages than the limit. */
+/** The error message for a batch with too many messages. */
 export function tooLongABatch(count: number, most: number): string {
   return `Cannot take a batch: it has ${count} messages; send at most ${most} at once`;
 }

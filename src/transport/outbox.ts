@@ -8,16 +8,16 @@ import type { Feed, Send } from "../server/feed.ts";
 import type { SharedStream } from "../server/reply.ts";
 import type { EventStream } from "./http/event-stream.ts";
 
-/** Characters that may wait for a reader before the reader counts as gone. */
+/** Maximum length of unread output, in characters. Beyond it, the channel is closed. */
 const MOST_WAITING = 16 * 1024 * 1024;
-/** Beyond this, feeds are not read any further, and neither is the client. */
+/** Length of unread output, in characters, beyond which feeds and input are paused. */
 const CROWDED = 4 * 1024 * 1024;
 
-/** A stream on the channel, and what the channel keeps for it. */
+/** A stream on the channel, with its timer. */
 interface Entry {
   readonly stream: SharedStream;
   readonly unwatch: () => void;
-  /** Runs out when the stream has been silent for so long that a heartbeat is due. */
+  /** The timer for the next heartbeat of a silent stream. */
   silence: Deadline | undefined;
 }
 
@@ -30,14 +30,14 @@ export class Outbox implements Feed {
   #length = 0;
   #wake: (() => void) | undefined;
   readonly #entries = new Map<Feed, Entry>();
-  /** Feeds that have messages and found no room, the longest waiting first. */
+  /** Feeds with messages that wait for room, the longest waiting first. */
   readonly #ready = new Set<Feed>();
 
   constructor(deadlines: Deadlines) {
     this.#deadlines = deadlines;
   }
 
-  /** True while so much waits to be read that nothing more should be taken on. */
+  /** True while so much output is unread that no more input should be accepted. */
   get crowded(): boolean {
     return this.#length > CROWDED;
   }
@@ -76,10 +76,13 @@ export class Outbox implements Feed {
     if (feed.done) this.remove(feed);
   }
 
-  /** Many clients time out after a minute of silence, and some count progress as activity. */
+  /**
+   * Starts the heartbeat timer. Many clients time out after a minute of silence, and some of them
+   * treat progress as activity.
+   */
   #awaitSilence(entry: Entry, before = 0): void {
     const { feed, heartbeatAfter } = entry.stream;
-    // A message that finds the channel too full closes it, and so removes its feed.
+    // A message beyond the output limit closes the channel and removes the feed.
     if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
     entry.silence?.cancel();
     entry.silence = this.#deadlines.add(heartbeatAfter, () => {

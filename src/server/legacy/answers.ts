@@ -1,4 +1,4 @@
-/** What clients of the legacy era answer to our questions. */
+/** Handles the answers of legacy clients to the server's questions. */
 import { SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
 import type { ClientAnswer } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -12,7 +12,7 @@ import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 
 type Taken = Accepted | Refused;
 
-/** The id of a request of ours names the session that asked. */
+/** Passes an answer to its session. The id of the server's request contains the session id. */
 export function answer(client: ClientSession, message: RpcAnswer): Taken | Promise<Taken> {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
@@ -24,7 +24,7 @@ export function answer(client: ClientSession, message: RpcAnswer): Taken | Promi
   return answerTo(client, call, message);
 }
 
-/** Why a call that has left memory cannot be answered now. */
+/** The refusal if the call's session could not be loaded into memory. */
 function notTakenUp(error: unknown): Taken {
   if (error instanceof SessionNotContinuedError) return notTaken(error.message);
   if (!(error instanceof SessionLimitError)) throw error;
@@ -35,7 +35,7 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
   if (call?.lost) return notTaken(CALL_LOST);
   const id = String(message.id);
   const outcome = call?.session.respond(id, responseIn(client, call.session, message));
-  // A late or repeated answer harms nobody; one to a question that was never put is a mistake.
+  // A late or repeated answer is accepted. An answer to an unknown question is refused.
   if (call && outcome !== "unknown") {
     const recorded = call.session.log.whenRecorded();
     return recorded ? { type: "accepted", recorded } : ACCEPTED;

@@ -1,4 +1,4 @@
-/** Several messages at once, and how much may be answered to them. */
+/** JSON-RPC batches, with a limit on the total size of their responses. */
 import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
 import { errorText, readMessage, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
 import {
@@ -18,10 +18,10 @@ import type { Received } from "./receive.ts";
 import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { CallReply } from "./reply.ts";
 
-/** Takes one message of a client. */
+/** Handles one message of a client. */
 type Receive = (client: ClientSession, message: RpcMessage) => Received | Promise<Received>;
 
-/** Takes the messages of a batch one after another, and replies to all of them together. */
+/** Handles the messages of a batch one after another, and sends one reply for all of them. */
 export async function receiveBatch(
   sessions: ClientSessions,
   client: ClientSession,
@@ -67,7 +67,7 @@ export async function receiveBatch(
         break;
       case "refused": {
         const { message } = received.error;
-        // Without an id nobody waits for a response: only the whole batch can be refused.
+        // A message without an id has no response of its own, so refuse the whole batch.
         if (received.id === undefined) problem ??= message;
         else {
           replies.add(received.id, errorText(received.id, { code: INVALID_REQUEST, message }));
@@ -90,9 +90,9 @@ export async function receiveBatch(
 }
 
 /**
- * The answers to the messages of a batch that are not calls. A list is many times as long as
- * the request for it, so they are given room together. What finds none is answered with an
- * error, and not looked up.
+ * The responses to the messages of a batch that are not calls. A list is much longer than its
+ * request, so all these responses share one size limit. Beyond the limit, a request that is not a
+ * call gets an error instead of its response.
  */
 class BatchReplies {
   readonly #room: number;
@@ -109,7 +109,7 @@ class BatchReplies {
     return this.#texts.length;
   }
 
-  /** Takes a message, unless it is a request whose answer would find no room. */
+  /** Handles a message. Once the size limit is reached, requests other than calls get an error. */
   receive(client: ClientSession, message: RpcMessage): Received | Promise<Received> {
     if (message.type !== "request") return this.#receive(client, message);
     const { id, method } = message;
@@ -123,7 +123,7 @@ class BatchReplies {
   add(id: RpcId | undefined, text: string | Promise<string>): void {
     this.#texts.push(
       typeof text === "string" ? this.#counted(text) : text.then((text) => {
-        // Others may have taken the room while this one was looked up.
+        // Other responses may have used up the limit while this one was computed.
         return this.#taken < this.#room ? this.#counted(text) : this.#noRoom(id);
       }),
     );

@@ -27,17 +27,20 @@ export class NotificationStream implements Feed {
     this.#wake?.();
   }
 
-  /** Goes on after whatever was sent before a restart: no count has ever come so far. */
+  /**
+   * Restores the stream after a restart. Numbers start at the current time, which is larger than
+   * any number sent before.
+   */
   restore(now: number): void {
     this.#last = this.#cursor = now;
   }
 
-  /** Whether there is such a place; something may always follow. */
+  /** Whether the stream can be resumed at a position. Any position up to the latest is valid. */
   canResumeAt(cursors: readonly number[]): boolean {
     return cursors.length === 1 && cursors[0]! <= this.#last;
   }
 
-  /** Goes back to a place; what is no longer kept is skipped. */
+  /** Moves to a position. Messages that are no longer kept are skipped. */
   seek([cursor = 0]: readonly number[]): void {
     this.#cursor = cursor;
   }

@@ -1,7 +1,6 @@
 /**
  * The legacy era: clients that send `initialize` and keep a session. Over HTTP a header names
- * the session; a channel has one client. Total: every message has a reply, and none of them
- * is a throw.
+ * the session; a channel has one client. Every message gets a reply; `receive` never throws.
  */
 import type { Operation } from "effection";
 import { isObject } from "../../lib/json.ts";
@@ -61,7 +60,7 @@ import { resumeStream } from "./resume.ts";
 import { ASSUMED_VERSION, SessionlessClient } from "./sessionless.ts";
 import { applySetting } from "./settings.ts";
 
-/** What becomes of a message: a reply, or a call that has begun. */
+/** The result of handling a message: a reply, or a call that has started. */
 export type Received = Accepted | Refused | Value | Later<never> | CallStarted;
 
 export interface CallStarted {
@@ -88,7 +87,7 @@ export class LegacyEra implements SessionEra {
   }
 
   #receive(client: ClientSession, message: RpcMessage): Reply {
-    // Before it runs: a call that is refused must not have done anything.
+    // Check the limit before the call runs: a refused call must have no side effects.
     if (message.type === "request" && isRun(message.method)) {
       const problem = this.#core.refusesStream(client.principal);
       if (problem !== undefined) return busy(message.id, problem, LEGACY_ERRORS);
@@ -127,7 +126,7 @@ export class LegacyEra implements SessionEra {
     return later(this.#introduced(client, reply), (reply) => reply);
   }
 
-  /** Keeps a new session only if its client has told who it is, and if it can be stored. */
+  /** Keeps a new session only if `initialize` succeeded and the session could be stored. */
   async #introduced(client: ClientSession, reply: Value | Refused): Promise<Value | Refused> {
     if (reply.type === "refused") {
       await this.sessions.end(client, "there was no room for it");
@@ -188,7 +187,7 @@ export class LegacyEra implements SessionEra {
     });
   }
 
-  /** Several messages at once, which only revision 2025-03-26 has. */
+  /** Handles a batch of messages. Only revision 2025-03-26 has batches. */
   receiveBatch(items: readonly unknown[], caller: Caller): Reply {
     return withClient(
       this.#client(caller),
@@ -197,7 +196,7 @@ export class LegacyEra implements SessionEra {
   }
 }
 
-/** A legacy client on a channel of its own, where everything it receives goes. */
+/** A legacy client on its own channel, which carries all messages to the client. */
 export class LegacyChannel {
   readonly #core: ServerCore;
   readonly #principal: string;
@@ -276,7 +275,7 @@ function withClient(
 
 // ------------------------------------------------------------ one message
 
-/** A promise where a call has to be brought back into memory first. */
+/** Handles one message. Returns a promise if a call must first be loaded into memory. */
 function receive(
   client: ClientSession,
   message: RpcMessage,
@@ -322,7 +321,10 @@ function request(
   }
 }
 
-/** Why a request that may take a while cannot be begun. */
+/**
+ * Refuses a call or query at the limit, or with an id that is in use. Undefined if it can start.
+ * Calls that are not in memory may have ended, so they are loaded and the request is tried again.
+ */
 function refusedNow(
   client: ClientSession,
   message: RpcRequest,
@@ -364,12 +366,12 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   }
   const call = new Call(id, client, meta);
   const { info, principal } = client;
-  // Without a session nobody could come back to the call after a restart.
+  // Without a session, no client could resume the call after a restart.
   const needsCaller = client.sessionless;
   const options = { client: info, principal, trace: traceIn(meta), needsCaller, awaited: true };
   const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
   if (client.sessionless) session.stayHere();
-  // Whoever answers it keeps one that has ended at once, should it be needed again.
+  // A call that has already ended is registered by `ClientSession.keep`, if it needs a stream.
   if (!session.outcome) {
     client.calls.set(id, call);
     client.callsBySession.set(session.id, call);
@@ -377,7 +379,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   return { type: "call", call };
 }
 
-/** Tells that the client lacks what a definition insists on. */
+/** The response to a client that lacks a capability required by a definition. */
 function incapable(
   client: ClientSession,
   id: RpcId,

@@ -9,12 +9,12 @@ export const LEGACY_ERRORS: ErrorRules = { busyCode: SERVER_BUSY, statuses: {} }
 export const CHANGE_NOT_STORED =
   "Cannot keep what was asked for: it could not be stored; try again later";
 
-/** The client made a mistake. Without an id, nobody waits for a response. */
+/** Refuses an invalid message. A message without an id gets no JSON-RPC response. */
 export function notTaken(problem: string, id?: RpcId): Refused {
   return refused(400, INVALID_REQUEST, problem, id);
 }
 
-/** Refuses what belongs to a client session that does not exist. */
+/** Refuses a message whose client session does not exist. */
 export function sessionGone(): Refused {
   const problem = "Cannot find the session: it has ended or expired; send initialize again";
   return refused(404, SESSION_NOT_FOUND, problem);

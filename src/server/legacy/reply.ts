@@ -45,7 +45,7 @@ export class CallReply implements ReplyStream {
     return this.#calls.every(isDecided);
   }
 
-  /** Holds the runs meanwhile. Their logs wait for the reader that is still to come. */
+  /** Keeps the runs in memory until the reply is decided. Their logs wait for the future reader. */
   watchDecision(wake: () => void): () => void {
     const { registry } = this.#client.core;
     const waiting = this.#calls.filter((call) => !isDecided(call)).map(({ session }) => session);
@@ -101,7 +101,7 @@ export class CallReply implements ReplyStream {
 
   async #save(): Promise<Refused | undefined> {
     const saved = this.#sessions.saved(this.#client);
-    // Only durable calls are promised to outlast the server.
+    // Only durable calls are guaranteed to survive a restart.
     if (this.#calls.some((call) => call.durable) && !await saved) {
       return this.refuse("Cannot start the call: it could not be stored; try again later");
     }
@@ -125,12 +125,12 @@ export class CallReply implements ReplyStream {
   }
 }
 
-/** Whether it is clear that a call needs a stream, or that it does not. */
+/** Whether the call has ended or has a first event, so that the form of its reply can be chosen. */
 function isDecided({ session }: Call): boolean {
   return session.outcome !== undefined || session.log.lastLSN > 0;
 }
 
-/** A connection for a stream that has had none, or is resumed at another place. */
+/** Connects a stream that has no connection yet, or resumes a stream at an earlier position. */
 export class Reconnection implements ReplyStream {
   readonly decided = true;
   readonly #client: ClientSession;
@@ -166,7 +166,7 @@ export class Reconnection implements ReplyStream {
   }
 }
 
-/** Ends the connection that the stream had before: each message goes out once. */
+/** Opens a stream. Closes the stream's previous connection, so that each message is sent once. */
 function openStream(
   client: ClientSession,
   feed: CallStream | NotificationStream,

@@ -21,7 +21,7 @@ export function resumeStream(client: ClientSession, lastEventId: string): Reply 
     if (feed?.canResumeAt(cursors)) {
       return { type: "stream", stream: new Reconnection(client, feed, cursors) };
     }
-    // 405 is what keeps every known client from asking again and again.
+    // Status 405 stops all known clients from retrying.
     const problem =
       `Cannot resume after "${lastEventId}": nothing follows it; all of it has been sent`;
     return refused(405, INVALID_REQUEST, problem, undefined, { allow: "POST, GET, DELETE" });

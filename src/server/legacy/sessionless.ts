@@ -1,19 +1,19 @@
 /**
- * A legacy client that names no session. Some lose the id that `initialize` gave
- * them, others open a session for each call and then never use it. Each of their
- * requests is served by itself.
+ * Serves legacy requests that name no session. Some clients lose the session id from
+ * `initialize`; others open a session for each call and never use it. The server handles each
+ * such request alone.
  *
- * N1  It has declared no capabilities, so nothing is asked of it.
- * N2  It reaches nothing that belongs to a session: no other call, no subscription,
- *     no log level, no stream to resume.
- * N3  Its call ends with its connection, since nobody could come back to it.
+ * N1  The client has declared no capabilities, so the server asks it no questions.
+ * N2  The request has no access to the state of a session: no other call, no subscription, no
+ *     log level, no stream to resume.
+ * N3  The call ends with its connection, because no client could resume it.
  */
 import type { LegacyVersion } from "../../wire/versions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
 import { ClientSession } from "./client-session.ts";
 
-/** What the specification has servers assume where no header tells. */
+/** The protocol version that the specification assumes for a request without a version header. */
 export const ASSUMED_VERSION: LegacyVersion = "2025-03-26";
 
 export class SessionlessClient extends ClientSession {
@@ -21,14 +21,14 @@ export class SessionlessClient extends ClientSession {
 
   constructor(principal: string, core: ServerCore, version: LegacyVersion) {
     super("", principal, core);
-    // It has no stream for what the server announces.
+    // The client has no stream for change notifications.
     this.deafen();
     this.version = version;
     this.initialized = true;
     this.info = { protocolVersion: version, capabilities: {} };
   }
 
-  /** Its connection is closed: its calls end, and nothing is kept of them. */
+  /** Called when the connection closes. Ends the calls and keeps no record of them (N3). */
   leave(sessions: readonly LiveToolSession[]): void {
     this.end("the client closed the connection");
     for (const session of sessions) this.core.registry.forget(session);

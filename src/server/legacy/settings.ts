@@ -1,4 +1,4 @@
-/** Requests by which a client says who it is, and what it wants to receive. */
+/** Requests that set up a client session: `initialize`, the log level, subscriptions. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
@@ -69,7 +69,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
       "Cannot initialize: protocolVersion, capabilities or clientInfo is missing; send all three",
     );
   }
-  // It is kept for as long as the session is, and anybody may open one.
+  // Capabilities stay in memory as long as the session, and any client can open a session.
   if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
     throw new ProtocolError(
       INVALID_PARAMS,

@@ -1,27 +1,27 @@
 /**
  * The stream of a POST: one call, or the calls of a batch.
  *
- * It outlives its connection. Event ids are `<stream>.<lsn>`, for a batch
- * `<stream>.<lsn>-<lsn>…`: where the reader stands in the log of each call. So an
- * id says everything that a resumption needs to know.
+ * A stream outlives its connection. Event ids are `<stream>.<lsn>`, or `<stream>.<lsn>-<lsn>…`
+ * for a batch: the reader's position in the log of each call. An event id alone is enough to
+ * resume the stream.
  */
 import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import type { Call } from "./call.ts";
 
-/** Characters after which the other calls have to wait for the next chunk. */
+/** Length of a chunk, in characters, after which the other calls wait for the next chunk. */
 const LONGEST_CHUNK = 1024 * 1024;
 
 export class CallStream implements Feed {
   readonly number: number;
   readonly calls: readonly Call[];
-  /** The connection that carries it now. A stream has one at most. */
+  /** The current connection. A stream has at most one. */
   connection: FeedConnection | undefined;
   readonly #heartbeats: HeartbeatInterval;
   readonly #resumable: boolean;
   /** The call that is read next. */
   #turn = 0;
 
-  /** One that is not resumable gives out no event ids. */
+  /** A stream that is not resumable sends no event ids. */
   constructor(number: number, calls: readonly Call[], heartbeat: number, resumable = true) {
     this.number = number;
     this.calls = calls;
@@ -29,7 +29,7 @@ export class CallStream implements Feed {
     this.#resumable = resumable;
   }
 
-  /** The id of the place where the reader stands, if it can come back to it. */
+  /** The event id of the reader's position. Undefined if the stream is not resumable. */
   get position(): string | undefined {
     const { number, calls } = this;
     if (!this.#resumable) return undefined;
@@ -38,7 +38,7 @@ export class CallStream implements Feed {
     }`;
   }
 
-  /** Whether there is such a place on this stream, and something to be read after it. */
+  /** Whether a position exists on this stream and messages follow it. */
   canResumeAt(cursors: readonly number[]): boolean {
     if (cursors.length !== this.calls.length) return false;
     if (!this.calls.every((call, i) => call.hasPlace(cursors[i]!))) return false;
@@ -49,7 +49,7 @@ export class CallStream implements Feed {
     this.calls.forEach((call, i) => call.cursor = cursors[i]!);
   }
 
-  /** Everything that is ready, up to the length of a chunk: the results of a batch may be long. */
+  /** Sends all messages that are ready, up to one chunk: the results of a batch may be long. */
   read(send: Send): void {
     let length = 0;
     for (let n = 0; n < this.calls.length && length < LONGEST_CHUNK; n++) {
@@ -73,14 +73,17 @@ export class CallStream implements Feed {
     return () => unwatch.forEach((stop) => stop());
   }
 
-  /** Many clients time out after a minute of silence, and some count progress as activity. */
+  /**
+   * Sends progress on a silent stream. Many clients time out after a minute of silence, and some
+   * of them treat progress as activity.
+   */
   heartbeat(silence: number, send: Send): void {
     if (!this.#heartbeats.isDue(silence)) return;
     for (const call of this.calls) call.heartbeat(silence, send);
   }
 }
 
-/** Takes an event id apart. */
+/** Parses an event id. */
 export function parsePosition(id: string): { stream: number; cursors: number[] } | undefined {
   const parts = /^(\d{1,15})\.(\d{1,15}(?:-\d{1,15})*)$/.exec(id);
   if (!parts) return undefined;

@@ -1,4 +1,4 @@
-/** What comes back for the questions of a run, and whom they can be put to. */
+/** Reads the client's answers to a run's questions, and checks which questions a client supports. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
@@ -8,7 +8,7 @@ import type { Definition } from "../../tool/types.ts";
 import { withoutError } from "../../wire/json-rpc.ts";
 import { missingCapabilities } from "../run-target.ts";
 
-/** Answers, by the names of their questions. */
+/** Answers with the names of their questions. */
 export type Answers = readonly (readonly [name: string, response: ClientAnswer])[];
 
 export function readAnswers(inputResponses: unknown): Answers {
@@ -21,12 +21,12 @@ export function readAnswers(inputResponses: unknown): Answers {
   return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
 }
 
-/** This era has no way to tell of a failure. */
+/** Reads one answer. The modern era does not let a client answer with an error. */
 function responseIn(answer: unknown): ClientAnswer {
   return (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer;
 }
 
-/** What the client of a request must declare to be asked these questions, and does not. */
+/** The capabilities that the open questions require and the client has not declared. */
 export function undeclared(
   open: readonly ToolSessionRequest[],
   client: ClientInfo,
@@ -39,7 +39,7 @@ export function undeclared(
   return missing;
 }
 
-/** What it takes to be asked something, as a tool would insist on it. */
+/** The capabilities that a question requires, in the form of a tool's `requires`. */
 type Needed = Pick<Definition, "requires">;
 const FORM: Needed = { requires: { elicitation: "form" } };
 const PAGE: Needed = { requires: { elicitation: "url" } };

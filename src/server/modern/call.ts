@@ -29,8 +29,8 @@ import { RunFeed, type RunState } from "./stream.ts";
 import { beginTask, taskFields } from "./tasks.ts";
 
 /**
- * How long the outcome of a call is kept whose record travels with its client: long enough
- * for a retry that arrives twice.
+ * How long the outcome of a call is kept if its client carries the record: long enough for a
+ * retry that arrives twice.
  */
 const PORTABLE_TIME = 60_000;
 const NO_ANSWERS: Answers = [];
@@ -137,7 +137,7 @@ export class ModernCalls {
     const { client, trace } = session;
     // Each request declares the client's capabilities and trace anew.
     if (!session.outcome) session.hearFrom(meta.client, meta.trace);
-    // A client with a state was told to come back, whatever the record says.
+    // The client's state is valid until it expires, even if the record says otherwise.
     this.#core.registry.promise(session, state.expires);
     // An answer lets the run continue at once, before this request reads its log.
     session.log.awaitReader(state.lsn);
@@ -152,7 +152,7 @@ export class ModernCalls {
     return { session, after: state.lsn };
   }
 
-  /** The response to a run that has reached a state. Total, because a stream may wait for it. */
+  /** The response for the state that a run has reached. Never throws: a stream may wait for it. */
   #answerTo(
     id: RpcId,
     session: LiveToolSession,
@@ -210,7 +210,7 @@ export class ModernCalls {
   }
 }
 
-/** A response that promises something, once that is stored. */
+/** Replies with `text` after the session is stored, or with an error if the store fails. */
 export function onceStored(
   core: ServerCore,
   id: RpcId,

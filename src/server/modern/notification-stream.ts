@@ -1,4 +1,4 @@
-/** A `subscriptions/listen`: a stream of what changes, until somebody ends it. */
+/** `subscriptions/listen`: a stream of change notifications, until the client or server ends it. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
@@ -21,10 +21,10 @@ import type { RequestContext } from "./receive.ts";
 import { missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
 import { detailedTask, taskOf } from "./tasks.ts";
 
-/** Messages that may wait for a reader; the oldest go first. */
+/** Maximum number of unread messages. Beyond it, the oldest are dropped. */
 const MOST_WAITING = 1_000;
 
-/** What a client wants to hear, as far as there is such a thing here. */
+/** The notifications that a client asked for and the server supports. */
 export interface SubscriptionFilter {
   readonly toolsListChanged?: true;
   readonly promptsListChanged?: true;
@@ -46,25 +46,25 @@ function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
   };
 }
 
-/** Each string once. */
+/** The distinct strings of an array. Undefined if the value is no array of strings. */
 function strings(value: unknown): string[] | undefined {
   return Array.isArray(value) && value.every((item) => typeof item === "string")
     ? [...new Set<string>(value)]
     : undefined;
 }
 
-/** The tasks that a client wants to hear of; none of a request that is refused. */
+/** The tasks that a client subscribes to. Empty if the request has too many entries. */
 export function wantedTasks(wanted: JsonObject): string[] {
   return excess(wanted) === undefined ? strings(wanted.taskIds) ?? [] : [];
 }
 
-/** How many resources and tasks are named, where they are too many. */
+/** The number of resources and tasks in a request, if it exceeds the limit; otherwise undefined. */
 function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefined {
   const count = (strings(resourceSubscriptions)?.length ?? 0) + (strings(taskIds)?.length ?? 0);
   return count > MOST_SUBSCRIPTIONS ? count : undefined;
 }
 
-/** What a request for changes leads to. */
+/** Replies to a `subscriptions/listen` request. */
 export function subscribe(
   core: ServerCore,
   open: Set<Subscription>,
@@ -101,7 +101,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
   readonly decided = true;
   connection: FeedConnection | undefined;
   done = false;
-  /** Who listens. */
+  /** The caller that owns the subscription. */
   readonly principal: string;
   readonly #core: ServerCore;
   readonly id: RpcId;
@@ -133,7 +133,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     for (const task of tasks) this.#follow(task);
   }
 
-  /** Ends it in good order: the request gets its answer. */
+  /** Ends the subscription with a response to its request. */
   end(): void {
     if (this.done) return;
     const _meta = { [SUBSCRIPTION_ID]: this.id, [SERVER_INFO]: this.#core.info };
@@ -143,13 +143,13 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     else this.#wake?.();
   }
 
-  /** Hears nothing any more. */
+  /** Stops the subscription: it receives no more changes. */
   stop(): void {
     this.done = true;
     for (const stop of this.#stops.splice(0)) stop();
   }
 
-  /** Calls `then` once it hears nothing any more. */
+  /** Calls `then` when the subscription stops. */
   whenStopped(then: () => void): void {
     this.#stops.push(then);
   }
@@ -220,7 +220,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     }
   }
 
-  /** To a reader that has not heard of a change yet, hearing of it twice says no more. */
+  /** Queues a notification, unless the same one is still unread. */
   #postOnce(method: string, params: JsonObject): void {
     if (!this.#waiting.includes(this.#text(method, params))) this.#post(method, params);
   }

@@ -1,6 +1,6 @@
 /**
- * The modern era: every request stands alone, and says all about its client. Total: every
- * message has a reply, and none of them is a throw.
+ * The modern era: requests are stateless, and each one describes its client. Every message gets a
+ * reply; `receive` never throws.
  */
 import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -60,7 +60,7 @@ import { type Resumption, resumptionOf } from "./resume.ts";
 import type { RunFeed } from "./stream.ts";
 import { detailedTask, findTask, updateTask } from "./tasks.ts";
 
-/** What every request of this era says about itself, and who sends it. */
+/** The metadata and the caller of a modern request. */
 export interface RequestContext {
   readonly meta: RequestMeta;
   readonly caller: Caller;
@@ -111,7 +111,7 @@ export class ModernEra implements Era {
       const problem = "Cannot take the request: its id is in use; send it with another";
       return refused(400, INVALID_REQUEST, problem, id);
     }
-    // Before it runs: a call that is refused must not have done anything.
+    // Check the limit before the call runs: a refused call must have no side effects.
     if (caller.ownStream && isRun(message.method)) {
       const problem = this.#core.refusesStream(caller.principal);
       if (problem !== undefined) return busy(id, problem, MODERN_ERRORS);
@@ -124,7 +124,7 @@ export class ModernEra implements Era {
     return this.receive(readMessage(items), caller);
   }
 
-  /** Brings the calls that a request continues back into memory first, if they have left it. */
+  /** Loads the calls that a request continues into memory, if necessary, before handling it. */
   #resume(request: RpcRequest, context: RequestContext): ModernReply {
     const { id } = request;
     const resumption = resumptionOf(this.#core, this.#states, request, context);
@@ -153,7 +153,7 @@ export class ModernEra implements Era {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  /** Also stops the queries that are under way, so that their clients are told. */
+  /** Also stops the running queries, so that their clients get a response. */
   stop(): void {
     this.drain();
     for (const query of [...this.#queries]) query.halt();
@@ -244,9 +244,9 @@ export class ModernEra implements Era {
   }
 }
 
-/** Which capability a method belongs to, for those that are only there if something is offered. */
+/** The capability of each method prefix. Such methods exist only if the server has the capability. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {
-  // Methods come from outside, and must not find what every object has.
+  // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
   tools: "tools",
   prompts: "prompts",
@@ -254,12 +254,12 @@ const FAMILIES: { readonly [prefix: string]: string | undefined } = {
   completion: "completions",
 };
 
-/** The metadata of a request, or what is wrong with it. */
+/** The metadata of a request, or the problem with it. */
 function checkedMeta(
   headers: Headers | undefined,
   { method, params }: RpcRequest,
 ): RequestMeta | RpcError {
-  // The revision first: what else a request must say depends on it.
+  // Check the revision first, because the other requirements depend on it.
   const version = claimedVersion(params);
   const wrong = version === undefined ? undefined : wrongVersion(headers, version);
   if (wrong) return wrong;

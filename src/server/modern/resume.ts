@@ -1,6 +1,6 @@
 /**
- * What a request continues: the call that its `requestState` names, or tasks. Calls that are
- * not in memory are brought back, from a store or from the record in the state itself.
+ * Finds the calls that a request continues: the call that its `requestState` names, or tasks.
+ * Calls that are not in memory are loaded from a store, or from the record in the state itself.
  */
 import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
@@ -11,15 +11,15 @@ import { wantedTasks } from "./notification-stream.ts";
 import type { RequestContext } from "./receive.ts";
 import type { RequestState, States } from "./request-state.ts";
 
-/** A request that continues something. */
+/** The calls that a request continues. */
 export interface Resumption {
-  /** The state that the request carries, opened. Undefined if it is not valid. */
+  /** The opened request state. Undefined if the state is not valid. */
   readonly state?: RequestState | undefined;
-  /** Calls are being brought back. Tells what went wrong, if anything did. */
+  /** Present while calls are being loaded. Resolves to the error, if loading fails. */
   readonly revived?: Promise<{ readonly error: unknown } | undefined> | undefined;
 }
 
-/** Undefined for a request that continues nothing. Otherwise bringing calls back has begun. */
+/** Starts to load the calls that a request continues. Undefined if the request continues none. */
 export function resumptionOf(
   core: ServerCore,
   states: States,

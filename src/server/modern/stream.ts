@@ -100,7 +100,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   notifications(): string[] {
     const messages: string[] = [];
     const { log } = this.session;
-    // A reader that is too far behind loses notifications only, never a question.
+    // A reader that is too far behind loses only notifications. Questions are never lost.
     const lost = log.firstLSN - 1 - this.#cursor;
     if (lost > 0) {
       this.#cursor += lost;
@@ -146,7 +146,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   leave(): Refused | undefined {
     if (this.#state) return undefined;
     this.release();
-    // Nobody reads this; HTTP needs some status.
+    // The client has disconnected and cannot read this response, but HTTP needs a status.
     const problem = "Cannot answer: the client has gone; send the request again";
     return refused(499, INVALID_REQUEST, problem, this.id);
   }
@@ -171,14 +171,14 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
 
   // --------------------------------------------------------------- as a feed
 
-  /** The response. It ends the wait. */
+  /** Makes the response, and stops waiting for the run. */
   #respond(): Value | Refused {
     const state = this.#state!;
     const answer = this.#answer(state);
     this.#answered = true;
     this.release();
     const { session } = this;
-    // No state was given out, so no client can come back to the run.
+    // The client has no request state, so no client can resume the run.
     if (state === "ended" && session.keepUntil === 0) this.#core.registry.forget(session);
     return answer;
   }
@@ -233,7 +233,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #stand(): RunState | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    // While a request waits, this happens only if the server shuts down or another one took over.
+    // A run with a waiting request is suspended only if the server shuts down or another server
+    // has taken over the run.
     if (session.suspending) return "left";
     if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
     if (session.openRequests().length === 0) {
@@ -257,7 +258,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     beginTask(this.#core, this.session);
     const secured = this.#core.registry.secured(this.session);
     this.#kept = secured === undefined;
-    // If the task cannot be stored, the run ends, and every request is told so.
+    // If the task cannot be stored, the run ends, and every waiting request gets an error.
     secured?.then((kept) => {
       this.#kept = kept;
       if (kept) this.#look();

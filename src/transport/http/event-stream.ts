@@ -1,12 +1,12 @@
 /**
- * A feed as the body of a response.
+ * Sends a feed as the SSE body of a response.
  *
- * Nothing is pushed: the runtime pulls, and gets everything that is ready as one
- * chunk. So a burst of a hundred events is one write, and a reader that stalls
- * costs what the feed keeps, which is bounded.
+ * The stream is pull-based: the runtime pulls, and gets everything that is ready as one chunk. So
+ * a burst of a hundred events is one write. A stalled reader uses only the memory that the feed
+ * keeps, which is bounded.
  *
- * E1  The first pull, which comes at once, always gets something: some runtimes send the
- *     headers with it. What is ready by then goes along.
+ * E1  The first pull, which comes at once, always gets data, because some runtimes send the
+ *     headers with the first data. Messages that are ready by then are included.
  * E2  A silent stream sends a heartbeat or a comment. A stream whose reader stalls is ended.
  * E3  `closed` is called exactly once, however the stream ends.
  */
@@ -102,12 +102,12 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   #enqueue(text: string): void {
-    // Room out of a pool: making some for each chunk takes four times as long on some
-    // runtimes. So the chunk is all that is meant to be seen of its `buffer`.
+    // `Buffer.from` uses pooled memory: a new allocation for each chunk takes four times as long
+    // on some runtimes. So the chunk's `buffer` also contains unrelated data.
     if (text) this.#controller.enqueue(Buffer.from(text));
   }
 
-  /** Sends what is ready. False if nothing was, and more may come. */
+  /** Sends the data that is ready. False if there was none and more may follow. */
   #send(): boolean {
     const text = this.#take();
     if (text) {
@@ -127,7 +127,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     if (this.#send()) this.#release();
   }
 
-  /** Lets the runtime go on after a pull that had to wait. */
+  /** Resolves a waiting pull. */
   #release(): void {
     const resolve = this.#waiting;
     this.#waiting = undefined;

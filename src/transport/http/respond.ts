@@ -33,7 +33,7 @@ export class Responder {
     this.#core = core;
   }
 
-  /** Waits only where there is something to wait for: most calls are answered at once. */
+  /** Turns a reply into a response. Returns a promise only if the response must wait. */
   respond(request: Request, reply: Reply): Response | Promise<Response> {
     switch (reply.type) {
       case "value":
@@ -49,10 +49,10 @@ export class Responder {
     }
   }
 
-  /** A client that disconnects meanwhile has cancelled its request, in the era where that is so. */
+  /** Waits for the reply. If the reply has `leave`, a disconnect cancels the request. */
   async #respondLater(request: Request, later: Later): Promise<Response> {
     const leave = later.leave?.bind(later);
-    // The signal is touched only where it matters: on some runtimes that costs.
+    // Access the signal only if it is needed: on some runtimes the access is slow.
     if (leave) {
       request.signal.addEventListener("abort", leave);
       if (request.signal.aborted) leave();
@@ -146,7 +146,7 @@ function respondWithBatch(texts: readonly string[]): Response {
     : new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
 }
 
-/** Texts as one JSON array, of which no more is made than the reader takes. */
+/** Streams texts as one JSON array, created as the reader consumes it. */
 function jsonArray(texts: readonly string[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let next = 0;
@@ -169,7 +169,7 @@ export const EVENT_STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** Nearly every response is one of these, so what they share is made once. */
+/** Shared by most responses, so created once. */
 const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
 
 export function json(text: string, headers?: Record<string, string>): Response {

@@ -1,7 +1,7 @@
 /**
- * HTTP+SSE, the transport of 2024-11-05: one stream down, POSTs up. A thin
- * adapter over the same client session; what goes down cannot be resumed, so a
- * client that loses its stream has lost its session.
+ * HTTP+SSE, the transport of revision 2024-11-05. The server sends on one SSE stream; the client
+ * sends POST requests. This is a thin adapter over the legacy client session. The stream cannot be
+ * resumed, so a client that loses its stream loses its session.
  */
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../../server/core.ts";
@@ -77,7 +77,7 @@ export class LegacySse {
     return this.#respond(outbox, receiveShared(client, readMessage(body)));
   }
 
-  /** Everything but refusals goes down the client's stream. */
+  /** Sends replies on the client's stream. Refusals are the response to the POST. */
   #respond(outbox: Outbox, reply: ChannelReply): Response | Promise<Response> {
     switch (reply.type) {
       case "accepted":

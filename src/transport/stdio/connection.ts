@@ -24,9 +24,9 @@ export class Connection {
   readonly #core: ServerCore;
   readonly #channel: Channel;
   readonly #outbox: Outbox;
-  /** How requests under way are cancelled, by id. */
+  /** Functions that cancel running requests, by request id. */
   readonly #cancels = new Map<RpcId, () => void>();
-  /** Runs started here that may still work, or wait for an answer. */
+  /** Runs started on this connection that may still be running or waiting for an answer. */
   readonly #runs = new Set<LiveToolSession>();
   #closed = false;
 
@@ -43,7 +43,7 @@ export class Connection {
     return this.#outbox.crowded;
   }
 
-  /** True once so much output was left unread that the client counts as gone. */
+  /** True after the outbox was closed, for example because too much output was unread. */
   get abandoned(): boolean {
     return this.#outbox.done;
   }
@@ -55,7 +55,7 @@ export class Connection {
     return lines;
   }
 
-  /** Resolves when the definitions that a line needs are loaded. Undefined if they are. */
+  /** Resolves when the definitions that a line needs are loaded. Undefined if there is no wait. */
   before(line: string): Promise<void> | undefined {
     return this.#core.arrival?.beforeText(line);
   }
@@ -142,7 +142,7 @@ export class Connection {
     }
   }
 
-  /** C2: a request that is cancelled meanwhile has no reply. */
+  /** C2: a request that is cancelled before its reply is ready gets no reply. */
   #deliverLater(message: RpcMessage, later: Later<SharedStream>): void {
     const { id } = later;
     if (id !== undefined) {

@@ -1,7 +1,7 @@
 /**
- * Lines in, lines out.
+ * Serves MCP over stdio: one JSON message per line, in both directions.
  *
- * One write is under way at a time; messages that come meanwhile go out with the next one. So
+ * Only one write runs at a time; messages that arrive meanwhile go out with the next write. So
  * a slow reader slows down only itself, and no message is cut off when the program ends.
  */
 import { PARSE_ERROR } from "../../model/rpc-codes.ts";
@@ -64,7 +64,7 @@ export async function serveStdio(
       take(line);
     }
   } catch {
-    // A broken input counts as the end of the input.
+    // A broken input is treated as the end of the input.
   } finally {
     signal?.removeEventListener("abort", stop);
     stop();
@@ -74,7 +74,7 @@ export async function serveStdio(
 }
 
 class Writer {
-  /** The write under way, if there is one. Never rejects. */
+  /** The current write, if any. Never rejects. */
   writing: Promise<void> | undefined;
   readonly #write: (bytes: Uint8Array) => Promise<void>;
   readonly #broke: () => void;
@@ -86,7 +86,7 @@ class Writer {
     this.#broke = broke;
   }
 
-  /** Writes everything that is ready, and whatever is added meanwhile. */
+  /** Writes all messages that are ready, and messages that are added during the write. */
   flush(connection: Connection): void {
     if (this.#broken) return;
     // A microtask later, so that messages of the same turn go out in one write.
@@ -99,7 +99,7 @@ class Writer {
         await this.#write(this.#encoder.encode(text));
       }
     } catch {
-      // Nobody reads any more.
+      // The reader has closed the output.
       this.#broken = true;
       this.#broke();
     }
