@@ -1,4 +1,4 @@
-/** The public API of Parley. Whatever is not exported here is internal. */
+/** The public API of Parley. Code that is not exported here is internal. */
 
 export { createMcpHandler, createParley, useParley } from "./parley.ts";
 export type { Parley } from "./parley.ts";

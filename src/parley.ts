@@ -25,11 +25,11 @@ export interface Parley extends McpHandler {
   /** Notifies all clients that subscribed to a resource that it has changed. */
   resourceUpdated(uri: string): void;
   /**
-   * Durable calls that are no longer run, because the server crashed each time it ran them. They
-   * stay in the store, and run again only if they are revived here.
+   * Durable calls that no longer run, because the server crashed each time it ran them. They stay
+   * in the store, and run again only after `setAside.revive`.
    */
   readonly setAside: SetAsideCalls;
-  /** How much is in memory at the moment. */
+  /** The number of objects in memory. */
   readonly counts: {
     /** Calls that are running or waiting. */
     readonly live: number;
@@ -111,11 +111,11 @@ export function createMcpHandler(options: ParleyOptions = {}): McpHandler {
 
 /**
  * The same as `createParley`, as a resource of the current Effection scope: the server closes when
- * the scope ends. It takes what it runs on from the scope:
+ * the scope ends. The server uses the contexts of the scope:
  *
  * - If `ToolSessionRegistryContext` is set, the server runs its calls in that registry. The store,
  *   the clock and the limits on sessions are then those of the registry, and cannot be options of
- *   the server. Closing the server ends its own calls and no others.
+ *   the server. Closing the server ends only its own calls.
  * - Otherwise, if `ToolSessionStoreContext` is set and the options have no `store`, the server uses
  *   that store.
  *

@@ -22,7 +22,7 @@ export interface Timer {
 export const systemClock: Clock = {
   now: Date.now,
   after(ms, fire) {
-    // Delays over 2^31-1 ms would fire at once. A timer that fires too early is set again.
+    // Delays over 2^31-1 ms would fire immediately. A timer that fires too early is set again.
     const timer = setTimeout(fire, Math.min(ms, 2 ** 31 - 1));
     const cancel: Timer = () => clearTimeout(timer);
     cancel.matters = (matters) => void (matters ? timer.ref() : timer.unref());

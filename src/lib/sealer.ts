@@ -1,6 +1,6 @@
 /**
- * Seals text with AES-256-GCM, so that only a server with the same key can read it, and nobody can
- * change it. A key id at the start allows keys to be rotated.
+ * Seals text with AES-256-GCM. Only a server with the same key can read sealed text, and changes to
+ * the text are detected. A key id at the start allows keys to be rotated.
  *
  * Synchronous on purpose: `node:crypto` takes a few microseconds, WebCrypto a hundred.
  */
@@ -27,9 +27,9 @@ interface Key {
 const SCRYPT = { salt: "parley key 2", cost: { N: 16_384, r: 8, p: 1 } };
 
 /**
- * Seals what is handed out or stored, so that only servers with the same key can read
- * it, and nobody can change it. Give one key, or several to change keys without
- * losing calls that wait: the first seals, all of them open.
+ * Encrypts data that the server stores or sends to clients. Only servers with the same key can read
+ * the data, and changes to it are detected. Pass several keys to rotate keys without losing calls
+ * that wait: the first key seals, and all keys open.
  *
  * @example
  * ```ts
@@ -47,8 +47,8 @@ export class Sealer {
   #used = 0;
 
   /**
-   * The first key seals, all of them open. Each is 32 random bytes, as they are or as 43
-   * base64url characters, or a passphrase of any length, of which a key is derived (scrypt).
+   * The first key seals, and all keys open. A key is 32 random bytes, as a `Uint8Array` or as 43
+   * base64url characters, or a passphrase, from which a key is derived with scrypt.
    */
   constructor(...keys: readonly (Uint8Array | string)[]) {
     keys.forEach(checkLength);
@@ -87,7 +87,7 @@ export class Sealer {
     return whole.toString("base64url", 0, length);
   }
 
-  /** Draws random bytes for many seals at once: drawing them takes longer than sealing. */
+  /** Generates random bytes for many seals in one call, because each call is slower than a seal. */
   #nextIv(): Buffer {
     if (this.#used >= this.#ivs.length) {
       this.#ivs = nodeCrypto().randomBytes(IV_BYTES * 256);
@@ -96,7 +96,7 @@ export class Sealer {
     return this.#ivs.subarray(this.#used, this.#used += IV_BYTES);
   }
 
-  /** The sealed bytes; undefined if the key or the context is another one, or the text was changed. */
+  /** Returns the sealed text. Undefined if the key or context differs, or the text was changed. */
   open(sealed: string, context = ""): string | undefined {
     return this.openBytes(sealed, context)?.toString("utf8");
   }
@@ -161,7 +161,7 @@ function inContext(head: Buffer, context: string): Uint8Array {
   return whole.subarray(0, HEAD_BYTES + whole.write(context, HEAD_BYTES));
 }
 
-/** A buffer for texts that are used at once: allocating one each time costs more. */
+/** A reused buffer for short-lived texts, because an allocation for each text is slower. */
 const workbench = Buffer.alloc(4_096);
 
 type NodeCrypto = typeof import("node:crypto");

@@ -1,4 +1,4 @@
-/** Starts an operation. Its outcome is available at once if it did not have to wait. */
+/** Starts an operation. Its outcome is available synchronously if it did not have to wait. */
 import type { Operation, Scope } from "effection";
 import { Strand, type StrandOutcome } from "./strand.ts";
 

@@ -1,7 +1,7 @@
 /**
  * A strand runs one operation without an Effection task, until the operation needs one.
  *
- * A task costs tens of microseconds and about ten kilobytes. Most tools return at once or wait for
+ * A task costs tens of microseconds and about ten kilobytes. Most tools return immediately or wait for
  * one answer at a time, and need no task. So the strand steps the generator itself, and enters
  * simple effects (`action`, `sleep`, `until`, a question) with a stand-in for the coroutine. The
  * first effect that uses the coroutine (`spawn`, `race`, a context, a resource) is passed, with
@@ -39,9 +39,9 @@ enum Step {
 
 enum Phase {
   running,
-  /** `halt()` was called; the generator has not been told to return yet. */
+  /** `halt()` was called. The generator's `return()` has not been called yet. */
   halting,
-  /** The generator has been told to return, and is running its `finally` blocks. */
+  /** The generator's `return()` was called, and its `finally` blocks run. */
   unwinding,
   ended,
 }
@@ -62,7 +62,7 @@ export function isStandIn(routine: unknown): boolean {
   return routine === standIn;
 }
 
-/** A strand whose subclass says what to run, and hears of the end. */
+/** The base of strands. A subclass defines the operation, and is notified of its end. */
 export abstract class StrandBase<T> {
   readonly #home: Scope;
   #steps: Steps | undefined;
@@ -78,7 +78,7 @@ export abstract class StrandBase<T> {
   #haltingTask = false;
   /** True once the task has stepped the generator. */
   #taken = false;
-  /** What was thrown during a halt, other than by the generator itself. */
+  /** An error during a halt that the generator itself did not throw. */
   #spoilt: { readonly error: unknown } | undefined;
 
   constructor(home: Scope) {
@@ -156,7 +156,7 @@ export abstract class StrandBase<T> {
     }
   }
 
-  /** Enters an effect. Returns its result, if it had one at once. */
+  /** Enters an effect. Returns its result if the effect completes synchronously. */
   #enter(effect: Effect): Result | undefined {
     const turn = ++this.#turn;
     let early: Result | undefined;

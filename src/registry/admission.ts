@@ -1,4 +1,4 @@
-/** The sessions that are alive, and whether there is room for another one. */
+/** Holds the live sessions, and decides whether another session may start. */
 import { type ShareLimits, Shares } from "../lib/shares.ts";
 import { RegistryClosedError, SessionLimitError } from "../model/errors.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
@@ -19,7 +19,7 @@ export class Admission {
     this.#budget = budget;
   }
 
-  /** True once the registry is closing: no session starts any more. */
+  /** True if the registry is closing or closed. No session can start then. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -28,7 +28,7 @@ export class Admission {
     return this.#sessions.size;
   }
 
-  /** True if there is room for a session of any caller that is within its share. */
+  /** True if a caller that is within its share may start a session. */
   get hasRoom(): boolean {
     const { memory } = this.#budget;
     return this.size < this.max && memory.total < memory.limits.max;
@@ -38,7 +38,7 @@ export class Admission {
     return this.#sessions.get(id);
   }
 
-  /** A copy: sessions come and go while the caller works through it. */
+  /** Returns a copy, because sessions may start and end while the caller iterates. */
   all(): LiveToolSession[] {
     return [...this.#sessions.values()];
   }

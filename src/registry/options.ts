@@ -11,11 +11,11 @@ import type { Definition } from "../tool/types.ts";
 import type { Sweepable } from "./sweeper.ts";
 
 /**
- * The limits of a registry of tool sessions. They keep any one caller from using up the
- * program; each has a default. All times are in milliseconds.
+ * The limits of a registry of tool sessions. They prevent one caller from using all resources of
+ * the program. Each limit has a default. All times are in milliseconds.
  */
 export interface RegistryLimits {
-  /** Sessions that are running or waiting at once. Default: 10,000. */
+  /** The maximum number of sessions that are running or waiting. Default: 10,000. */
   readonly maxSessions: number;
   /** Sessions of one named caller. Default: a tenth of `maxSessions`. */
   readonly maxSessionsPerPrincipal: number;
@@ -62,14 +62,14 @@ export interface RegistryLimits {
   readonly passivateAfter: number;
 }
 
-/** Finds the definition that a session is a run of. */
+/** Finds the definition of a session by kind and name. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
 
 /** The options of a registry of tool sessions. All are optional. */
 export interface RegistryOptions {
   /** Where the records of durable sessions are stored. Default: in memory. */
   readonly store?: ToolSessionStore;
-  /** Finds a tool, prompt or resource by name, to continue a durable session of it. Default: finds none. */
+  /** Finds a tool, prompt or resource by name, to resume its durable sessions. Default: finds none. */
   readonly find?: FindDefinition;
   /** Encrypts sensitive answers in the store. Default: a sealer with a new random key. */
   readonly sealer?: Sealer;
@@ -85,11 +85,11 @@ export interface RegistryOptions {
   readonly onCall?: (call: EndedCall) => void;
 }
 
-/** How a server takes part in the registry that runs its calls. */
+/** The callbacks of a server for the registry that runs its calls. */
 export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   /** Other stores to sweep. */
   readonly sweep?: readonly Sweepable[];
-  /** Called with each session that the registry woke because its time had come. */
+  /** Called with each session that was due and has resumed. */
   readonly woken?: (session: LiveToolSession) => void;
   /** The server as tools see it. Default: none, so tools cannot open pages. */
   readonly site?: Site;
@@ -127,7 +127,7 @@ export function registryLimits({ limits = {}, store }: RegistryOptions): Registr
   };
 }
 
-/** A caller who says nothing about itself is part of this program, and can answer anything. */
+/** The default client: part of this program, with all capabilities. */
 export const IN_PROCESS: ClientInfo = {
   capabilities: {
     elicitation: { form: {}, url: {} },
@@ -139,7 +139,7 @@ export const IN_PROCESS: ClientInfo = {
 export const inProcess: Site = {
   local: true,
   url: undefined,
-  // No client is in between.
+  // No client is between the person and this program.
   formPasswords: true,
   *open() {
     throw new PageError("this program serves none", "serve the tool, or do without a page");

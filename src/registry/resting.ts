@@ -1,6 +1,6 @@
 /**
- * Durable sessions that have left for a store that is memory of this process. Their number is
- * bounded, and their bytes still count as memory of their callers.
+ * Suspended durable sessions whose records are in an in-memory store. Their number is limited, and
+ * their bytes still count as memory of their callers.
  */
 import { Owned, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";

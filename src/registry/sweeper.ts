@@ -1,6 +1,6 @@
 /**
- * Keeps the store in order while a server runs: renews the records of live sessions, retries final
- * events, deletes what has expired, a little at a time, and counts the bytes that are left.
+ * Maintains the store while a server runs: renews the records of live sessions, retries final
+ * events, deletes expired records in small batches, and counts the remaining bytes.
  *
  * SWEEP-1  The loop runs only while there may be something to delete: always over a store that
  *          outlasts the registry, otherwise while a session rests there.
@@ -21,7 +21,7 @@ const INTERVAL = 60_000;
 
 /** A store that can be swept. */
 export interface Sweepable {
-  /** Deletes some of what has expired by `now`. Returns how many; 0 when nothing is left. */
+  /** Deletes some records that have expired by `now`. Returns their number, or 0 if none is left. */
   sweep(now: number): Operation<number>;
 }
 
@@ -57,14 +57,14 @@ export class Sweeper {
     this.#loop = this.#parts.scope.run(() => this.#run());
   }
 
-  /** Resolves once nothing is being swept or counted. */
+  /** Stops the loop. Resolves when no sweep and no count is in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.halt();
     await this.#counting;
   }
 
-  /** SWEEP-3: asks the store how many bytes it holds, and whose they are. */
+  /** SWEEP-3: reads from the store how many bytes the records of each caller use. */
   countUsage(): void {
     const { scope, store, budget } = this.#parts;
     if (!budget.countsStore) return;

@@ -1,6 +1,6 @@
 /**
  * Schemas of definitions. The JSON Schema of a plain Zod object is generated on first access,
- * when generation cannot fail. Any other schema is converted at once, so that mistakes surface
+ * when generation cannot fail. Any other schema is converted immediately, so that mistakes surface
  * when the tool is defined.
  */
 import { type $ZodType, globalRegistry } from "zod/v4/core";
@@ -15,7 +15,7 @@ import { zod4Parser } from "./zod4.ts";
 export const schemaReader: SchemaReader = { schema: schemaOf, form: toElicitationSchema };
 
 /**
- * Like `toObjectSchema`, but lazy for plain objects. Throws at once for a schema that cannot be
+ * Like `toObjectSchema`, but lazy for plain objects. Throws immediately for a schema that cannot be
  * used.
  */
 export function objectSchema<S extends SchemaInput>(
@@ -27,7 +27,7 @@ export function objectSchema<S extends SchemaInput>(
 }
 
 /**
- * Like `toElicitationSchema`, but lazy for plain forms. Throws at once for a schema that cannot
+ * Like `toElicitationSchema`, but lazy for plain forms. Throws immediately for a schema that cannot
  * be used.
  */
 export function formSchema<S extends SchemaInput>(input: S): Schema<InferObject<S>> {

@@ -43,7 +43,7 @@ export function whyLost(error: unknown): string {
     : "another server has taken this call up";
 }
 
-/** The end of a session whose tool departs from the record. */
+/** The end of a session whose replay differs from the record. */
 export function divergedEnding({ kind, name }: Definition, how: string): Ending {
   return faulted(`Cannot run ${kind} "${name}" again from its record: ${how}; call it anew`);
 }
@@ -53,7 +53,7 @@ export function lostEnding(why: string): Ending {
   return faulted(`Cannot go on: ${why}; send the same request again`);
 }
 
-/** The end of a session that has no room to wait. The model may know what to do. */
+/** The end of a session that exceeds a limit while it waits. The model gets the reason. */
 export function noRoomEnding(tool: Definition, why: string): Ending {
   return endingOf(
     refusal(

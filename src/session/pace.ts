@@ -6,7 +6,7 @@
  *
  * PACE-1  A reader that keeps up gets every event: a run that is half a log ahead of it waits.
  * PACE-2  A reader that takes nothing for `KEEP_UP_TIME` while a run waits does not keep up. No run
- *         waits for it until it takes something, and it is told how much it missed.
+ *         waits for it until it takes something, and it learns how much it missed.
  * PACE-3  Without a reader, nothing waits. A run waits for an expected reader like for any other.
  * PACE-4  Events that must be recorded wait for the journal, however long that takes.
  */
@@ -19,7 +19,7 @@ export const KEEP_UP_TIME = 5_000;
 export class LogReader {
   readonly #log: { taken(reader: LogReader, lsn: number): void; detach(reader: LogReader): void };
   lsn: number;
-  /** How many bytes, roughly, the reader has taken. */
+  /** The approximate number of bytes that the reader has taken. */
   bytes: number;
   /** The reader does not keep up: no run waits for it. */
   isBehind = false;
@@ -49,7 +49,7 @@ export class LogReader {
 export class Pace {
   readonly #log: { readonly isFull: boolean; giveUpReaders(): void };
   readonly #deadlines: Deadlines;
-  /** The one that has waited longest comes first. */
+  /** The waiting runs. The run that has waited longest comes first. */
   readonly #waiting = new Set<() => void>();
   #deadline: Deadline | undefined;
   #isLooking = false;
@@ -73,7 +73,7 @@ export class Pace {
     };
   }
 
-  /** A reader has taken something: its time starts again. */
+  /** Restarts the deadline, because a reader has taken events. */
   renew(): void {
     this.#deadline?.cancel();
     this.#deadline = undefined;
@@ -110,7 +110,7 @@ export class Pace {
     }
   }
 
-  /** For the deadline: the readers had enough time (PACE-2). */
+  /** Called when the deadline of the readers expires (PACE-2). */
   giveUp(): void {
     this.#deadline = undefined;
     this.#log.giveUpReaders();

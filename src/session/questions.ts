@@ -1,10 +1,10 @@
 /**
  * The questions of one session: sending, answering and withdrawing them.
  *
- * QUESTION-1  A question is registered before it is announced: a reader may answer at once.
+ * QUESTION-1  A question is registered before it is announced: a reader may answer immediately.
  * QUESTION-2  An answer or a timeout is recorded before the tool receives it.
- * QUESTION-3  The first answer counts. Later ones change nothing, and their senders are told.
- * QUESTION-4  A replay does not send a question on record again.
+ * QUESTION-3  The first answer counts. Later answers change nothing, and their senders are notified.
+ * QUESTION-4  A replay does not send a recorded question again.
  */
 import type { Operation } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
@@ -82,7 +82,7 @@ export class Questions {
     return new AskEffect(this, question, timeout) as unknown as Operation<Reply>;
   }
 
-  /** For `AskEffect`: sends the question, or finds its outcome on record. */
+  /** Called by `AskEffect`: sends the question, or finds its recorded outcome. */
   enter(asking: AskEffect): () => void {
     const session = this.#session;
     const { question } = asking;
@@ -111,7 +111,7 @@ export class Questions {
 
   /**
    * Records several answers, and delivers none of them before all are recorded (QUESTION-2).
-   * If one contradicts an answer on record, none is taken (QUESTION-3).
+   * If one contradicts a recorded answer, none is accepted (QUESTION-3).
    */
   respond(answers: readonly QuestionAnswer[], ended: boolean): AnswerOutcome[] {
     const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
@@ -144,7 +144,7 @@ export class Questions {
     for (const id of this.#pending?.open.keys() ?? []) this.#withdraw(id, "halted");
   }
 
-  /** Sends a question, or continues to wait for one on record (QUESTION-4). */
+  /** Sends a question, or continues to wait for a recorded question (QUESTION-4). */
   #put(asking: AskEffect, before: Step | undefined): () => void {
     const { id, log, deadlines, replay } = this.#session;
     const { question, timeout } = asking;
@@ -222,7 +222,7 @@ export class Questions {
     };
   }
 
-  /** The reply on record. Answers that are masked there are unsealed. */
+  /** Returns the recorded reply, with sealed answers decrypted. */
   #replyOf({ request }: Step, recorded: Recorded): Reply {
     if (recorded.type !== "answered") return { type: "timeout" };
     const { response, sealed } = recorded;
@@ -331,7 +331,7 @@ function isAccepted(response: ClientAnswer): response is ElicitResponse & { cont
     "action" in response && response.content !== undefined;
 }
 
-/** Compares an answer with the one on record. A field that is masked there counts as the same. */
+/** Compares an answer with the recorded answer. A field that is masked there counts as equal. */
 export function sameAnswer(recorded: AnswerBody, response: ClientAnswer): boolean {
   return same(recorded.response, response);
 }
@@ -428,8 +428,8 @@ export class Pending {
 }
 
 /**
- * Throws if this server cannot open an answer on record. The check comes before the run: the
- * run would fail for good, and with the former key it would not.
+ * Throws if this server cannot decrypt a recorded answer. The check comes before the run, because
+ * the run would fail permanently, although a server with the former key could resume it.
  */
 export function checkSeals(session: LiveToolSession, events: readonly ToolSessionEvent[]): void {
   for (const event of events) {

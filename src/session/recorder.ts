@@ -1,6 +1,6 @@
 /**
- * Records what a durable tool does besides asking, so that a replay does not do it again. For
- * any other tool it records nothing.
+ * Records the steps, values and sleeps of a durable tool, so that a replay does not repeat them.
+ * Records nothing for other tools.
  */
 import type { Buffer } from "node:buffer";
 import { action, type Operation, suspend } from "effection";
@@ -79,7 +79,7 @@ export class Recorder {
     // After a halt with cleanup, the body appears to have ended as usual.
     this.#refuseWhileHalting(place);
     yield* this.#commit({ type: "fact", place, outcome });
-    // The session may leave memory from now on, if its other branches only wait.
+    // The session may now leave memory, if its other branches only wait.
     if (working) session.changed();
     if (outcome.ok) return outcome.value as T;
     throw thrown;
@@ -119,7 +119,7 @@ export class Recorder {
     try {
       if (!before) session.log.append({ type: "begun", place, until });
       session.changed();
-      // Waits even if the time has passed: in a race, outcomes on record come first.
+      // Waits even if the time has passed: in a race, recorded outcomes come first.
       yield* deadline(session.deadlines, Math.max(0, until - session.deadlines.now()));
     } finally {
       const over = this.#sleeps.indexOf(until);
@@ -188,7 +188,7 @@ export class Recorder {
     return undefined;
   }
 
-  /** Waits for the turn of an outcome on record, and returns it. */
+  /** Waits until a recorded outcome is next in the replay, and returns it. */
   *#outcome(step: Step): Operation<unknown> {
     yield* action<void>((resolve) => this.#session.replay!.await(step.outcome!, resolve));
     return valueOf(step);
@@ -208,7 +208,7 @@ export class Recorder {
 
 const NONE: readonly number[] = [];
 
-/** Returns the value of a step on record, or throws its error. */
+/** Returns the value of a recorded step, or throws its error. */
 function valueOf({ outcome }: Step): unknown {
   const { outcome: fact } = (outcome!.recorded as { fact: FactEvent }).fact;
   if (fact.ok) return fact.value;

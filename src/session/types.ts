@@ -64,7 +64,7 @@ export interface ToolSessionOptions {
 export interface ServedSessionOptions extends ToolSessionOptions {
   /** A durable session that runs only while a caller waits for it. Others continue by themselves after a restart. */
   readonly needsCaller?: boolean;
-  /** The client carries the record; the store has none. */
+  /** The client keeps the record. The store has none. */
   readonly portable?: boolean;
   /** When the session became a task, if it is one from the start, in milliseconds since the epoch. */
   readonly taskSince?: number;
@@ -140,6 +140,6 @@ export interface ToolSessionRegistry {
   release(id: string): Operation<void>;
   /** How many sessions are running or waiting, and how many finished ones are kept. */
   readonly counts: { readonly live: number; readonly finished: number };
-  /** Durable sessions that are no longer run, because the program crashed each time it ran them. */
+  /** Durable sessions that no longer run, because the program crashed each time it ran them. */
   readonly setAside: SetAsideCalls;
 }

@@ -18,8 +18,8 @@ interface Stored {
 }
 
 /**
- * Keeps the records of durable calls in memory: the default. They outlast their run,
- * for a client that comes back, but not the process.
+ * Stores the records of durable calls in memory. This is the default. A call can leave memory and
+ * resume from its record, but the records are lost when the process ends.
  */
 export class InMemoryToolSessionStore implements ToolSessionStore {
   readonly #sessions = new Map<string, Stored>();

@@ -4,8 +4,8 @@ import type { SqliteStores } from "./sqlite/stores.ts";
 import type { Durability } from "./sqlite/file.ts";
 
 /**
- * Opens the stores at an address such as `sqlite:./parley.db`, and makes the file
- * if it is not there.
+ * Opens the stores at an address such as `sqlite:./parley.db`. Creates the file if it does not
+ * exist.
  *
  * @example
  * ```ts

@@ -40,7 +40,7 @@ const warned = new Set<string>();
 
 /**
  * Runs a tool until it ends and answers its questions from the script. It needs no host, model or
- * network, and no real time passes: deadlines expire at once when nothing else can happen.
+ * network, and no real time passes: deadlines expire immediately when nothing else can happen.
  *
  * @example
  * ```ts

@@ -139,7 +139,7 @@ export class SqliteFile {
       this.#db.exec("COMMIT");
     } catch (cause) {
       rollBack(this.#db);
-      // FILE1: one job failed, so run each job in a transaction of its own.
+      // FILE1: one job failed, so run each job in a separate transaction.
       if (jobs.length > 1 && outcomes.length < jobs.length) {
         for (const job of jobs) this.#transact([job]);
         return;

@@ -17,7 +17,7 @@ import { StoreError } from "../../model/errors.ts";
 import { damaged, storeError } from "./errors.ts";
 import { createSchema, migrate, pragma, versionOf } from "./schema.ts";
 
-/** How sure a commit is: `full` outlasts a power failure, `normal` the death of the process. */
+/** How durable a commit is. `full` survives a power failure, `normal` only a process crash. */
 export type Durability = "full" | "normal";
 
 /** Checking a file takes as long as reading it. In larger files, damage is found on access. */
@@ -53,7 +53,7 @@ export function openDatabase(
       PRAGMA journal_size_limit = ${MAX_LOG_SIZE};
       PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"};
     `);
-    // Readers left this file before this process became the owner. Nobody else can use it now.
+    // Readers left this file before this process became the owner. No other process can use it now.
     if (!inMemory) fs.rmSync(`${path}-shm`, { force: true });
     if (isOlder) makeShrinkable(db);
     return db;

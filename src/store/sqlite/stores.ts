@@ -323,7 +323,7 @@ export class SqliteClientSessionStore implements ClientSessionStore {
   }
 }
 
-/** Both stores in one SQLite file: that of calls, and that of clients of the legacy era. */
+/** Two stores in one SQLite file: one for durable calls, one for legacy client sessions. */
 export interface SqliteStores {
   readonly sessions: SqliteToolSessionStore;
   readonly clients: SqliteClientSessionStore;
@@ -331,8 +331,8 @@ export interface SqliteStores {
 }
 
 /**
- * Opens a file, and makes it if it is not there. `busyTimeout` is how many milliseconds
- * it waits for a lock that another process holds; default: 5,000.
+ * Opens a file, and creates it if it does not exist. `busyTimeout` is the number of milliseconds to
+ * wait for a lock that another process holds. Default: 5,000.
  */
 export function openSqlite(
   path: string,
