@@ -1,7 +1,7 @@
 /**
  * Any number of deadlines on one timer.
  *
- * A million parked sessions may wait for hours, so none has a timer of its own. Deadlines are
+ * A million parked sessions may wait for hours, so sessions have no separate timers. Deadlines are
  * kept in a binary heap, and one timer is set for the earliest. Adding and cancelling cost
  * O(log n), and nothing walks the whole heap.
  *

@@ -26,7 +26,7 @@ export function registerOwnModules(modules: OwnModules): void {
 
 // ---------------------------------------------------------------------- Bun
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: {
   plugin(plugin: { name: string; setup(build: PluginBuilder): void }): void;
 };

@@ -59,7 +59,7 @@ function* ancestors(folder: string): Generator<string> {
   }
 }
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: { readonly embeddedFiles: readonly (Blob & { readonly name: string })[] };
 
 async function packedFile(): Promise<Uint8Array> {

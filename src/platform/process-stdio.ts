@@ -25,7 +25,7 @@ export function claimStdout(): Write {
 
 // ---------------------------------------------------- moving the descriptor
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: {
   stdin: { stream(): ReadableStream<Uint8Array> };
   file(fd: number): { writer(): { write(bytes: Uint8Array): number; flush(): Promise<number> } };

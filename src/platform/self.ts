@@ -8,7 +8,7 @@ export interface SelfCommand {
   readonly args: readonly string[];
 }
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: { readonly main: string };
 
 /** The virtual folder in which Bun embeds the files of an executable. */

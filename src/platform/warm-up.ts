@@ -4,7 +4,7 @@
  * `startIsOver()` ends it.
  */
 
-/** As much of Bun's own types as is used here; the whole of them clashes with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: { readonly unsafe?: { setJITPolicy?(scale: number): void } };
 
 /** By how much the compiler's thresholds are raised during start-up. */

@@ -77,7 +77,7 @@ export interface RunPort {
    * if there is room. Call it again after waiting.
    */
   room(): Operation<void> | undefined;
-  /** Ends the client's request. The client comes back for the result. */
+  /** Ends the client's request. The client reconnects for the result. */
   hangUp(): void;
   /** Notifies all clients of the server, not only this caller. */
   announce(change: ServerChange): void;

@@ -2,7 +2,7 @@
  * The log of one session. Events are numbered from 1 without gaps, and each reader reads at its
  * own pace.
  *
- * LOG-1  An event is visible only once it is recorded; without a journal that is at once.
+ * LOG-1  An event is visible only after it is recorded. Without a journal, it is visible immediately.
  * LOG-2  A reader sees events in order, each once, whenever it joined.
  * LOG-3  The log keeps a bounded number of events. A reader that is too far behind gets an error
  *        instead of a gap. An attached reader that keeps up never falls behind; see pace.ts.
@@ -191,7 +191,7 @@ export class EventLog {
     return undefined;
   }
 
-  /** The questions on record that were neither answered nor withdrawn. */
+  /** The recorded questions that were neither answered nor withdrawn. */
   unanswered(): ToolSessionRequest[] {
     const open = new Map<string, ToolSessionRequest>();
     for (const event of this.after(this.firstLSN - 1)) {
@@ -312,7 +312,7 @@ export class EventLog {
   }
 
   #show(): void {
-    // Readers come first: one that keeps up must not lose the start of a large batch (LOG-3).
+    // Readers come first: a reader that keeps up must not lose the start of a large batch (LOG-3).
     this.stir();
     this.#trim();
     this.#pace?.changed();

@@ -1,5 +1,5 @@
 /**
- * Replays a log: gives a tool that is run again the outcomes on record.
+ * Replays a log: gives a tool that runs again its recorded outcomes.
  *
  * Every question and every recorded fact has a place: its branch, its kind, its key, and how many
  * with the same key came before it there. In a replay each branch must ask the same things in the
@@ -9,7 +9,7 @@
  *           everything that had been asked by then has been asked again. So a race has the same
  *           contenders and the same winner.
  * REPLAY-2  After the last record of its branch, a question is new.
- * REPLAY-3  A branch that asks something else than on record diverges.
+ * REPLAY-3  A branch that asks something other than recorded diverges.
  * REPLAY-4  A phase with an outcome is not run again, nor is anything inside it.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
@@ -47,7 +47,7 @@ export interface Step {
   answering?: boolean;
 }
 
-/** The tool asks something else than on record (REPLAY-3). */
+/** The tool asks something other than recorded (REPLAY-3). */
 export interface Divergence {
   readonly recorded: Place | undefined;
   readonly asked: Place | undefined;
@@ -71,7 +71,7 @@ export class Replay {
   /** The LSNs of all outcomes, in order. */
   #due: number[] = [];
   #delivered = 0;
-  /** Open questions on record that the replay has not reached, by their ids. */
+  /** Recorded open questions that the replay has not reached, by their ids. */
   readonly #unasked = new Map<string, Step>();
   /** The LSN for the next outcome that comes during the replay. */
   #nextLSN: number;
@@ -151,7 +151,7 @@ export class Replay {
     }
   }
 
-  /** The open questions on record that the replay has not reached. */
+  /** The recorded open questions that the replay has not reached. */
   unasked(): ToolSessionRequest[] {
     return [...this.#unasked.values()].filter(({ answering }) => !answering)
       .map(({ request }) => request!);
@@ -186,25 +186,25 @@ export class Replay {
     return this.#steps[this.#reached]?.place;
   }
 
-  /** True once all outcomes on record have been delivered. */
+  /** True if all recorded outcomes have been delivered. */
   get done(): boolean {
     return this.#delivered === this.#due.length;
   }
 
-  /** The next step of a branch on record, if that is a question. */
+  /** The next recorded step of a branch, if that step is a question. */
   nextRequest(branch: string): ToolSessionRequest | undefined {
     const course = this.#courses.get(branch);
     return course?.steps[course.next]?.request;
   }
 
-  /** Whether this is the next step of a branch on record. Does not advance. */
+  /** Whether this is the next recorded step of a branch. Does not advance the branch. */
   expects(branch: string, kind: Place["kind"], key: string): boolean {
     const course = this.#courses.get(branch);
     const place = course?.steps[course.next]?.place;
     return place?.kind === kind && place.key === key;
   }
 
-  /** Advances a branch: its step on record, undefined if it is new, or how it diverges. */
+  /** Advances a branch. Returns the recorded step, undefined for a new step, or the divergence. */
   take(place: Place): Step | undefined | Divergence {
     const course = this.#courses.get(place.branch);
     const step = course?.steps[course.next];
@@ -249,7 +249,7 @@ export class Replay {
     return true;
   }
 
-  /** A step on record that the tool left out before it ended, if there is one (REPLAY-3). */
+  /** A recorded step that the tool skipped before it ended, if any (REPLAY-3). */
   leftOut(): Divergence | undefined {
     for (const { steps, next } of this.#courses.values()) {
       const step = steps[next];

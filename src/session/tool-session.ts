@@ -344,7 +344,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     }
     checkSeals(this, events);
     own.replay = new Replay(events);
-    // Questions that are open on record can be answered before the tool asks them again.
+    // Open questions in the record can be answered before the tool asks them again.
     this.#questions = new Questions(this);
   }
 
