@@ -9,7 +9,10 @@ import { clearInterval, setInterval } from "node:timers";
 import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
-/** How many connections without a running response may be open. */
+/**
+ * How many descriptors above the minimum may be open. Running responses count too, because Deno
+ * does not tell which connections are idle.
+ */
 const MAX_IDLE = 8_192;
 /** Milliseconds between two counts. */
 const EVERY = 1_000;
@@ -44,9 +47,9 @@ function watchIdle(most: number, crowded: (reason: Error) => void): () => void {
     clearInterval(timer);
     crowded(
       new Error(
-        `Cannot keep ${
+        `Cannot keep idle connections open: ${
           now - least
-        } connections open: at most ${most} may be idle; put a proxy in front`,
+        } file descriptors were opened, and at most ${most} may be; put a proxy in front`,
       ),
     );
   }, EVERY);

@@ -4,8 +4,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
   /**
-   * How many connections without a running response may be open. Default: 8,192. Only for Deno: the
-   * other runtimes have timeouts for idle connections.
+   * How many file descriptors above the minimum seen may be open before idle connections are
+   * closed. Default: 8,192. Only for Deno: the other runtimes have timeouts for idle connections.
    */
   readonly maxIdle?: number;
   /** Called when connections cannot be accepted, and when they can again. */

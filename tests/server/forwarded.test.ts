@@ -78,6 +78,18 @@ const FORWARDED: Headers[] = [
   { "x-forwarded-port": "443" },
   { "x-forwarded-server": "proxy" },
   { "x-forwarded-prefix": "/tools" },
+  { "x-forwarded-by": "192.0.2.1" },
+  { "x-forwarded-scheme": "https" },
+  { "x-forwarded-ssl": "on" },
+  { "x-forwarded-user": "ann" },
+  { "x-forwarded-uri": "/mcp" },
+  { "x-forwarded-path": "/mcp" },
+  { "x-forwarded-method": "POST" },
+  { "x-forwarded-protocol": "https" },
+  { "x-forwarded-proto-version": "HTTP/2" },
+  { "x-forwarded-client-cert": "Hash=0" },
+  { "X-Forwarded-Ssl": "on" },
+  { via: "1.1 proxy" },
   { "x-real-ip": "192.0.2.1" },
 ];
 

@@ -45,7 +45,7 @@ describe("plan_dinner", () => {
     assert.doesNotMatch(conversation[2]!.asked, /\n/);
   });
 
-  it("reports missing arguments before it asks anybody", async () => {
+  it("reports that no model can be asked before it asks anybody", async () => {
     const client = { name: "Acme", capabilities: { elicitation: {} } };
     const run = await testTool(planDinner, { guests: 4 }, { client });
     assert.equal(run.result.isError, true);
