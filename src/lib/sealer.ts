@@ -122,6 +122,11 @@ export class Sealer {
   }
 }
 
+/** The id of the key that sealed a text. The first 8 characters of the text are enough. */
+export function keyIdOf(sealed: string): string {
+  return Buffer.from(sealed.slice(0, 8), "base64url").toString("hex", 1, HEAD_BYTES);
+}
+
 function checkLength(key: Uint8Array | string): void {
   if (typeof key === "string" || key.length === 32) return;
   throw new TypeError(

@@ -91,8 +91,9 @@ export interface ToolSessionStore {
   sweep(now: number): Operation<number>;
   /**
    * Called once when a server starts, with the ids of its keys. The first key is the one that
-   * seals. A persistent store saves the id of that key. It throws `StoreError` if it holds calls
-   * and its saved id is not in `keyIds`, because the server could not decrypt those calls.
+   * seals. A persistent store saves the id of that key, and keeps the ids of former keys while calls
+   * from their time remain. It throws `StoreError` if it holds calls and one of these ids is not
+   * in `keyIds`, because the server could not decrypt those calls.
    */
   checkKeys?(keyIds: readonly string[]): void;
   /**

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { z } from "zod";
 import { createMcpTool, createParley, openStore, Sealer } from "../../src/mod.ts";
 import { SessionSealedError, StoreError } from "../../src/model/errors.ts";
+import type { ToolSessionEvent } from "../../src/model/events.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -88,13 +89,8 @@ describe("createParley() over a store", () => {
       yield* until(make(OTHER).close());
       // There was nothing that the other key could have sealed.
       yield* until(make(KEY).close());
-      yield* opened.sessions.set("s", {
-        id: "s",
-        toolName: "t",
-        params: {},
-        createdAt: 0,
-        epoch: 1,
-      });
+      const entry = { id: "s", toolName: "t", params: {}, createdAt: 0, epoch: 1 };
+      yield* opened.sessions.set("s", entry);
       yield* until(make(KEY).close());
       for (const wrong of [OTHER, new Sealer(), undefined]) {
         assert.throws(
@@ -102,9 +98,40 @@ describe("createParley() over a store", () => {
           (error: unknown) => error instanceof StoreError && /another key/.test(error.message),
         );
       }
-      yield* until(make(new Sealer("another key", "the key of the store")).close());
+      const both = new Sealer("another key", "the key of the store");
+      yield* until(make(both).close());
+      // The call is from the time of the former key, and may need it.
+      for (const one of [OTHER, KEY]) assert.throws(() => make(one), StoreError);
+      yield* until(make(both).close());
+      yield* opened.sessions.set("later", { ...entry, id: "later" });
+      assert.throws(() => make(OTHER), StoreError);
+      yield* opened.sessions.delete("s");
       yield* until(make(OTHER).close());
       assert.throws(() => make(KEY), StoreError);
+    } finally {
+      opened.close();
+    }
+  });
+
+  it("saves no key for calls of an earlier version until something shows which is right", function* () {
+    const path = join(yield* useFolder(), "calls.db");
+    const opened = yield* until(openStore(`sqlite:${path}`));
+    try {
+      const make = (sealer: Sealer) => createParley({ store: opened.sessions, sealer });
+      const entry = { id: "s", toolName: "t", params: {}, createdAt: 0, epoch: 1 };
+      yield* opened.sessions.set("s", entry);
+      yield* until(make(OTHER).close());
+      yield* until(make(KEY).close());
+      const answer = {
+        type: "elicit_response",
+        lsn: 1,
+        requestId: "r",
+        sealed: KEY.seal("{}", "r"),
+      } as unknown as ToolSessionEvent;
+      yield* opened.sessions.append("s", [answer], { afterLSN: 0, epoch: 1 });
+      assert.throws(() => make(OTHER), /another key/);
+      yield* until(make(KEY).close());
+      assert.throws(() => make(OTHER), /another key/);
     } finally {
       opened.close();
     }

@@ -11,13 +11,13 @@ import { Problem } from "../problem.ts";
 
 export interface OpenStore {
   readonly stores: SqliteStores;
-  /** Seals secrets in the store. It is in a file beside the store. */
-  readonly key: string;
+  /** The key in the file beside the store. Undefined if there is no file and none is needed. */
+  readonly key: string | undefined;
 }
 
 /**
  * Opens the store for as long as the surrounding scope lives. `keyGiven`: there is another key
- * than the one in the file, so the file may be missing.
+ * than the one in the file, so the file may be missing, and is not created.
  */
 export function useStore(address: string, keyGiven = false): Operation<OpenStore> {
   return resource(function* (provide) {
@@ -32,8 +32,10 @@ export function useStore(address: string, keyGiven = false): Operation<OpenStore
     try {
       // Only after the store is open, so that no key is written for a store that cannot be used.
       const path = address.slice(address.indexOf(":") + 1);
-      const mayBeNew = keyGiven || stores.sessions.isEmpty;
-      yield* provide({ stores, key: keyBeside(path, mayBeNew) });
+      const key = keyGiven && !fs.existsSync(`${path}.key`)
+        ? undefined
+        : keyBeside(path, stores.sessions.isEmpty);
+      yield* provide({ stores, key });
     } finally {
       stores.close();
     }

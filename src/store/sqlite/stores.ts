@@ -3,6 +3,7 @@ import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
 import { StoreConflictError, StoreError } from "../../model/errors.ts";
 import type { ToolSessionEvent } from "../../model/events.ts";
+import { keyIdOf } from "../../lib/sealer.ts";
 import { damaged } from "./errors.ts";
 import { type Durability, SqliteFile } from "./file.ts";
 import { PROPERTIES } from "./schema.ts";
@@ -167,22 +168,70 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     );
   }
 
+  /**
+   * The property `key` has the id of the key that seals. A property `former key ID` has the number
+   * of the last session that may need that former key; it is removed once no such session is left.
+   */
   checkKeys(keyIds: readonly string[]): void {
-    const [sealing] = keyIds;
-    this.#file.read(() => this.#file.prepare(PROPERTIES).run());
-    const known = this.#file.read(() =>
-      this.#file.prepare("SELECT value FROM properties WHERE name = 'key'").get()?.value
-    );
-    if (known === sealing) return;
-    if (known !== undefined && !keyIds.includes(String(known)) && !this.isEmpty) {
-      throw new StoreError(
-        `Cannot use the store "${this.#file.path}": it was written with another key (id ${known}), and waiting calls cannot continue without it; add that key to PARLEY_KEY after a comma or restore "${this.#file.path}.key", or use another store`,
-      );
-    }
-    this.#file.read(() =>
+    this.#file.read(() => {
+      this.#file.prepare(PROPERTIES).run();
+      const sealing = keyIds[0]!;
+      const needed = this.#neededKeys();
+      const missing = needed.filter((id) => !keyIds.includes(id));
+      if (missing.length > 0) {
+        throw new StoreError(
+          `Cannot use the store "${this.#file.path}": it was written with another key (id ${
+            missing.join(", id ")
+          }), and waiting calls cannot continue without it; add that key to PARLEY_KEY after a comma or restore "${this.#file.path}.key", or use another store`,
+        );
+      }
+      // Nothing shows yet whether this is the key of the calls, so another key must not be refused.
+      if (needed.length === 0 && !this.isEmpty) return;
+      const former = this.#file.prepare(`
+        INSERT OR REPLACE INTO properties (name, value)
+        VALUES ('former key ' || ?, (SELECT ifnull(max(number), 0) FROM sessions))
+      `);
+      const known = this.#sealingKey();
+      for (const id of needed) {
+        // The number of a key that was a former one before stays as it is.
+        if (id !== sealing && (known === undefined || id === known)) former.run(id);
+      }
+      if (known === sealing) return;
       this.#file.prepare("INSERT OR REPLACE INTO properties (name, value) VALUES ('key', ?)")
-        .run(sealing!)
-    );
+        .run(sealing);
+    });
+  }
+
+  /** The ids of all keys that calls in the store may need. */
+  #neededKeys(): string[] {
+    const file = this.#file;
+    file.prepare(`
+      DELETE FROM properties WHERE name LIKE 'former key %' AND NOT EXISTS
+        (SELECT 1 FROM sessions WHERE number <= CAST(properties.value AS INTEGER))
+    `).run();
+    if (this.isEmpty) return [];
+    const known = this.#sealingKey();
+    if (known === undefined) return this.#keysOfEvents();
+    const former = file.prepare(
+      "SELECT substr(name, 12) AS id FROM properties WHERE name LIKE 'former key %'",
+    ).all().map(({ id }) => String(id));
+    return [...new Set([known, ...former])];
+  }
+
+  #sealingKey(): string | undefined {
+    const row = this.#file.prepare("SELECT value FROM properties WHERE name = 'key'").get();
+    return row && String(row.value);
+  }
+
+  /** For a store of a version that saved no ids: sealed text starts with the id of its key. */
+  #keysOfEvents(): string[] {
+    const starts = this.#file.prepare(`
+      SELECT DISTINCT substr(json_extract(event, '$.sealed'), 1, 8) AS start
+      FROM events JOIN sessions ON sessions.number = events.session
+      WHERE CASE WHEN instr(event, '"sealed":"') > 0 AND json_valid(event)
+        THEN json_type(event, '$.sealed') = 'text' END
+    `).all();
+    return [...new Set(starts.map(({ start }) => keyIdOf(String(start))))];
   }
 
   *usage(): Operation<ReadonlyMap<string, number>> {

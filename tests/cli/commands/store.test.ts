@@ -74,7 +74,7 @@ describe("parley serve --store", () => {
     });
     assert.deepEqual(readdirSync(folder).sort(), ["calls.db", "calls.db.key"]);
     assert.equal(readFileSync(`${path}.key`, "utf8"), `${key}\n`);
-    const keys: string[] = [];
+    const keys: (string | undefined)[] = [];
     for (let times = 0; times < 2; times++) {
       yield* scoped(function* () {
         keys.push((yield* useStore("sqlite::memory:")).key);
