@@ -80,12 +80,17 @@ export class SessionRecords {
 
   /** Writes that a session has survived its attempt to resume (RECOVERY-2). */
   settle(session: RegisteredSession): void {
-    const journal = this.#journals.get(session.id);
-    if (journal) session.settled = journal.epoch;
+    this.survived(session);
     const turnOver = endTrial(session);
     this.update(session);
     // RECOVERY-3: the next suspect waits until this is stored.
     if (turnOver) this.whenWritten(session.id, turnOver);
+  }
+
+  /** Notes that a session has survived. This is written with its next event, or by `settle`. */
+  survived(session: RegisteredSession): void {
+    const journal = this.#journals.get(session.id);
+    if (journal) session.settled = journal.epoch;
   }
 
   /** Resolves to true if a session is completely stored. Undefined if the session has no journal. */
@@ -146,9 +151,12 @@ export class SessionRecords {
 
   #attach(session: RegisteredSession, entry: ToolSessionEntry, written: boolean): Journal {
     const { scope, store, deadlines } = this.#parts;
+    /** True if the events that are being written prove that the session has survived. */
+    let settles = false;
     const journal = new Journal(scope, store, entry, {
       recorded: (lsn) => {
-        const turnOver = session.trial && endTrial(session);
+        const turnOver = settles ? endTrial(session) : undefined;
+        settles = false;
         session.log.recorded(lsn);
         turnOver?.();
       },
@@ -156,8 +164,9 @@ export class SessionRecords {
       standing: () => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
-        if (!trial) return { expiresAt, wakeAt };
-        // RECOVERY-2: a session that records an event has survived; its record says so as well.
+        // RECOVERY-2: the event itself proves nothing, unless it is the last one.
+        settles = trial !== undefined && (session.log.closed || session.settled === entry.epoch);
+        if (!settles) return { expiresAt, wakeAt };
         session.settled = entry.epoch;
         return { expiresAt, wakeAt, meta: entryMetaOf(session) as never };
       },

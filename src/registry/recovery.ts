@@ -6,8 +6,9 @@
  * RECOVERY-1  Resuming a session raises its epoch. The record holds the epoch at which the session
  *             last survived (`settled`). The difference is the number of failed attempts. So an
  *             attempt is counted before it runs, without an additional write.
- * RECOVERY-2  An attempt has survived once the session records an event, waits, leaves memory or
- *             ends, or once it has run for `GRACE`.
+ * RECOVERY-2  An attempt has survived once the session waits, leaves memory in good order or ends,
+ *             or once it has run for `GRACE`. Recording an event proves nothing: a session that
+ *             records one more event in every life of the server would never be set aside.
  * RECOVERY-3  A session with failed attempts is a suspect. Suspects run one at a time, also if a
  *             request needs them: the next suspect resumes when the store has recorded that the
  *             previous one survived. So only the first failed attempt can be the fault of another
@@ -50,7 +51,7 @@ interface Turn {
 export class Recovery {
   readonly #parts: RegistryParts;
   readonly #records: SessionRecords;
-  readonly #startedAt: number;
+  #startedAt: number;
   /** Suspects that wait for their turn, in the order in which they came. */
   readonly #turns = new Set<Turn>();
   /** The suspect whose turn it is. */
@@ -136,15 +137,29 @@ export class Recovery {
     let next: Turn | undefined;
     for (const turn of this.#turns) if (!next || turn.failed < next.failed) next = turn;
     if (!next) return;
-    const { deadlines } = this.#parts;
-    const early = this.#startedAt + STEADY_AFTER - deadlines.now();
-    if (next.failed === MOST_ATTEMPTS - 1 && early > 0) {
-      this.#steady ??= deadlines.add(Math.min(early, STEADY_AFTER), () => this.#next());
-      return;
-    }
+    if (next.failed === MOST_ATTEMPTS - 1 && !this.#isSteady()) return;
     this.#tried = next.id;
     this.#turns.delete(next);
     next.begin();
+  }
+
+  /** True if the server has run for `STEADY_AFTER`. Otherwise calls `#next` when it has. */
+  #isSteady(): boolean {
+    const { deadlines } = this.#parts;
+    const now = deadlines.now();
+    if (now < this.#startedAt) {
+      // The clock was set back. Measure again, or the last attempt would wait for the old time.
+      this.#startedAt = now;
+      this.#steady?.cancel();
+      this.#steady = undefined;
+    }
+    const early = this.#startedAt + STEADY_AFTER - now;
+    if (early <= 0) return true;
+    this.#steady ??= deadlines.add(early, () => {
+      this.#steady = undefined;
+      this.#next();
+    });
+    return false;
   }
 
   /** Adds `settled` to the record of a resumed session, if the record has none (RECOVERY-1). */
@@ -176,12 +191,12 @@ export class Recovery {
     this.#parts.report({ what: "it is taken up once more", toolName, sessionId, error });
   }
 
-  /** A suspect that waits has survived. Other sessions survive after `GRACE`, without a write here. */
-  changed(session: LiveToolSession): void {
+  /** A session that waits has survived. Only for a suspect is that written immediately. */
+  changed(session: RegisteredSession): void {
     const { trial, waiting, replay } = session;
-    if (trial && trial.failed > 0 && waiting && replay?.done !== false) {
-      this.#records.settle(session);
-    }
+    if (!trial || !waiting || replay?.done === false) return;
+    if (trial.failed > 0) this.#records.settle(session);
+    else this.#records.survived(session);
   }
 
   *list(): Operation<SetAsideCall[]> {

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { run, suspend } from "effection";
 import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
+import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { describe, it } from "../suite.ts";
-import { answer, askA, durableTool, serverOf } from "./durable-kit.ts";
+import { answer, askA, durableTool, MINUTE, serverOf, stored } from "./durable-kit.ts";
 import { ended, idle, textOf, until } from "../support/registry.ts";
 
 /** Asks, then runs for ever. */
@@ -29,6 +30,32 @@ async function withCall(tool = askA, store = new InMemoryToolSessionStore()) {
 /** Changes the record as a server does that revives the session and dies. */
 async function crash(store: InMemoryToolSessionStore, id: string, times = 1): Promise<void> {
   for (let n = 0; n < times; n++) await run(() => store.take(id));
+}
+
+/** A store that a dead server can no longer write to. */
+class DyingStore extends InMemoryToolSessionStore {
+  isDead = false;
+
+  #refuseDead(): void {
+    if (this.isDead) throw new Error("the server is dead");
+  }
+
+  override *set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
+    this.#refuseDead();
+    yield* super.set(...args);
+  }
+
+  override *append(...args: Parameters<InMemoryToolSessionStore["append"]>) {
+    this.#refuseDead();
+    yield* super.append(...args);
+  }
+}
+
+/** The server dies: nothing that it does while it closes reaches the store. */
+async function die(registry: { close(): Promise<void> }, store: DyingStore): Promise<void> {
+  store.isDead = true;
+  await registry.close();
+  store.isDead = false;
 }
 
 describe("a durable session that its server did not survive", () => {
@@ -74,6 +101,83 @@ describe("a durable session that its server did not survive", () => {
     await registry.close();
   });
 
+  it("is set aside although it records one more event in every life", async () => {
+    let life = 0;
+    const tool = durableTool(function* (ctx) {
+      yield* ctx.elicit("a", { message: "?" });
+      for (let n = 0; n < life; n++) yield* ctx.notify(`${n}`);
+      yield* ctx.step("endless", () => suspend());
+    });
+    const store = new DyingStore();
+    const first = serverOf(tool, { store });
+    const { id } = first.registry.open(tool, {});
+    await idle();
+    answer((await first.registry.lookup(id))!, "a", 1);
+    await idle();
+    await die(first.registry, store);
+    for (life = 1; life <= 3; life++) {
+      const before = (await stored(store, id)).length;
+      const { registry, clock } = serverOf(tool, { store });
+      const found = Promise.resolve(registry.lookup(id));
+      await idle();
+      // The last attempt starts only now.
+      if (life === 3) clock.advance(5_000);
+      assert.ok(await found);
+      await idle();
+      assert.ok((await stored(store, id)).length > before, `life ${life} records something`);
+      await die(registry, store);
+    }
+    const { registry } = serverOf(tool, { store });
+    await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
+    await registry.close();
+  });
+
+  it("keeps its turn while it records events, until it has worked for long enough", async () => {
+    const tool = durableTool(function* (ctx) {
+      yield* ctx.elicit("a", { message: "?" });
+      yield* ctx.notify("going on");
+      yield* ctx.step("endless", () => suspend());
+    });
+    const store = new InMemoryToolSessionStore();
+    const { id: one } = await withCall(tool, store);
+    const { id: two } = await withCall(tool, store);
+    const before = serverOf(working, { store });
+    for (const id of [one, two]) {
+      const session = (await before.registry.lookup(id))!;
+      await until(() => session.openRequests().length === 1);
+      answer(session, "a", 1);
+    }
+    await idle();
+    await before.registry.close();
+    for (const id of [one, two]) await crash(store, id);
+    const { registry, clock } = serverOf(tool, { store });
+    const told = (await stored(store, one)).length;
+    const found = Promise.all([registry.lookup(one), registry.lookup(two)]);
+    await idle();
+    assert.ok((await stored(store, one)).length > told, "it records something");
+    assert.equal(registry.counts.live, 1);
+    clock.advance(5_000);
+    await found;
+    assert.equal(registry.counts.live, 2);
+    await registry.close();
+  });
+
+  it("gets its last attempt although the clock was set back", async () => {
+    const { store, id } = await withCall(working);
+    await crash(store, id, 2);
+    const manual = createManualClock();
+    let back = 0;
+    const clock = { ...manual, now: () => manual.now() - back };
+    const { registry } = serverOf(working, { store, clock });
+    back = 60 * MINUTE;
+    const found = Promise.resolve(registry.lookup(id));
+    await idle();
+    assert.equal(registry.counts.live, 0);
+    manual.advance(5_000);
+    assert.ok(await found);
+    await registry.close();
+  });
+
   it("is not woken by a server that starts, and blocks no other", async () => {
     const { store, id } = await withCall(working);
     const { registry: other } = serverOf(askA, { store });
@@ -95,8 +199,8 @@ describe("a durable session that its server did not survive", () => {
 });
 
 describe("a durable session that survives its revival", () => {
-  it("is never set aside: it waits, leaves in order, records something, or works on", async () => {
-    for (const survive of ["wait", "leave", "record", "work"] as const) {
+  it("is never set aside: it waits, leaves in order, ends, or works on", async () => {
+    for (const survive of ["wait", "leave", "end", "work"] as const) {
       const tool = survive === "work" ? working : askA;
       const { store, id } = await withCall(tool);
       for (let times = 0; times < 8; times++) {
@@ -107,7 +211,7 @@ describe("a durable session that survives its revival", () => {
         await idle();
         if (survive === "work") clock.advance(5_000);
         if (survive === "leave") registry.suspend(session);
-        if (survive === "record" && times === 7) {
+        if (survive === "end" && times === 7) {
           answer(session, "a", 1);
           await ended(session);
         }
@@ -117,7 +221,7 @@ describe("a durable session that survives its revival", () => {
     }
   });
 
-  it("causes no extra writes if it records something soon", async () => {
+  it("causes no extra writes if it waits and then records something", async () => {
     class Counting extends InMemoryToolSessionStore {
       sets = 0;
       override *set(...args: Parameters<InMemoryToolSessionStore["set"]>) {
