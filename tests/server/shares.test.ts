@@ -35,6 +35,25 @@ async function assertBusy(response: Response, expected: RegExp, code = -32000): 
   assert.match(error.message, expected);
 }
 
+function clientsInMemory() {
+  const records = new Map<string, ClientSessionRecord>();
+  const clients: ClientSessionStore = {
+    *get(id) {
+      return records.get(id) ?? null;
+    },
+    *set(id, record) {
+      records.set(id, record);
+    },
+    *delete(id) {
+      records.delete(id);
+    },
+    *sweep() {
+      return 0;
+    },
+  };
+  return { records, clients };
+}
+
 const isAlive = async (client: TestClient) => (await client.start("ping")).status === 200;
 
 describe("client sessions", () => {
@@ -52,27 +71,61 @@ describe("client sessions", () => {
     ));
 
   it("of a caller above its share are not kept in a store either", () => {
-    const records = new Map<string, ClientSessionRecord>();
-    const clients: ClientSessionStore = {
-      *get(id) {
-        return records.get(id) ?? null;
-      },
-      *set(id, record) {
-        records.set(id, record);
-      },
-      *delete(id) {
-        records.delete(id);
-      },
-      *sweep() {
-        return 0;
-      },
-    };
+    const { records, clients } = clientsInMemory();
     const limits = { maxClientSessions: 10, maxClientSessionsPerPrincipal: 2 };
     return serving({ ...limited(limits), clients }, async ({ fetch }) => {
       const mine: TestClient[] = [];
       for (let i = 0; i < 4; i++) mine.push(await TestClient.connect(fetch, as("mallory")));
       assert.deepEqual([...records.keys()], mine.slice(2).map(({ sessionId }) => sessionId));
       assert.ok(!await isAlive(mine[0]!));
+    });
+  });
+
+  it("of anonymous callers are not kept in a store beyond the limit", () => {
+    const { records, clients } = clientsInMemory();
+    const limits = { maxClientSessions: 3 };
+    return serving({ serve: [echo], limits, clients }, async ({ fetch, parley }) => {
+      const all: TestClient[] = [];
+      for (let i = 0; i < 20; i++) all.push(await TestClient.connect(fetch));
+      assert.equal(parley.counts.clientSessions, 3);
+      assert.deepEqual([...records.keys()], all.slice(17).map(({ sessionId }) => sessionId));
+      assert.ok(!await isAlive(all[0]!));
+      assert.ok(await isAlive(all[19]!));
+    });
+  });
+
+  it("of a newcomer delete the record of the idle one that gives up its room", () => {
+    const { records, clients } = clientsInMemory();
+    const limits = { maxClientSessions: 3, maxClientSessionsPerPrincipal: 3 };
+    return serving({ ...limited(limits), clients }, async ({ fetch }) => {
+      const all: TestClient[] = [];
+      for (const name of ["ann", "ann", "bob", "cid"]) {
+        all.push(await TestClient.connect(fetch, as(name)));
+      }
+      assert.deepEqual([...records.keys()], all.slice(1).map(({ sessionId }) => sessionId));
+    });
+  });
+
+  it("with calls that can be resumed keep their records, up to the limit", () => {
+    const { records, clients } = clientsInMemory();
+    const limits = { maxClientSessions: 2 };
+    return serving({ serve: [ask, echo], limits, clients }, async ({ fetch }) => {
+      const all: TestClient[] = [];
+      for (let i = 0; i < 7; i++) {
+        const client = await TestClient.connect(fetch, { capabilities: ABLE });
+        all.push(client);
+        // Its client has left, so the outcome of the call waits for it.
+        const call = await client.call("ask");
+        const { id } = await call.expect("elicitation/create");
+        await call.leave();
+        await client.post({ jsonrpc: "2.0", id, result: { action: "decline" } });
+      }
+      assert.deepEqual(
+        [...records.keys()].sort(),
+        all.slice(3).map(({ sessionId }) => sessionId!).sort(),
+      );
+      assert.ok(!await isAlive(all[2]!));
+      assert.ok(await isAlive(all[3]!));
     });
   });
 

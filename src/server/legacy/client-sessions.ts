@@ -5,7 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { Operation } from "effection";
 import type { JsonObject } from "../../model/content.ts";
-import { Shares } from "../../lib/shares.ts";
+import { Owned, Shares } from "../../lib/shares.ts";
 import { promised } from "../../lib/strand.ts";
 import type { ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
@@ -24,6 +24,9 @@ export class ClientSessions {
   readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
   readonly #shares: Shares;
+  /** Sessions that gave up their room in memory and whose records remain: how many, and which. */
+  readonly #awayShares: Shares;
+  readonly #away = new Owned<string>();
   /** Restores in progress, so that concurrent requests get the same session. */
   readonly #returning = new Map<string, Promise<Found>>();
   /** Ids of sessions whose records are being deleted. These sessions cannot be restored. */
@@ -34,6 +37,7 @@ export class ClientSessions {
     this.#store = store;
     const { maxClientSessions: max, maxClientSessionsPerPrincipal: maxPerPrincipal } = core.limits;
     this.#shares = new Shares({ max, maxPerPrincipal });
+    this.#awayShares = new Shares({ max, maxPerPrincipal });
   }
 
   get size(): number {
@@ -158,12 +162,17 @@ export class ClientSessions {
     session.endedForGood = true;
     const store = this.#store;
     if (!store) return;
-    this.#ending.add(session.id);
+    await this.#delete(store, session.id, cancelled);
+  }
+
+  /** Deletes a stored record, once what must happen before is done. */
+  async #delete(store: ClientSessionStore, id: string, before?: Promise<unknown>): Promise<void> {
+    this.#ending.add(id);
     try {
-      await cancelled;
-      await this.#run(() => store.delete(session.id));
+      await before;
+      await this.#run(() => store.delete(id));
     } finally {
-      this.#ending.delete(session.id);
+      this.#ending.delete(id);
     }
   }
 
@@ -176,8 +185,13 @@ export class ClientSessions {
     const record = await this.#run(() => store.get(id));
     const kept = record?.state as unknown as KeptClient | undefined;
     if (!record || record.expiresAt < this.#core.deadlines.now()) return undefined;
-    if (kept!.principal !== principal) return undefined;
-    if (this.#core.closing || !this.#makeRoom(principal)) return "no room";
+    // The record may have been given up while it was read.
+    if (kept!.principal !== principal || this.#ending.has(id)) return undefined;
+    const wasAway = this.#isBack(id, principal);
+    if (this.#core.closing || !this.#makeRoom(principal)) {
+      if (wasAway) this.#goAway(store, id, principal);
+      return "no room";
+    }
     const session = new ClientSession(id, principal, this.#core);
     restoreClient(session, kept!);
     session.keptUntil = record.expiresAt;
@@ -228,11 +242,39 @@ export class ClientSessions {
     }
     if (!giving || 2 * heldBy(giving.principal) < heldBy(largest)) return false;
     const reason = "another client needed the room";
-    // A stored record would still count beyond the caller's share, so delete it. A session with
-    // running calls only leaves memory, so that no call is lost.
-    if (reached === "share" && giving.calls.size === 0) {
+    // Any client can start sessions, so the record goes too. A session with calls that its client
+    // can resume only leaves memory, so that no call is lost.
+    if (giving.calls.size === 0 && giving.callsBySession.size === 0) {
       this.end(giving, reason).catch((error) => this.#fault(error));
-    } else this.#drop(giving, reason);
+    } else {
+      this.#drop(giving, reason);
+      if (this.#store) this.#goAway(this.#store, giving.id, giving.principal);
+    }
+    return true;
+  }
+
+  /**
+   * Counts a session that left memory and whose record remains. There are at most as many as in
+   * memory: beyond that, the oldest record is deleted, of the caller if it has used up its share,
+   * otherwise of the principal with the most.
+   */
+  #goAway(store: ClientSessionStore, id: string, principal: string): void {
+    const shares = this.#awayShares;
+    const reached = shares.reached(principal);
+    if (reached !== undefined) {
+      const holder = reached === "share" ? principal : shares.largest!;
+      const [oldest] = this.#away.of(holder);
+      this.#isBack(oldest!, holder);
+      this.#delete(store, oldest!).catch((error) => this.#fault(error));
+    }
+    this.#away.add(principal, id);
+    shares.take(principal);
+  }
+
+  /** Counts a session no longer among those that left memory. Returns whether it was one. */
+  #isBack(id: string, principal: string): boolean {
+    if (!this.#away.delete(principal, id)) return false;
+    this.#awayShares.give(principal);
     return true;
   }
 
