@@ -1,15 +1,18 @@
-/** Lets operations wait until something holds that other code makes true. */
+/** Lets operations wait until a condition is true that other code affects. */
 import { action, type Operation } from "effection";
 
 export class Condition {
   readonly #waiting = new Set<() => void>();
 
-  /** Call this after a change that may make something true that an operation waits for. */
+  /**
+   * Checks the conditions that operations wait for. Call this after each change that may affect
+   * one.
+   */
   changed(): void {
     for (const look of this.#waiting) look();
   }
 
-  /** Waits until `holds` returns true. It is asked now, and after each change. */
+  /** Waits until `holds` returns true. `holds` is called immediately, and after each change. */
   *until(holds: () => boolean): Operation<void> {
     if (holds()) return;
     yield* action<void>((resolve) => {

@@ -1,12 +1,12 @@
 /**
- * Any number of deadlines on one timer.
+ * Runs any number of deadlines on one timer.
  *
  * A million parked sessions may wait for hours, so sessions have no separate timers. Deadlines are
  * kept in a binary heap, and one timer is set for the earliest. Adding and cancelling cost
  * O(log n), and nothing walks the whole heap.
  *
- * Deadlines that are due soon have a second heap. Every request sets a short deadline, which
- * would otherwise move through the deadlines of all parked sessions.
+ * Deadlines that are due soon have a second heap. Every request sets a short deadline, which would
+ * otherwise be sorted among the deadlines of all parked sessions.
  */
 import { action, type Operation } from "effection";
 import type { Clock, Timer } from "./clock.ts";
@@ -16,7 +16,7 @@ export interface Deadline {
   cancel(): void;
 }
 
-/** Deadlines up to so many milliseconds count as soon: those of requests, not of parked calls. */
+/** Deadlines within this many milliseconds go into the heap for short deadlines. */
 const SOON = 45_000;
 
 export class Deadlines {
@@ -41,8 +41,8 @@ export class Deadlines {
   }
 
   /**
-   * Calls `fire` once after `ms`, unless the deadline is cancelled before. `about` is passed to
-   * `fire`, so that many deadlines can share one function.
+   * Calls `fire` once after `ms`, unless the deadline is cancelled first. `fire` receives `about`,
+   * so that many deadlines can share one function.
    */
   add(ms: number, fire: () => void): Deadline;
   add<T>(ms: number, fire: (about: T) => void, about: T): Deadline;
@@ -51,7 +51,9 @@ export class Deadlines {
     const entry = new Entry(this, heap, this.#clock.now() + ms, fire, about);
     // NaN would break the order of the heap, and later deadlines would never fire.
     if (Number.isNaN(entry.at)) {
-      throw new TypeError(`Cannot wait ${ms} ms: it is no number; give one`);
+      throw new TypeError(
+        `Cannot wait ${ms} ms: the delay is not a number; pass a number of milliseconds`,
+      );
     }
     heap.add(entry);
     if (entry.at < this.#armedFor) this.#arm();
@@ -66,11 +68,11 @@ export class Deadlines {
     this.#arm();
   }
 
-  /** For `Entry`. */
+  /** Removes a deadline. Only `Entry` calls this. */
   remove(entry: Entry): void {
     if (!entry.heap.remove(entry)) return;
-    // The timer may now be set too early. One needless wake-up is cheaper than a new timer for
-    // every answer. Without deadlines the timer must not keep the program alive.
+    // The timer stays, although it may now fire too early: one needless wake-up is cheaper than a
+    // new timer for every answer. But a timer without deadlines must not keep the program alive.
     if (this.size > 0) return;
     if (this.#timer?.matters) this.#matters(false);
     else this.#arm();
@@ -200,7 +202,7 @@ class Entry implements Deadline {
   }
 }
 
-/** Waits for `ms` on the clock of the deadlines. */
+/** Waits for `ms` milliseconds, measured by the clock of `deadlines`. */
 export function deadline(deadlines: Deadlines, ms: number): Operation<undefined> {
   return action<undefined>((resolve) => {
     const due = deadlines.add(ms, () => resolve(undefined));

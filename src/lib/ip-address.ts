@@ -1,16 +1,16 @@
-/** IP addresses and ranges of them, as 16 bytes: IPv4 addresses are mapped into IPv6. */
+/** Parses IP addresses and ranges. An address is 16 bytes; IPv4 addresses are mapped into IPv6. */
 
-/** Addresses that begin with the same bits. */
+/** All addresses whose first `bits` bits equal those of `start`. */
 export interface AddressRange {
   readonly start: Uint8Array;
   readonly bits: number;
 }
 
 const BYTES = 16;
-/** Where an IPv4 address begins in its mapped form, `::ffff:a.b.c.d`. */
+/** The index at which an IPv4 address begins in its mapped form, `::ffff:a.b.c.d`. */
 const MAPPED = 12;
 
-/** The bytes of an address; undefined if the text is no address. */
+/** Returns the bytes of an address, or undefined if the text is not an address. */
 export function parseAddress(text: string): Uint8Array | undefined {
   if (!text.includes(":")) {
     const tail = ipv4Bytes(text);
@@ -32,7 +32,10 @@ export function parseAddress(text: string): Uint8Array | undefined {
   return bytes;
 }
 
-/** A range such as `10.0.0.0/8`, or a single address; undefined if the text is neither. */
+/**
+ * Parses a range such as `10.0.0.0/8`, or a single address. Returns undefined if the text is
+ * neither.
+ */
 export function parseRange(text: string): AddressRange | undefined {
   const [address = "", prefix, ...rest] = text.split("/");
   const start = parseAddress(address);
@@ -53,7 +56,7 @@ export function isInRange({ start, bits }: AddressRange, address: Uint8Array): b
 
 const LOOPBACK = [parseRange("127.0.0.0/8")!, parseRange("::1")!];
 
-/** Whether an address is a loopback address. */
+/** Returns true for a loopback address. */
 export function isLoopbackAddress(address: Uint8Array): boolean {
   return LOOPBACK.some((range) => isInRange(range, address));
 }
@@ -67,7 +70,9 @@ function ipv4Bytes(text: string): number[] | undefined {
   return bytes.every((byte) => byte <= 255) ? bytes : undefined;
 }
 
-/** The bytes of groups between colons; the last group of an address may be an IPv4 address. */
+/**
+ * Returns the bytes of the groups between colons. The last group may be an IPv4 address if `isEnd`.
+ */
 function ipv6Bytes(text: string, isEnd: boolean): number[] | undefined {
   if (text === "") return [];
   const bytes: number[] = [];

@@ -12,13 +12,13 @@ const CLOSE_BRACE = 0x7d;
 export const MAX_DEPTH = 200;
 
 export interface ShapeProblem {
-  /** What is wrong. */
+  /** The problem, as the middle part of an error message. */
   readonly state: string;
-  /** What to do about it. */
+  /** The next step, as the last part of an error message. */
   readonly remedy: string;
 }
 
-/** The problem with the shape of a text, if there is one. */
+/** Returns the problem if JSON text nests too deep or has too many parts. */
 export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
   if (nestsDeeperThan(text, MAX_DEPTH)) {
     return { state: `it nests deeper than ${MAX_DEPTH} levels`, remedy: "flatten it" };
@@ -30,7 +30,10 @@ export function shapeProblem(text: string, maxParts: number): ShapeProblem | und
   return undefined;
 }
 
-/** Does not check whether the text is JSON. */
+/**
+ * Returns true if JSON text nests deeper than `levels`. Does not check whether the text is valid
+ * JSON.
+ */
 export function nestsDeeperThan(text: string, levels: number): boolean {
   // Each level of valid JSON takes at least two characters.
   if (text.length <= 2 * levels) return false;
@@ -55,8 +58,9 @@ export function nestsDeeperThan(text: string, levels: number): boolean {
 }
 
 /**
- * Counts strings, keys, objects, arrays and commas. Parsing one costs many times the time and
- * memory of its text. Nearly every body is too short to need this second pass.
+ * Returns true if JSON text has more than `parts` strings, keys, objects, arrays and commas. Many
+ * small parts cost far more time and memory to parse than their text suggests. Nearly every request
+ * body is so short that this function returns immediately.
  */
 export function hasMoreThan(text: string, parts: number): boolean {
   // Each part takes at least one character.

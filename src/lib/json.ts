@@ -1,6 +1,6 @@
-/** JSON values: what is an object, and what can be serialised. */
+/** Functions for JSON values: type checks, parsing, and checks before serialisation. */
 
-/** True for a JSON object: not null, and not an array. */
+/** Returns true for a JSON object, but not for null or an array. */
 export function isObject(value: unknown): value is { [key: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -17,14 +17,20 @@ export function parseJson(text: string): unknown {
 /** The greatest depth at which walking a value cannot exhaust the stack. */
 const MAX_DEPTH = 500;
 
-/** Throws for values that have no JSON: a BigInt, a cycle, or nesting that is too deep. */
+/**
+ * Throws if a value cannot be written as JSON: it contains a BigInt or a cycle, or nests too deep.
+ */
 export function checkJson(value: unknown, within: object[] = []): void {
   if (typeof value === "bigint") {
-    throw new TypeError("Cannot send a BigInt: JSON has none; make it a number or a string");
+    throw new TypeError(
+      "Cannot send a BigInt: JSON has no such type; convert it to a number or a string",
+    );
   }
   if (typeof value !== "object" || value === null) return;
   if (within.includes(value)) {
-    throw new TypeError("Cannot send the value: an object in it holds itself; leave the cycle out");
+    throw new TypeError(
+      "Cannot send the value: it contains a circular reference; remove the reference",
+    );
   }
   if (within.length >= MAX_DEPTH) {
     throw new TypeError(

@@ -4,8 +4,9 @@ import { dirname } from "node:path";
 import process from "node:process";
 
 /**
- * Gives a finished file its final name, so that the file exists completely or not at all. If another
- * process was faster, its file stays: `isFree` tells whether the path may be overwritten.
+ * Renames a finished file to its final path, so that other processes see the complete file or none.
+ * If another process created the path first, its file stays, unless `isFree` says that the path may
+ * be overwritten.
  */
 export function moveIntoPlace(
   draft: string,
@@ -18,7 +19,8 @@ export function moveIntoPlace(
     // The file exists already, or the file system has no hard links.
     if (isFree(path)) fs.renameSync(draft, path);
   }
-  // A new name survives a power failure only if its folder is synced. Windows does that itself.
+  // The new name survives a power failure only after the folder is synced. Windows does that
+  // itself.
   if (process.platform === "win32") return;
   const folder = fs.openSync(dirname(path), "r");
   try {

@@ -2,7 +2,8 @@
  * Seals text with AES-256-GCM. Only a server with the same key can read sealed text, and changes to
  * the text are detected. A key id at the start allows keys to be rotated.
  *
- * Synchronous on purpose: `node:crypto` takes a few microseconds, WebCrypto a hundred.
+ * Sealing is synchronous on purpose: `node:crypto` takes a few microseconds, WebCrypto about a
+ * hundred.
  */
 import process from "node:process";
 import { Buffer } from "node:buffer";
@@ -14,15 +15,17 @@ const TAG_BYTES = 16;
 const HEAD_BYTES = 1 + ID_BYTES;
 
 interface Key {
-  /** The version and the id of the key: the start of everything that the key has sealed. */
+  /**
+   * The version and the id of the key. Every text that the key has sealed starts with these bytes.
+   */
   readonly head: Buffer;
   readonly secret: Buffer;
 }
 
 /**
- * Derives a key from a passphrase slowly, so that passphrases cannot be guessed fast. All servers
- * with the same passphrase need the same key, so they share the salt. A derivation takes about
- * 50 ms, once per process.
+ * The parameters that derive a key from a passphrase. The derivation is slow on purpose, so that
+ * passphrases cannot be guessed fast; it takes about 50 ms, once per process. The salt is fixed,
+ * because all servers with the same passphrase need the same key.
  */
 const SCRYPT = { salt: "parley key 2", cost: { N: 16_384, r: 8, p: 1 } };
 
@@ -55,16 +58,23 @@ export class Sealer {
     this.#given = keys;
   }
 
-  /** Derived on first use: loading the hash functions would slow down the start of a program. */
+  /**
+   * The keys are derived on first use: loading the hash functions would slow down the start of a
+   * program.
+   */
   get #keys(): readonly [Key, ...Key[]] {
     if (this.#made) return this.#made;
     const [first = nodeCrypto().randomBytes(32), ...rest] = this.#given;
-    // Earlier versions did not stretch passphrases: their seals open, and no new ones are made.
+    // Earlier versions did not stretch passphrases. The keys that they derived can open texts, but
+    // seal none.
     const former = this.#given.filter(isPassphrase).map(formerKey);
     return this.#made = [toKey(first), ...rest.map(toKey), ...former.map(keyOf)];
   }
 
-  /** The ids of the keys, the sealing one first. They reveal nothing about the keys. */
+  /**
+   * The ids of all keys. The first is that of the key that seals. An id reveals nothing about its
+   * key.
+   */
   get keyIds(): readonly string[] {
     return this.#keys.map(({ head }) => head.toString("hex", 1));
   }
@@ -75,7 +85,7 @@ export class Sealer {
     const cipher = nodeCrypto().createCipheriv("aes-256-gcm", secret, iv);
     cipher.setAAD(inContext(head, context));
     const body = typeof plain === "string" ? cipher.update(plain, "utf8") : cipher.update(plain);
-    // `final()` returns nothing in this mode, but it must be called.
+    // In GCM mode `final()` returns no data, but it must be called.
     cipher.final();
     const tagged = HEAD_BYTES + IV_BYTES + body.length;
     const length = tagged + TAG_BYTES;
@@ -96,14 +106,18 @@ export class Sealer {
     return this.#ivs.subarray(this.#used, this.#used += IV_BYTES);
   }
 
-  /** Returns the sealed text. Undefined if the key or context differs, or the text was changed. */
+  /**
+   * Returns the plain text. Returns undefined if the key or the context differs, or if the sealed
+   * text was changed.
+   */
   open(sealed: string, context = ""): string | undefined {
     return this.openBytes(sealed, context)?.toString("utf8");
   }
 
   openBytes(sealed: string, context = ""): Buffer | undefined {
     const bytes = Buffer.from(sealed, "base64url");
-    // Decoding skips invalid characters. Only the exact text that was sealed is accepted.
+    // `Buffer.from` skips invalid characters. Reject such texts: only the exact output of `seal` is
+    // valid.
     if (bytes.toString("base64url") !== sealed) return undefined;
     if (bytes.length < HEAD_BYTES + IV_BYTES + TAG_BYTES || bytes[0] !== VERSION) return undefined;
     const head = bytes.subarray(0, HEAD_BYTES);
@@ -122,7 +136,9 @@ export class Sealer {
   }
 }
 
-/** The id of the key that sealed a text. The first 8 characters of the text are enough. */
+/**
+ * Returns the id of the key that sealed a text. `sealed` may be cut after its first 8 characters.
+ */
 export function keyIdOf(sealed: string): string {
   return Buffer.from(sealed.slice(0, 8), "base64url").toString("hex", 1, HEAD_BYTES);
 }
@@ -130,19 +146,21 @@ export function keyIdOf(sealed: string): string {
 function checkLength(key: Uint8Array | string): void {
   if (typeof key === "string" || key.length === 32) return;
   throw new TypeError(
-    `Cannot use a key of ${key.length} bytes: AES-256 takes 32; give 32 bytes or a string`,
+    `Cannot use a key of ${key.length} bytes: AES-256 needs 32 bytes; pass 32 bytes or a passphrase`,
   );
 }
 
 /**
- * Whether a key is a passphrase, which could be guessed. 43 base64url characters, as in the key
- * file of a store, are 32 random bytes: stretching them would only slow down every start.
+ * Returns true if a key is a passphrase, which must be stretched because it could be guessed. 43
+ * base64url characters, as in the key file of a store, are 32 random bytes and need no stretching.
  */
 function isPassphrase(key: Uint8Array | string): key is string {
   return typeof key === "string" && !/^[\w-]{43}$/.test(key);
 }
 
-/** The key that earlier versions derived from a text. It is safe only for random texts. */
+/**
+ * Returns the key that earlier versions derived from a text. It is safe only if the text is random.
+ */
 export function formerKey(text: string): Buffer {
   return nodeCrypto().createHash("sha256").update(`parley key\0${text}`).digest();
 }
@@ -166,7 +184,7 @@ function inContext(head: Buffer, context: string): Uint8Array {
   return whole.subarray(0, HEAD_BYTES + whole.write(context, HEAD_BYTES));
 }
 
-/** A reused buffer for short-lived texts, because an allocation for each text is slower. */
+/** A buffer that is reused for each seal, because a new allocation is slower. */
 const workbench = Buffer.alloc(4_096);
 
 type NodeCrypto = typeof import("node:crypto");

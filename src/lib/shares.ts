@@ -1,8 +1,8 @@
 /**
- * Counts how much of a limited amount each principal holds: a number of things, or bytes.
+ * Counts how much of a limited resource each principal holds, such as sessions or bytes.
  *
  * SHARE-1  A named principal holds at most its share. The anonymous principal ("") may hold
- *          everything: on a server that names no callers, it stands for all of them.
+ *          everything: on a server without named callers, all callers are this principal.
  * SHARE-2  Reading and changing what a principal holds takes constant time. Finding the largest
  *          holder takes no longer with more principals.
  */
@@ -10,11 +10,11 @@
 export interface ShareLimits {
   /** How much all principals may hold together. */
   readonly max: number;
-  /** How much of it each named principal may hold. */
+  /** How much each named principal may hold. */
   readonly maxPerPrincipal: number;
 }
 
-/** Which limit is reached: that of all principals together, or the share of one. */
+/** The limit that is reached: the `total` of all principals, or the `share` of one. */
 export type Reached = "total" | "share";
 
 /** How many holders of the same magnitude are compared to find the largest (SHARE-2). */
@@ -25,7 +25,9 @@ const ANONYMOUS = "";
 export class Shares {
   readonly limits: ShareLimits;
   readonly #held = new Map<string, number>();
-  /** Principals by magnitude: the binary logarithm of what they hold. */
+  /**
+   * The principals, grouped by magnitude: the binary logarithm of what each holds, rounded down.
+   */
   readonly #magnitudes: (Set<string> | undefined)[] = [];
   #total = 0;
 
@@ -49,7 +51,10 @@ export class Shares {
     return principal === ANONYMOUS ? max : Math.min(max, maxPerPrincipal);
   }
 
-  /** The limit that a principal would exceed with so much more; undefined if there is room. */
+  /**
+   * Returns the limit that a principal would exceed if it held `more`, or undefined if there is
+   * room.
+   */
   reached(principal: string, more = 1): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
     if (principal !== ANONYMOUS && this.of(principal) + more > maxPerPrincipal) return "share";
@@ -84,8 +89,8 @@ export class Shares {
   }
 
   /**
-   * The principal that holds most. If very many hold about as much, it is one of them: no other
-   * principal holds twice as much.
+   * The principal that holds the most. If very many principals hold about the same amount, this may
+   * be any of them, but no other principal holds twice as much.
    */
   get largest(): string | undefined {
     let magnitude = this.#magnitudes.length - 1;
@@ -100,16 +105,19 @@ export class Shares {
   }
 }
 
-/** -1 for amounts below 1. */
+/** Returns the binary logarithm of an amount, rounded down, or -1 for amounts below 1. */
 function magnitudeOf(amount: number): number {
   return amount < 1 ? -1 : Math.floor(Math.log2(amount));
 }
 
-/** The things of each principal, in the order in which they were added. */
+/**
+ * A collection of things by principal. The things of a principal are ordered by when they were
+ * added.
+ */
 export class Owned<T> {
   readonly #byPrincipal = new Map<string, Set<T>>();
 
-  /** Adds a thing after all others of its principal. */
+  /** Adds a thing to the end of its principal's list. */
   add(principal: string, thing: T): void {
     let things = this.#byPrincipal.get(principal);
     if (!things) this.#byPrincipal.set(principal, things = new Set());
@@ -123,7 +131,7 @@ export class Owned<T> {
     return true;
   }
 
-  /** The things of a principal, oldest first. */
+  /** Returns the things of a principal, oldest first. */
   of(principal: string): Iterable<T> {
     return this.#byPrincipal.get(principal) ?? [];
   }

@@ -3,11 +3,11 @@ import type { Operation, Scope } from "effection";
 import { Strand, type StrandOutcome } from "./strand.ts";
 
 export interface StartedOperation<T> {
-  /** The outcome, once the operation has ended. */
+  /** The outcome of the operation. Undefined until the operation has ended. */
   readonly outcome: StrandOutcome<T> | undefined;
-  /** Resolves to the outcome. */
+  /** Resolves to the outcome when the operation has ended. */
   ended(): Promise<StrandOutcome<T>>;
-  /** Halts the operation; its outcome is then `halted`. */
+  /** Halts the operation. Its outcome then has the type `halted`. */
   halt(): void;
 }
 

@@ -1,11 +1,11 @@
 /**
  * A strand runs one operation without an Effection task, until the operation needs one.
  *
- * A task costs tens of microseconds and about ten kilobytes. Most tools return immediately or wait for
- * one answer at a time, and need no task. So the strand steps the generator itself, and enters
+ * A task costs tens of microseconds and about ten kilobytes. Most tools return immediately or wait
+ * for one answer at a time, and need no task. So the strand steps the generator itself, and enters
  * simple effects (`action`, `sleep`, `until`, a question) with a stand-in for the coroutine. The
- * first effect that uses the coroutine (`spawn`, `race`, a context, a resource) is passed, with
- * the rest of the generator, to a task of `home`.
+ * first effect that uses the coroutine (`spawn`, `race`, a context, a resource) is passed, with the
+ * rest of the generator, to a new task in the scope `home`.
  *
  * A strand depends on the shape of Effection's `Effect.enter`. That is why the version is pinned,
  * and why tests/lib/strand.test.ts tests that shape.
@@ -21,7 +21,7 @@ import { type Operation, type Scope, scoped, type Task } from "effection";
 export type StrandOutcome<T> =
   | { readonly type: "returned"; readonly value: T }
   | { readonly type: "threw"; readonly error: unknown }
-  /** `error` is what a `finally` block threw during the halt, if one did. */
+  /** `error` is the error that a `finally` block threw during the halt, if any. */
   | { readonly type: "halted"; readonly error?: unknown };
 
 type Result = { ok: true; value?: unknown } | { ok: false; error: unknown };
@@ -50,35 +50,38 @@ const NEEDS_TASK = Symbol("this effect needs a real task");
 function needsTask(): never {
   throw NEEDS_TASK;
 }
-/** The coroutine that effects receive. Using it shows that a real one is needed. */
+/**
+ * The stand-in that effects receive as their coroutine. An effect that uses it needs a real
+ * coroutine, and therefore a task.
+ */
 const standIn: object = new Proxy({}, {
   get: needsTask,
   set: needsTask,
   has: needsTask,
 });
 
-/** Whether an effect was entered without a task. */
+/** Returns true if an effect was entered without a task. */
 export function isStandIn(routine: unknown): boolean {
   return routine === standIn;
 }
 
-/** The base of strands. A subclass defines the operation, and is notified of its end. */
+/** The base class of strands. A subclass defines the operation, and is notified when it ends. */
 export abstract class StrandBase<T> {
   readonly #home: Scope;
   #steps: Steps | undefined;
   #phase = Phase.running;
   /** True while the generator, or an effect it yielded, is on the stack. */
   #stepping = false;
-  /** Counts effects, so that a late result of an earlier one is ignored. */
+  /** The number of the current effect. A late result of an earlier effect is ignored. */
   #turn = 0;
   #exit: Exit | undefined;
   #task: Task<void> | undefined;
-  /** True once a task is being created: the task may run before `#task` is set. */
+  /** True from the moment at which a task is created. The task may run before `#task` is set. */
   #promoted = false;
   #haltingTask = false;
   /** True once the task has stepped the generator. */
   #taken = false;
-  /** An error during a halt that the generator itself did not throw. */
+  /** An error during a halt that did not come from the generator itself. */
   #spoilt: { readonly error: unknown } | undefined;
 
   constructor(home: Scope) {
@@ -94,7 +97,10 @@ export abstract class StrandBase<T> {
   /** Called when the strand continues as a task. */
   protected promoted(): void {}
 
-  /** Must be called once, before `start()`. The strand may end here already. */
+  /**
+   * Creates the generator. Must be called once, before `start()`. If `body` throws, the strand ends
+   * here.
+   */
   protected prepare(): void {
     try {
       this.#steps = this.body()[Symbol.iterator]() as Steps;
@@ -108,7 +114,7 @@ export abstract class StrandBase<T> {
     if (this.#phase === Phase.running) this.#advance(Step.next, undefined);
   }
 
-  /** True while the strand runs without a task, and so waits for one thing at a time. */
+  /** True while the strand runs without a task. It then waits for at most one thing at a time. */
   get light(): boolean {
     return !this.#promoted;
   }
@@ -120,7 +126,7 @@ export abstract class StrandBase<T> {
     if (this.#stepping) return;
     if (this.#task) this.#haltTask(this.#task);
     else if (this.#exit) this.#leave({ ok: true });
-    // Otherwise an effect is being left, and `#advance` sees the halt when it has been.
+    // In the remaining case an effect is being left, and `#advance` handles the halt after that.
     else if (this.#turn === 0) this.#advance(Step.return, undefined);
   }
 
@@ -235,8 +241,8 @@ export abstract class StrandBase<T> {
       else if (step === Step.throw) this.#spoilt = { error: value };
     };
     this.#task = this.#home.run(function* () {
-      // STRAND-3: `scoped` contains failures. A child that fails ends its tool, and not the
-      // scope that all tools share.
+      // STRAND-3: `scoped` contains failures, so that a failing child task ends its tool, but not
+      // the scope that all tools share.
       try {
         settle(Step.return, yield* scoped(() => rest));
       } catch (error) {
@@ -273,7 +279,7 @@ export abstract class StrandBase<T> {
     const halted = () => {
       if (this.#phase === Phase.ended) return;
       if (!this.#taken) {
-        // The task was halted before its first step: the generator has not moved.
+        // The task was halted before its first step, so the generator is still where it was.
         this.#task = undefined;
         return this.#advance(Step.return, undefined);
       }
@@ -281,8 +287,8 @@ export abstract class StrandBase<T> {
       if (this.#spoilt) this.#end(Step.throw, this.#spoilt.error);
       else this.#end(Step.return, undefined);
     };
-    // Not from inside Effection's reducer: a task that is halted during its own step would enter
-    // one more effect and never leave it (STRAND-4).
+    // STRAND-4: do not halt the task from inside Effection's reducer. A task that is halted during
+    // its own step would enter one more effect and never leave it.
     queueMicrotask(() => {
       this.#haltingTask = true;
       task.halt().then(halted, (error) => {
@@ -294,7 +300,7 @@ export abstract class StrandBase<T> {
 
   #end(step: Step, value: unknown): void {
     if (this.#phase === Phase.ended) return;
-    // STRAND-2
+    // STRAND-2: after a halt, the result of the generator is ignored.
     const halted = this.#phase !== Phase.running;
     this.#phase = Phase.ended;
     this.#stepping = false;
@@ -332,7 +338,7 @@ export class Strand<T> extends StrandBase<T> {
   }
 }
 
-/** Runs an operation as a strand, and returns a promise. */
+/** Runs an operation as a strand, and returns a promise for its result. */
 export function promised<T>(home: Scope, operation: () => Operation<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     new Strand<T>(home, operation, (outcome) => {

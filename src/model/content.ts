@@ -1,12 +1,12 @@
 /**
- * Content blocks and messages, in one form from the wire to the author's conversation. These are
- * MCP's own types, so they are sent without conversion.
+ * Content blocks and messages. Tools, sessions and the wire all use these types. They are the types
+ * of MCP, so messages are sent without conversion.
  */
 
 /** Any JSON object. */
 export type JsonObject = { [key: string]: unknown };
 
-/** Who a piece of content is meant for, and how much it matters. */
+/** Annotations of a content block: its audience, its priority, and when it was last modified. */
 export interface ContentAnnotations {
   audience?: ("user" | "assistant")[];
   priority?: number;
@@ -24,14 +24,14 @@ export interface TextContent extends BlockBase {
   text: string;
 }
 
-/** An image, base64-encoded. */
+/** An image. `data` is base64. */
 export interface ImageContent extends BlockBase {
   type: "image";
   data: string;
   mimeType: string;
 }
 
-/** A sound, base64-encoded. */
+/** An audio clip. `data` is base64. */
 export interface AudioContent extends BlockBase {
   type: "audio";
   data: string;
@@ -43,13 +43,13 @@ export type ResourceContents =
   & { uri: string; mimeType?: string; _meta?: JsonObject }
   & ({ text: string } | { blob: string });
 
-/** A resource carried inside a result or a prompt. */
+/** A resource that is embedded in a result or a prompt. */
 export interface EmbeddedResource extends BlockBase {
   type: "resource";
   resource: ResourceContents;
 }
 
-/** A pointer to a resource that the client may read. */
+/** A link to a resource that the client can read. */
 export interface ResourceLink extends BlockBase {
   type: "resource_link";
   uri: string;
@@ -61,7 +61,7 @@ export interface ResourceLink extends BlockBase {
   icons?: Icon[];
 }
 
-/** A picture that stands for a tool, a prompt, a resource or a server. */
+/** An icon of a tool, a prompt, a resource or a server. */
 export interface Icon {
   src: string;
   mimeType?: string;
@@ -69,7 +69,7 @@ export interface Icon {
   theme?: "light" | "dark";
 }
 
-/** The assistant asks for a tool to be called. */
+/** A tool call that the assistant requests. */
 export interface ToolUseContent {
   type: "tool_use";
   id: string;
@@ -78,7 +78,7 @@ export interface ToolUseContent {
   _meta?: JsonObject;
 }
 
-/** What a tool call gave back; `toolUseId` names the call. */
+/** The result of a tool call. `toolUseId` is the id of the call. */
 export interface ToolResultContent {
   type: "tool_result";
   toolUseId: string;
@@ -88,7 +88,7 @@ export interface ToolResultContent {
   _meta?: JsonObject;
 }
 
-/** What a tool result or a prompt message may contain. */
+/** A content block of a tool result or a prompt message. */
 export type ContentBlock =
   | TextContent
   | ImageContent
@@ -96,7 +96,7 @@ export type ContentBlock =
   | ResourceLink
   | EmbeddedResource;
 
-/** What a message of a conversation with a model may contain. */
+/** A content block of a message in a conversation with a model. */
 export type MessageContent =
   | TextContent
   | ImageContent
@@ -104,15 +104,15 @@ export type MessageContent =
   | ToolUseContent
   | ToolResultContent;
 
-/** One message of a conversation, its content always a list of blocks. */
+/** A message of a conversation. Its content is always a list of blocks. */
 export interface McpMessage {
   role: "user" | "assistant";
   content: MessageContent[];
 }
 
 /**
- * A message as authors and clients may write it: a string or a single block
- * stands for a list of one. `normalizeMessage` turns it into an `McpMessage`.
+ * A message as authors and clients may write it. Its content may be a string or a single block
+ * instead of a list. `normalizeMessage` converts it to an `McpMessage`.
  */
 export interface McpMessageInput {
   role: "user" | "assistant";
@@ -132,12 +132,15 @@ export function normalizeMessage(message: McpMessageInput): McpMessage {
   return { role, content: [content as MessageContent] };
 }
 
-/** The inverse of `normalizeMessage`, for sending: a list of one block becomes the block. */
+/**
+ * Returns the message in its short form, for sending: a list of one block is replaced by that
+ * block.
+ */
 export function compactMessage({ role, content }: McpMessage): object {
   return { role, content: content.length === 1 ? content[0] : content };
 }
 
-/** Returns the text blocks of a message, joined. */
+/** Returns the text of all text blocks of a message, concatenated. */
 export function textOf(message: McpMessage): string {
   let joined = "";
   for (const block of message.content) if (block.type === "text") joined += block.text;

@@ -1,6 +1,6 @@
 /**
- * Every error that Parley throws on purpose. Tell them apart by `code` (or by
- * class), never by message. Messages follow one grammar:
+ * Every error that Parley throws on purpose. Distinguish errors by `code` or by class, never by
+ * message. All messages have the same form:
  *
  *     Cannot VERB THING "NAME": what is the case; what to do next
  */
@@ -69,7 +69,7 @@ export class ProtocolError extends ParleyError {
 export class DefinitionError extends ParleyError {
   override readonly name = "DefinitionError";
   readonly code = "PARLEY_DEFINITION";
-  /** `subject` is what is being defined, `field` the part that is wrong. */
+  /** `subject` names the definition, such as `tool "pay"`. `field` names its invalid part. */
   constructor(readonly subject: string, readonly field: string, problem: string, wayOut: string) {
     super(`Cannot define ${subject}: ${field} ${problem}; ${wayOut}`);
   }
@@ -156,12 +156,12 @@ export class McpToolTimeoutError extends ToolError {
   override readonly code = "PARLEY_TIMEOUT";
   constructor(readonly what: string, readonly timeout: number) {
     super(
-      `Cannot finish ${what}: it ran longer than ${timeout} ms; try again, or raise its timeout`,
+      `Cannot finish ${what}: it ran longer than its timeout of ${timeout} ms; try again, or raise the timeout`,
     );
   }
 }
 
-/** The client's answers to a question were invalid, or the client failed to ask the question. */
+/** The answers to a question stayed invalid after all retries, or the client failed to ask it. */
 export class ElicitationError extends ToolError {
   override readonly name = "ElicitationError";
   override readonly code = "PARLEY_ELICITATION";
@@ -205,7 +205,7 @@ export class SessionGoneError extends ParleyError {
   }
 }
 
-/** The session is being halted: only cleaning up is possible now. */
+/** The session is being halted, so the tool can only clean up. */
 export class SessionHaltedError extends ParleyError {
   override readonly name = "SessionHaltedError";
   readonly code = "PARLEY_SESSION_HALTED";
@@ -229,12 +229,12 @@ export class SessionSealedError extends SessionNotContinuedError {
   override readonly code = "PARLEY_SESSION_SEALED";
   constructor(readonly sessionId: string, readonly toolName: string) {
     super(
-      `Cannot continue the call of "${toolName}": an answer in session "${sessionId}" is sealed with a key that this server does not have; ask the operator to start it with that key too, and come back`,
+      `Cannot continue the call of "${toolName}": an answer in session "${sessionId}" is sealed with a key that this server does not have; ask the operator to add that key to the server, then try again`,
     );
   }
 }
 
-/** The server crashed each time it ran this session, and no longer runs it. */
+/** The server crashed each time it ran this session, so it no longer runs the session. */
 export class SessionSetAsideError extends SessionNotContinuedError {
   override readonly name = "SessionSetAsideError";
   override readonly code = "PARLEY_SESSION_SET_ASIDE";

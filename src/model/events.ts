@@ -20,7 +20,7 @@ export type ToolSessionStatus =
   | "failed"
   | "cancelled";
 
-/** Syslog severities, as MCP names them. */
+/** The levels of log messages in MCP. They are the severities of syslog. */
 export type LogLevel =
   | "debug"
   | "info"
@@ -31,7 +31,10 @@ export type LogLevel =
   | "alert"
   | "emergency";
 
-/** The result of a tool call, as clients get it. `TStructured` is the type of its data. */
+/**
+ * The result of a tool call, as clients receive it. `TStructured` is the type of
+ * `structuredContent`.
+ */
 export interface ToolResult<TStructured = JsonObject> {
   content: ContentBlock[];
   structuredContent?: TStructured;
@@ -92,7 +95,7 @@ export interface ClientCapabilities {
   [other: string]: unknown;
 }
 
-/** The preferred model of a sample. */
+/** Preferences for the model that answers a sample. */
 export interface ModelPreferences {
   hints?: { name?: string }[];
   costPriority?: number;
@@ -100,14 +103,14 @@ export interface ModelPreferences {
   intelligencePriority?: number;
 }
 
-/** A form for the person to fill in. */
+/** The parameters of an elicitation with a form. */
 export interface ElicitFormParams {
   mode: "form";
   message: string;
   requestedSchema: JsonObject;
 }
 
-/** A page for the person to visit. */
+/** The parameters of an elicitation with a page that the person visits. */
 export interface ElicitUrlParams {
   mode: "url";
   message: string;
@@ -128,8 +131,9 @@ export interface SampleParams {
 }
 
 /**
- * Where in the tool a question was asked: the branch path, the kind of question, its key, and how
- * many questions of that key the branch asked before. The place is the same in a replay.
+ * Identifies a question or a recorded fact within a run: the path of its branch, its kind, its key,
+ * and how many of the same kind and key the branch had before it. The place is the same in a
+ * replay.
  */
 export interface Place {
   readonly branch: string;
@@ -147,12 +151,12 @@ export interface Place {
 }
 
 interface RequestBase {
-  /** Unique, and the same in every replay. */
+  /** The unique id of the request. It is the same in every replay. */
   readonly id: string;
   /** The name of the request for a stateless client. Never reused within a run. */
   readonly name: string;
   readonly place: Place;
-  /** When the tool stops waiting, in milliseconds since the epoch. */
+  /** The time at which the tool stops waiting for the answer, in milliseconds since the epoch. */
   readonly expiresAt?: number;
 }
 
@@ -160,11 +164,11 @@ interface RequestBase {
 export interface ElicitRequest extends RequestBase {
   readonly type: "elicit_request";
   readonly params: ElicitFormParams | ElicitUrlParams;
-  /** Fields of the answer that must not be shown or kept in clear. */
+  /** Fields of the answer that must not be shown, or stored in plain text. */
   readonly sensitive?: readonly string[];
 }
 
-/** A question to the model. */
+/** A question to a language model. */
 export interface SampleRequest extends RequestBase {
   readonly type: "sample_request";
   readonly params: SampleParams;
@@ -213,7 +217,7 @@ export interface RequestFailure {
 /** Any response of a client to a request. */
 export type ClientAnswer = ElicitResponse | SampleResponse | RootsResponse | RequestFailure;
 
-/** A change of the server. All clients are notified of it, independent of any call. */
+/** A change on the server, of which all clients are notified. It does not belong to a call. */
 export type ServerChange =
   | { readonly type: "list_changed"; readonly list: "tools" | "prompts" | "resources" }
   | { readonly type: "resource_updated"; readonly uri: string };
@@ -249,7 +253,7 @@ export type EventBody =
   | { readonly type: "task_started" }
   | { readonly type: "elicit_complete"; readonly elicitationId: string }
   /**
-   * The run is being halted and will not be replayed. The final event follows after its cleanup.
+   * The run is being halted, and must not be replayed. The final event follows after the cleanup.
    */
   | { readonly type: "cancelling"; readonly reason: string; readonly by: "caller" | "server" }
   | { readonly type: "cancelled"; readonly reason: string; readonly by: "caller" | "server" };
@@ -263,8 +267,8 @@ export interface BegunEvent {
 }
 
 /**
- * An outcome that a replay must not produce again: what a step or a phase returned or threw, the
- * end of a sleep, or a value that would differ the next time.
+ * A recorded outcome that a replay returns again: what a step or a phase returned or threw, the end
+ * of a sleep, or a value such as a random number.
  */
 export interface FactEvent {
   readonly type: "fact";
@@ -299,22 +303,22 @@ export type ToolSessionOutcome<TResult = CallResult> =
   | { readonly status: "failed"; readonly error: RpcError }
   | { readonly status: "cancelled"; readonly reason: string };
 
-/** What became of an answer. Only `accepted` reached the tool. */
+/** How the session treated an answer. Only an `accepted` answer reaches the tool. */
 export type AnswerOutcome =
-  /** Recorded, and on its way to the tool. */
+  /** The answer is recorded, and will be delivered to the tool. */
   | "accepted"
   /** The same answer had been accepted before. */
   | "repeated"
   /** Another answer had been accepted before; this one is ignored. */
   | "conflicting"
-  /** The question is closed: it timed out, or the part of the tool that asked is gone. */
+  /** The question is closed: it timed out, or the part of the tool that asked it has ended. */
   | "withdrawn"
-  /** No such question was ever asked here. */
+  /** The session never asked a question with this id. */
   | "unknown"
   /** The session has ended. */
   | "ended";
 
-/** True for the event that ends a log. */
+/** Returns true for an event that ends a log. */
 export function isFinal(event: EventBody): boolean {
   return event.type === "result" || event.type === "error" || event.type === "cancelled";
 }

@@ -1,6 +1,9 @@
-/** A parameter that clients repeat in a header, `Mcp-Param-<name>`, for routers and proxies. */
+/**
+ * A parameter that clients also send as an HTTP header, `Mcp-Param-<name>`, so that proxies can
+ * route by it.
+ */
 export interface HeaderParameter {
   readonly name: string;
-  /** The path of the parameter in the arguments. */
+  /** The property names that lead to the parameter in the arguments. */
   readonly path: readonly string[];
 }

@@ -7,13 +7,13 @@ export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 
 /**
- * Legacy era: the server cannot take the request now. Revision 2026-07-28 reserves -32000 to
- * -32099.
+ * Legacy era: the server has no capacity for the request. Revision 2026-07-28 reserves the codes
+ * from -32000 to -32099, so the modern era cannot use this one.
  */
 export const SERVER_BUSY = -32000;
 /** Legacy era: the client session does not exist. */
 export const SESSION_NOT_FOUND = -32001;
-/** Up to 2025-11-25. Later revisions use INVALID_PARAMS. */
+/** Revisions up to 2025-11-25: the resource does not exist. Later revisions use INVALID_PARAMS. */
 export const RESOURCE_NOT_FOUND = -32002;
 
 /** Modern era: a header does not match the message body. */

@@ -17,8 +17,8 @@ export const askAnthropic: AskModel = async ({ params, model, apiKey, baseUrl, f
 };
 
 /**
- * Forces exactly one call of the schema tool. For models that cannot be forced, the library asks
- * in the prompt.
+ * Forces the model to call the schema tool exactly once. For models that do not support this, the
+ * library adds an instruction to the prompt.
  */
 function dataOptions(params: SampleParams): Partial<CallOptions> {
   return {
@@ -31,7 +31,7 @@ function dataOptions(params: SampleParams): Partial<CallOptions> {
 function callOptions(params: SampleParams): Partial<CallOptions> {
   const { tools = [], messages } = params;
   if (tools.length > 0) return toolOptions(params);
-  // Anthropic rejects a conversation with tool calls unless the request declares the called
+  // Anthropic rejects a conversation that contains tool calls if the request does not declare those
   // tools.
   const called = new Set(
     messages.flatMap(({ content }) =>

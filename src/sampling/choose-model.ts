@@ -1,14 +1,14 @@
-/** Picks a model from the hints of a sample. */
+/** Chooses a model by the hints of a sample. */
 import type { SampleParams } from "../model/events.ts";
 import type { ProviderKind } from "./config.ts";
 
-/** The pattern of a full model name, by provider. */
+/** The pattern of a full model name, for each provider. */
 const FULL_NAMES: Record<ProviderKind, RegExp> = {
   "openai": /^(?:gpt|chatgpt|o|codex|ft:gpt)-?\d[\w.:-]*$/,
   "anthropic": /^claude-[a-z\d.-]*\d[a-z\d.-]*$/,
-  // Require a tag: a bare word may be a hint at a model family rather than at one model.
+  // The pattern requires a tag, because a name without one may mean a whole family of models.
   "ollama": /^[\w./-]+:[\w.-]+$/,
-  // Any name may be a model there, so only the `provider:model` notation counts.
+  // Any name could be a model of such a service, so only the `provider:model` notation counts.
   "openai-compatible": /^$/,
 };
 
@@ -16,9 +16,9 @@ const FULL_NAMES: Record<ProviderKind, RegExp> = {
 const PREFIXED = /^(openai|anthropic|ollama|openai-compatible):(.+)$/;
 
 /**
- * Returns the models to try: hinted ones first, the configured one last. A hint may be a part of
- * a name or name another provider's model. Only a full name of a model of this provider counts,
- * with or without the `provider:` prefix.
+ * Returns the models to try: first those that the hints name, and last the configured one. A hint
+ * counts only if it is the full name of a model of this provider, with or without the `provider:`
+ * prefix.
  */
 export function chooseModels(
   kind: ProviderKind,

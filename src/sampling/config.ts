@@ -49,7 +49,7 @@ export interface SamplingProviderConfig {
   readonly apiKey?: string;
   /** The base URL of the API. Default: the provider's own. */
   readonly baseUrl?: string;
-  /** Milliseconds for one attempt. Default: two minutes. */
+  /** The timeout of one attempt, in milliseconds. Default: two minutes. */
   readonly timeout?: number;
   /** How often to retry when the model is busy, fails or is unreachable. Default: 2. */
   readonly retries?: number;
@@ -119,7 +119,10 @@ export function samplingFromEnvironment(env: Environment): SamplingProvider | un
   );
 }
 
-/** `modelName`, `keyName` and `urlName` are how error messages call these settings. */
+/**
+ * Creates a provider. `modelName`, `keyName` and `urlName` are the names of the settings in error
+ * messages.
+ */
 function provider(
   config: SamplingProviderConfig,
   modelName: string,
@@ -131,14 +134,14 @@ function provider(
   const model = kind && full.slice(kind.length + 1).trim();
   if (!kind || !model) {
     throw new TypeError(
-      `Cannot use ${modelName} "${full}": it names no provider and model; write ${
+      `Cannot use ${modelName} "${full}": it is not a provider and a model; write it as ${
         KINDS.map((each) => `${each}:…`).join(", ")
       }`,
     );
   }
   if ((kind === "openai" || kind === "anthropic") && !apiKey) {
     throw new TypeError(
-      `Cannot use ${modelName} "${full}": it needs a key; set ${keyName}, or choose a model without one`,
+      `Cannot use ${modelName} "${full}": it needs an API key; set ${keyName}, or use a model that needs no key`,
     );
   }
   checkNumber(modelName, full, "timeout", timeout, 1);
@@ -166,7 +169,10 @@ function firstSet(env: Environment, names: readonly (string | undefined)[]): str
   return names.find((name) => name !== undefined && env[name]?.trim());
 }
 
-/** Returns the address without a trailing slash. `OLLAMA_HOST` is often set without `http://`. */
+/**
+ * Returns the base URL without a trailing slash. Adds `http://` to an address of Ollama if it is
+ * missing, because `OLLAMA_HOST` is often set without it.
+ */
 function checkedUrl(
   kind: ProviderKind,
   what: string,
@@ -182,12 +188,12 @@ function checkedUrl(
   const url = URL.parse(full);
   if (!url || (url.protocol !== "http:" && url.protocol !== "https:")) {
     throw new TypeError(
-      `Cannot use ${what}: ${urlName} is not a full http or https URL; write it in full`,
+      `Cannot use ${what}: ${urlName} is not a full http or https URL; write it in full, as in http://127.0.0.1:8080/v1`,
     );
   }
   if (kind === "ollama" && full !== given && url.port === "") url.port = "11434";
   const trimmed = url.href.replace(/\/+$/, "");
-  // Anthropic's own tools take the address without the version.
+  // Anthropic's own tools expect the address without the version, so add the version here.
   return kind === "anthropic" && url.pathname === "/" ? `${trimmed}/v1` : trimmed;
 }
 

@@ -1,23 +1,23 @@
 /**
- * Errors of language models. Each message says what to do next. Callers read these messages too,
- * so they contain no address of the operator's network.
+ * Errors of language models. Each message says what to do next. Callers see these messages, so they
+ * contain no addresses of the operator's network.
  */
 import { SampleError } from "../model/errors.ts";
 import type { Subject } from "./retrying-fetch.ts";
 
-/** A `SampleError` with the facts that decide whether to retry. */
+/** A `SampleError` that also says whether to retry. */
 export class ModelFailure extends SampleError {
   constructor(
     message: string,
     readonly status?: number,
-    /** Whether the same request may succeed later. */
+    /** True if the same request may succeed later. */
     readonly isTemporary = false,
   ) {
     super(`Cannot ask the model: ${message}`);
   }
 }
 
-/** The error for an HTTP error status. */
+/** Returns the error for a response with an HTTP error status. */
 export function refused(subject: Subject, status: number, body: string): ModelFailure {
   const { name, model, keyVariable } = subject;
   const fail = (what: string, isTemporary = false) => new ModelFailure(what, status, isTemporary);
@@ -27,7 +27,7 @@ export function refused(subject: Subject, status: number, body: string): ModelFa
   }
   if (status === 404) {
     return fail(
-      `${name} was not found (404): the address is wrong, or has no model "${model}"; check both`,
+      `${name} was not found (404): the address is wrong, or the service has no model "${model}"; check both`,
     );
   }
   if (status === 429) {
@@ -40,24 +40,26 @@ export function refused(subject: Subject, status: number, body: string): ModelFa
     return fail(`${name} failed or is overloaded (${status}); try again later`, true);
   }
   if (status >= 300 && status < 400) {
-    return fail(`${name} redirects (${status}), and redirects are not followed; check its address`);
+    return fail(
+      `${name} redirects (${status}), and redirects are not followed; configure the address that it redirects to`,
+    );
   }
   const said = saidIn(body, subject);
   return fail(
-    `${name} refuses the request (${status})${said && `: ${said}`}; ask for something else`,
+    `${name} refuses the request (${status})${said && `: ${said}`}; change the request`,
   );
 }
 
-/** The error for a response that does not look like a model's. */
+/** Returns the error for a response that is not a valid answer of a model. */
 export function badAnswer({ name }: Subject, problem: string): ModelFailure {
   return new ModelFailure(
     `the answer of ${name} ${problem}; check its address`,
   );
 }
 
-/** The error for content that the model's wire format cannot carry. */
+/** Returns the error for content that the API of the model does not support. */
 export function unsupportedContent({ name }: Subject, what: string): ModelFailure {
-  return new ModelFailure(`${name} cannot take ${what}; leave it out, or use another model`);
+  return new ModelFailure(`${name} does not support ${what}; leave it out, or use another model`);
 }
 
 export function timedOut({ name }: Subject, timeout: number): ModelFailure {
@@ -71,10 +73,7 @@ export function unreachable({ name }: Subject, cause: unknown): ModelFailure {
   );
 }
 
-/**
- * Returns the error code only. Runtimes word the same fault differently, and their messages
- * contain the address.
- */
+/** Returns only the code of an error. Messages differ between runtimes, and contain the address. */
 function codeOf(error: unknown): string {
   for (
     let each = error, depth = 0;
@@ -89,7 +88,7 @@ function codeOf(error: unknown): string {
 
 const MAX_QUOTE_LENGTH = 200;
 
-/** Returns the message in an error response, on one line and without secrets. */
+/** Returns the message of an error response, on one line and without the API key. */
 function saidIn(body: string, { key }: Subject): string {
   let said: unknown;
   try {

@@ -17,7 +17,7 @@ export type LanguageModel = ReturnType<OpenAIProvider["chat"]>;
 export type CallOptions = Parameters<LanguageModel["doGenerate"]>[0];
 type Generated = Awaited<ReturnType<LanguageModel["doGenerate"]>>;
 
-/** Sends the request. `own` holds the options in which a provider differs. */
+/** Sends the request. `own` holds the options that are specific to the provider. */
 export async function askLanguageModel(
   model: LanguageModel,
   params: SampleParams,
@@ -51,12 +51,15 @@ export function toolOptions(
   };
 }
 
-/** Removes `$schema`: providers support one dialect, and some reject its name. */
+/** Removes `$schema`, because some providers reject it. */
 export function withoutDialect({ $schema: _dialect, ...schema }: JsonObject): JsonObject {
   return schema;
 }
 
-/** Returns the schema of a sample that asks for structured data only. */
+/**
+ * Returns the schema of a sample that asks for structured data. Returns undefined for other
+ * samples.
+ */
 export function schemaAskedFor({ tools }: SampleParams): JsonObject | undefined {
   const [only, ...more] = tools ?? [];
   if (only?.name !== SCHEMA_TOOL || more.length > 0) return undefined;
@@ -64,8 +67,8 @@ export function schemaAskedFor({ tools }: SampleParams): JsonObject | undefined 
 }
 
 /**
- * Returns data that a model gave as text as a call of the reserved tool, or as text if it is not
- * JSON.
+ * Converts an answer that a model wrote as JSON text to a call of the reserved tool. Text that is
+ * not JSON stays text.
  */
 export function dataBlock(said: string): MessageContent {
   const data = parsed(said);
@@ -104,8 +107,8 @@ function responseOf(
 }
 
 /**
- * A call whose arguments are truncated or malformed is returned as text, so that the model's
- * words are not lost.
+ * Converts a tool call to a block. If the arguments are not valid JSON, returns them as text, so
+ * that they are not lost.
  */
 function callBlock(
   { toolCallId, toolName, input }: { toolCallId: string; toolName: string; input: string },
@@ -144,7 +147,10 @@ type UserPart = Extract<Message, { role: "user" }>["content"][number];
 type AssistantPart = Extract<Message, { role: "assistant" }>["content"][number];
 type ToolPart = Extract<Message, { role: "tool" }>["content"][number];
 
-/** Whether tool results may contain images. If not, the images follow in a user message. */
+/**
+ * How messages are converted to a prompt. `picturesInResults` says whether tool results may contain
+ * images; if not, the images follow in a user message.
+ */
 export interface PromptForm {
   readonly picturesInResults: boolean;
 }
@@ -173,7 +179,7 @@ export function promptOf(
   return prompt;
 }
 
-/** Maps each call id to the tool's name: results carry only the call id. */
+/** Maps the id of each call to the name of its tool, because results contain only the id. */
 function toolNames(messages: readonly McpMessage[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const { content } of messages) {
@@ -225,7 +231,7 @@ function toolPart(
   };
 }
 
-/** Returns the parts of a result that can be written as text. */
+/** Returns the parts of a content block that can be written as text. */
 export function saidIn(block: ContentBlock): string[] {
   switch (block.type) {
     case "text":

@@ -18,12 +18,12 @@ export interface ModelRequest {
   readonly fetch: typeof fetch;
 }
 
-/** What each module for a wire format exports. */
+/** The function that each module for a wire format exports. */
 export type AskModel = (request: ModelRequest) => Promise<SampleResponse>;
 
 export class ModelProvider implements SamplingProvider {
   readonly #setup: ProviderSetup;
-  /** Hinted models that this provider turned out not to have. */
+  /** Models from hints that this provider does not have. */
   readonly #unknown = new Set<string>();
 
   constructor(setup: ProviderSetup) {
@@ -90,12 +90,15 @@ function isNotFound(error: unknown): boolean {
   return error instanceof ModelFailure && error.status === 404;
 }
 
-/** Libraries throw errors that contain whole requests and responses. None of that may leak. */
+/**
+ * Converts an error of a provider's library. Such errors contain whole requests and responses,
+ * which must not leak.
+ */
 function toModelFailure(subject: Subject, error: unknown): ModelFailure {
   const { name, functionality } = error as { name?: unknown; functionality?: unknown };
   return name === "AI_UnsupportedFunctionalityError" && typeof functionality === "string"
     ? unsupportedContent(subject, functionality)
-    : badAnswer(subject, "is not in the format of such a model");
+    : badAnswer(subject, "is not in the format of this API");
 }
 
 /** Removes the credentials that an address may contain. */

@@ -57,7 +57,10 @@ function chatRequest(
   };
 }
 
-/** Expresses a tool choice or schema in words, where other providers have an option. */
+/**
+ * Returns an instruction for the prompt that asks for a tool call or for data, because Ollama has
+ * no option for this.
+ */
 function instruction({ toolChoice, tools }: SampleParams, asked?: JsonObject): string | undefined {
   if (asked) return `Answer with JSON that fits this JSON Schema:\n${JSON.stringify(asked)}`;
   return tools && toolChoice?.mode === "required"
@@ -115,7 +118,7 @@ function responseOf(
 ): SampleResponse {
   const { message, model, done_reason, prompt_eval_count, eval_count } =
     (answer ?? {}) as JsonObject;
-  if (!isObject(message)) throw badAnswer(subject, "is not in the format of such a model");
+  if (!isObject(message)) throw badAnswer(subject, "is not in the format of this API");
   const { content, tool_calls } = message;
   const isWhole = done_reason !== "length";
   const blocks: MessageContent[] = [];
@@ -136,7 +139,7 @@ function responseOf(
   };
 }
 
-/** Ollama assigns no ids to calls, so this function does. */
+/** Returns a tool call as content blocks, with a new id, because Ollama assigns no ids to calls. */
 function callBlocks(call: unknown): MessageContent[] {
   const { name, arguments: input } = (isObject(call) && isObject(call.function))
     ? call.function

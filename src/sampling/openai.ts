@@ -13,7 +13,7 @@ import { strictSchema } from "./strict-schema.ts";
 export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetch }) => {
   const { chat } = createOpenAI({
     baseURL: baseUrl,
-    // The library requires a key.
+    // The library requires a key. `withoutKey` removes this one from the request.
     apiKey: apiKey ?? "none",
     fetch: apiKey === undefined ? withoutKey(fetch) : fetch,
   });
@@ -22,7 +22,7 @@ export const askOpenAI: AskModel = async ({ params, model, apiKey, baseUrl, fetc
   return await askLanguageModel(chat(model), params, { picturesInResults: false }, own);
 };
 
-/** Requests structured data natively. Uses `strict` only if the schema allows it. */
+/** Returns the options for structured data. Uses `strict` only if the schema allows it. */
 function dataOptions(schema: JsonObject): Partial<CallOptions> {
   const strict = strictSchema(schema);
   return {

@@ -1,7 +1,7 @@
 /** The interface of language models that the server reaches itself. */
 import type { SampleParams, SampleResponse } from "../model/events.ts";
 
-/** The reserved tool that stands for "answer with data". */
+/** The name of the reserved tool. A model calls it to answer with structured data. */
 export const SCHEMA_TOOL = "__schema__";
 
 /**

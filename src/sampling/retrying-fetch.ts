@@ -1,6 +1,6 @@
 /**
- * A `fetch` for requests to models, with a timeout and retries. It ends when the caller stops
- * waiting. All provider libraries get it as their `fetch`, so that all of them fail in the same
+ * A `fetch` for requests to models, with a timeout and retries. It stops when the caller stops
+ * waiting. All provider libraries use it as their `fetch`, so that all providers fail in the same
  * way.
  *
  * Failures become a `ModelFailure`, whose message says what to do next. The message never
@@ -26,19 +26,19 @@ export interface Subject {
   readonly url: string;
   /** The environment variable that holds the key, for the operator. */
   readonly keyVariable: string | undefined;
-  /** Must never be shown. */
+  /** The API key. It must never be shown. */
   readonly key: string | undefined;
 }
 
-/** The largest accepted response. */
+/** The maximum size of a response, in bytes. */
 const MAX_BYTES = 16 * 1024 * 1024;
-/** The delay before the first retry. It doubles with each further retry. */
+/** The delay before the first retry, in milliseconds. It doubles with each further retry. */
 const FIRST_DELAY = 500;
 const MAX_DELAY = 8_000;
-/** The longest `Retry-After` that is honoured; a longer one fails the request. */
+/** The longest `Retry-After` to wait for, in milliseconds. If it is longer, the request fails. */
 const MAX_RETRY_AFTER = 30_000;
 
-/** Returns a `fetch` for one sample, which ends when `signal` aborts. */
+/** Returns a `fetch` for one sample. It stops when `signal` aborts. */
 export function retryingFetch(
   subject: Subject,
   policy: RetryPolicy,
@@ -127,7 +127,10 @@ async function readText(subject: Subject, { body }: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-/** Passes on JSON only: the libraries treat anything else differently. */
+/**
+ * Returns the response if it is JSON, and throws otherwise: each library would treat other content
+ * differently.
+ */
 function answer(subject: Subject, { status, headers, text }: Got): Response {
   if (text.trim() === "") throw badAnswer(subject, "is empty");
   try {

@@ -1,8 +1,8 @@
 /**
- * OpenAI can guarantee that an answer fits its schema, but only for a subset of JSON Schema:
- * every object closed, every property required, and only the keywords below. It rejects any other
- * schema. When in doubt, this file returns nothing and the request goes out without the
- * guarantee; the answer is validated either way.
+ * OpenAI can guarantee that an answer fits its schema, but only for a subset of JSON Schema: every
+ * object closed, every property required, and only the keywords below. It rejects any other schema.
+ * For a schema outside the subset, the request is sent without the guarantee. The answer is
+ * validated in both cases.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -32,10 +32,7 @@ const ALLOWED = new Set([
 
 const MAX_DEPTH = 10;
 
-/**
- * Returns the schema with its objects closed, or undefined if the guarantee is not available for
- * it.
- */
+/** Returns the schema with all objects closed, or undefined if the schema is outside the subset. */
 export function strictSchema(schema: JsonObject): JsonObject | undefined {
   if (schema.type !== "object") return undefined;
   try {
@@ -52,7 +49,7 @@ function strict(node: unknown, depth: number): JsonObject {
   if (!isObject(node) || depth > MAX_DEPTH) throw new NotStrict();
   const { type, properties, required, additionalProperties = false, items, anyOf, $defs } = node;
   if (Object.keys(node).some((key) => !ALLOWED.has(key))) throw new NotStrict();
-  // A node without a type needs one of these to constrain its value.
+  // A node must constrain its value by at least one of these keywords.
   if (!("enum" in node || "const" in node || "$ref" in node || anyOf || type)) {
     throw new NotStrict();
   }

@@ -20,7 +20,7 @@ const ROOT_KEYWORDS = ["$schema", "type", "properties", "required"];
  */
 export function toElicitationSchema<S extends SchemaInput>(input: S): Schema<InferObject<S>> {
   const schema = toObjectSchema(input, "input");
-  // Verify the schema as it will be on the wire, where undefined keywords do not exist.
+  // Verify the schema as it will be sent: JSON drops keywords whose value is undefined.
   if (!isZod(input)) verify(JSON.parse(JSON.stringify(schema.json)));
   return { ...schema, json: isZod(input) ? rewrite(schema.json) : schema.json };
 }
@@ -45,7 +45,7 @@ function verify(json: JsonObject): void {
   if (extra !== undefined) {
     throw new SchemaProblem(
       "",
-      `uses "${extra}", which the schema of a form may not have`,
+      `uses "${extra}", which MCP does not allow in the schema of a form`,
       "leave it out",
     );
   }
@@ -55,10 +55,10 @@ function verify(json: JsonObject): void {
     if (deepCompareStrict(field, written)) continue;
     const odd = Object.keys(field).find((key) => !(key in written));
     const problem = odd === "default"
-      ? "has a default that it could not take"
+      ? "has a default that the field does not accept"
       : odd === undefined
-      ? "is not written the way a form needs it"
-      : `uses "${odd}", which a field like it may not have`;
+      ? "is not written in the way that MCP requires for forms"
+      : `uses "${odd}", which a form does not allow for this type of field`;
     throw new SchemaProblem(name, problem, `write it as ${JSON.stringify(written)}`);
   }
   const { required = [] } = json;
@@ -87,8 +87,8 @@ function fieldsOf(
 }
 
 /**
- * Removes the bounds that Zod adds to every integer: the safe-integer limits mean nothing to a
- * person.
+ * Removes the bounds that Zod adds to every integer. They are the limits of safe integers, which do
+ * not help the person who fills in the form.
  */
 function withoutZodBounds(field: JsonObject): JsonObject {
   const { minimum, maximum, ...rest } = field;

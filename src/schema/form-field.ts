@@ -1,7 +1,7 @@
 /**
  * The field types that MCP allows in a form: text, number, boolean, single choice and multiple
- * choice. Converts the JSON Schema of a field into the form that the protocol prescribes, and
- * rejects fields that have no such form.
+ * choice. Rewrites the JSON Schema of a field in the way that the protocol prescribes, and rejects
+ * fields for which there is no such way.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -10,12 +10,13 @@ import { SchemaProblem } from "./problem.ts";
 
 const FORMATS = ["email", "uri", "date", "date-time"];
 
-// Zod emits these checks as formats. A form cannot show them, but parsing still applies them.
+// Zod writes these checks as formats. They are left out of the form, and still apply when the
+// answer is parsed.
 const CHECKS = ["starts_with", "ends_with", "includes", "lowercase", "uppercase"];
 
 /**
- * Returns the field in the protocol's form. `defs` holds the definitions that the field may refer
- * to.
+ * Returns the field as the protocol prescribes it. `defs` holds the definitions that the field may
+ * refer to.
  */
 export function toFormField(name: string, field: JsonObject, defs: JsonObject): JsonObject {
   const node = resolve(name, field, defs);
@@ -71,8 +72,8 @@ function text(name: string, node: JsonObject): JsonObject {
 }
 
 /**
- * Forms have only inclusive bounds. The nearest inclusive bound is sent as a hint; parsing checks
- * the exact one.
+ * Returns inclusive bounds, because forms have no others. An exclusive bound is replaced by the
+ * nearest inclusive one; parsing still checks the exact bound.
  */
 function bounds(
   { type, minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below }: JsonObject,
@@ -120,13 +121,13 @@ function nested(name: string, node: JsonObject): SchemaProblem {
   return new SchemaProblem(
     name,
     `is an object, and a form has no fields within fields such as "${name}.${inner}"`,
-    `ask for "${flat}" instead, and so on for its other fields`,
+    `ask for "${flat}" instead, and do the same for its other fields`,
   );
 }
 
 /**
- * Whether the field accepts this default. Zod may give a default of the output type, which is not
- * sent.
+ * Returns true if the field accepts the value as its default. The default of a Zod type may have
+ * the output type; such a default is not sent.
  */
 function fits(value: unknown, { type, enum: plain, oneOf, items }: JsonObject): boolean {
   const options = plain ?? (oneOf as JsonObject[] | undefined)?.map((choice) => choice["const"]);
@@ -196,7 +197,10 @@ export function multiSelect(name: string, node: JsonObject, defs: JsonObject): J
   };
 }
 
-/** Returns the choices of a node that consists of choices only, without repeated values. */
+/**
+ * Returns the choices of a node without repeated values, or undefined if the node is not a list of
+ * choices.
+ */
 export function choicesOf(
   name: string,
   node: JsonObject,
@@ -246,16 +250,22 @@ function textsOf(name: string, options: readonly Choice[]): readonly string[] {
   return texts;
 }
 
-/** Follows the references of a node. Keywords beside a reference take precedence. */
+/** Replaces the `$ref` of a node with its target. Keywords beside `$ref` take precedence. */
 export function resolve(name: string, node: JsonObject, defs: JsonObject): JsonObject {
   const { $ref, ...rest } = node;
   if ($ref === undefined) return node;
   const target = defs[definitionName($ref) ?? ""];
-  if (!isObject(target)) throw new SchemaProblem(name, "refers to another schema", "write it out");
+  if (!isObject(target)) {
+    throw new SchemaProblem(
+      name,
+      "uses $ref, which a form does not allow",
+      "write the referenced schema in its place",
+    );
+  }
   return resolve(name, { ...target, ...rest }, defs);
 }
 
-/** Returns the listed keywords of the node that have a valid value. */
+/** Returns those of the listed keywords that the node has with a value of the right type. */
 export function pick(
   node: JsonObject,
   keys: readonly string[],

@@ -6,9 +6,9 @@ import type { HeaderParameter } from "../model/header-parameter.ts";
 const MARK = "x-mcp-header";
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const PRIMITIVE = new Set(["string", "integer", "boolean"]);
-/** Keywords whose values map the author's own names to schemas. */
+/** Keywords whose value is a map from names to schemas. */
 const NAMED_SCHEMAS = new Set(["$defs", "definitions", "patternProperties", "dependentSchemas"]);
-/** Keywords whose values are data, not schemas. */
+/** Keywords whose value is data and not a schema. */
 const DATA = new Set(["default", "enum", "const", "examples"]);
 
 export function checkedHeaders(subject: string, schema: JsonObject): HeaderParameter[] {
@@ -21,7 +21,7 @@ export function checkedHeaders(subject: string, schema: JsonObject): HeaderParam
       throw new DefinitionError(subject, `${MARK} of ${field}`, problem, wayOut);
     };
     if (!reachable) {
-      refuse("is at a place that clients cannot read", "mark a plain property instead");
+      refuse("is at a place that clients do not look at", "mark a plain property instead");
     }
     if (typeof name !== "string" || !TOKEN.test(name)) {
       refuse("is not a header name", "use letters, digits and hyphens");
@@ -37,7 +37,10 @@ export function checkedHeaders(subject: string, schema: JsonObject): HeaderParam
   return found;
 }
 
-/** Walks the schema. Clients can only find a value through a chain of `properties`. */
+/**
+ * Visits every subschema. Clients can find a value only if all keywords on the path to it are
+ * `properties`.
+ */
 function walk(
   schema: unknown,
   path: readonly string[],

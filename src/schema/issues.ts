@@ -1,16 +1,16 @@
 /**
- * Turns validator errors into messages. A `Finding` is the common form of the three validators'
- * errors. Unions are resolved on findings, so that all three validators describe a union in the
- * same words.
+ * Turns the errors of validators into messages. A `Finding` is the common form of the errors of all
+ * three validators (Zod 4, Zod 3, JSON Schema), so that they describe the same mistake in the same
+ * words.
  */
 import type { ParseOutcome, SchemaIssue } from "./types.ts";
 import { NO_FORM_FITS, REQUIRED, wrongKind } from "./wording.ts";
 
-/** An error in a value, with its path in parts. */
+/** An error in a value. `path` leads to the invalid part. */
 export interface Finding {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** The expected type as a noun. Present if the value has the wrong type altogether. */
+  /** The name of the expected type. Present only if the value has the wrong type. */
   readonly wanted?: string;
   /** True if the value must be one of a fixed set, such as the tag of a union. */
   readonly isChoice?: boolean;
@@ -19,8 +19,8 @@ export interface Finding {
 type Refusal = Extract<ParseOutcome<never>, { ok: false }>;
 
 /**
- * Caps the issues of one value: a hostile list of a million wrong items must not become a million
- * strings.
+ * The maximum number of issues for one value. Otherwise a hostile list of a million invalid items
+ * would cause a million messages.
  */
 export const MAX_ISSUES = 100;
 const MAX_DESCRIBED = 5;
@@ -53,8 +53,9 @@ export function unchecked(cause: unknown, why?: string): Refusal {
 }
 
 /**
- * Picks the findings for a value that fits no branch of a union. If the value was evidently meant
- * for one branch, returns that branch's findings; otherwise says what all branches expect.
+ * Returns the findings for a value that fits no branch of a union. If the value was clearly meant
+ * for one branch, these are the findings of that branch. Otherwise they say what all branches
+ * expect.
  */
 export function settle(
   branches: readonly (readonly Finding[])[],
@@ -66,7 +67,7 @@ export function settle(
     branch.find((it) => it.wanted !== undefined && it.path.length === depth);
   const near = branches.filter((branch) => !mismatch(branch));
   if (near.length > 0 || branches.length === 0) {
-    // The branch that was meant is the one that accepts the tag.
+    // The value was meant for the branch that accepts its tag.
     const meant = near.filter((branch) =>
       !branch.some((it) => it.isChoice && it.path.length === depth + 1)
     );
@@ -74,7 +75,8 @@ export function settle(
     return found && more.length === 0 ? found : [{ path, message: NO_FORM_FITS }];
   }
   const wanted = [...new Set(branches.map((branch) => mismatch(branch)?.wanted))].join(" or ");
-  // If all branches are choices, the value is rarely of the wrong type: do not name its type.
+  // If all branches are fixed choices, the type of the value is seldom the mistake: do not mention
+  // it.
   const isChoice = received !== "nothing" && branches.every((branch) => mismatch(branch)?.isChoice);
   const message = isChoice ? `expected ${wanted}` : wrongKind(wanted, received);
   return [{ path, message, wanted, isChoice }];

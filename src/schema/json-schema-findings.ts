@@ -1,7 +1,7 @@
 /**
- * Converts the errors of the JSON Schema validator into findings. The validator returns a flat
- * list in which each error precedes its causes. Only the innermost causes are informative. Below
- * `anyOf` and `oneOf`, causes must be grouped by branch.
+ * Converts the errors of the JSON Schema validator into findings. The validator returns a flat list
+ * in which each error precedes its causes. Only the innermost causes help the reader. The causes of
+ * an `anyOf` or `oneOf` error must be grouped by branch.
  */
 import type { dereference, OutputUnit } from "@cfworker/json-schema";
 import type { JsonObject } from "../model/content.ts";
@@ -103,7 +103,9 @@ export function findingsOf(
       case "false":
         return [{
           path,
-          message: typeof path.at(-1) === "number" ? "is one item too many" : UNKNOWN_FIELD,
+          message: typeof path.at(-1) === "number"
+            ? "is not allowed, because the list is too long"
+            : UNKNOWN_FIELD,
         }];
       default:
         return [{ path, message: wordingOf(error.keyword, wants) }];
@@ -111,8 +113,8 @@ export function findingsOf(
   }
 
   /**
-   * The validator reports one error per missing field, but names the field only in its text.
-   * Compute the missing fields instead.
+   * Returns a finding for each missing field. The validator names the missing field only in the
+   * text of its error, so this function finds the missing fields itself.
    */
   function missing(
     error: OutputUnit,
@@ -123,7 +125,7 @@ export function findingsOf(
     const place = `${error.instanceLocation} ${error.keywordLocation}`;
     if (missed.has(place)) return [];
     missed.add(place);
-    if (!Array.isArray(wants)) return [{ path, message: "lacks a required field" }];
+    if (!Array.isArray(wants)) return [{ path, message: "has no value for a required field" }];
     return wants.filter((key) => !Object.hasOwn(at as JsonObject, key)).map((key) => ({
       path: [...path, key],
       message: REQUIRED,
@@ -165,17 +167,20 @@ function wordingOf(keyword: string, wants: unknown): string {
       return wrongFormat(String(wants)) ?? `expected the format ${wants}`;
     case "contains":
     case "minContains":
-      return "lacks an item of the expected form";
+      return "has no item of the required kind";
     case "maxContains":
-      return "has too many items of one form";
+      return "has too many items of one kind";
     case "dependentRequired":
-      return "lacks a field that another field requires";
+      return "has no value for a field that another field requires";
     default:
       return NOT_VALID;
   }
 }
 
-/** Whether a type error can be dropped: an enum or const error for the same value says more. */
+/**
+ * Returns true if a type error can be dropped, because an `enum` or `const` error for the same
+ * value says more.
+ */
 function isCovered(error: OutputUnit, next: OutputUnit | undefined): boolean {
   return error.keyword === "type" && (next?.keyword === "const" || next?.keyword === "enum") &&
     error.instanceLocation === next.instanceLocation &&
@@ -183,8 +188,8 @@ function isCovered(error: OutputUnit, next: OutputUnit | undefined): boolean {
 }
 
 /**
- * Whether `error` is a cause of `parent`. The validator locates the error of a `false` schema in
- * the value, not in the schema.
+ * Returns true if `error` is a cause of `parent`. For a `false` schema, the validator reports a
+ * location in the value instead of the schema.
  */
 function isBelow(error: OutputUnit, parent: OutputUnit): boolean {
   return error.keyword === "false" ||

@@ -1,6 +1,6 @@
 /**
- * Plain JSON Schema. Clients get the schema exactly as the author wrote it. Validation uses a
- * copy, because the validator writes into the schema that it is given.
+ * Builds a schema from plain JSON Schema. Clients receive the schema exactly as the author wrote
+ * it. Validation uses a copy, because the validator modifies the schema.
  */
 import { dereference, type OutputUnit, type SchemaDraft, validate } from "@cfworker/json-schema";
 import type { JsonObject } from "../model/content.ts";
@@ -11,7 +11,7 @@ import { fieldAt, SchemaProblem } from "./problem.ts";
 import type { ParseOutcome, Schema } from "./types.ts";
 import { kindOf, wrongKind } from "./wording.ts";
 
-// Values with more parts than this are checked only up to their first error.
+// For values with more parts than this, validation stops at the first error.
 const MAX_FULLY_CHECKED = 2_000;
 
 /** Builds a schema from a plain JSON Schema object. */
@@ -43,7 +43,8 @@ export function fromJsonSchema(json: JsonObject): Schema {
 }
 
 /**
- * The validator throws on `undefined` and similar values. Check the value as JSON would carry it.
+ * Validates a value in the form that it has after a JSON round trip, because the validator throws
+ * on `undefined` and similar values.
  */
 function checkAsJson(
   value: unknown,
@@ -70,7 +71,10 @@ function copyOf(json: JsonObject): JsonObject {
   }
 }
 
-/** Resolves references and patterns when the tool is defined, not in the middle of a call. */
+/**
+ * Resolves references and compiles patterns when the tool is defined, so that mistakes do not
+ * surface during a call.
+ */
 function subschemasOf(schema: JsonObject): Subschemas {
   let subschemas: Subschemas;
   try {

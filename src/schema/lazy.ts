@@ -1,7 +1,7 @@
 /**
- * Schemas of definitions. The JSON Schema of a plain Zod object is generated on first access,
- * when generation cannot fail. Any other schema is converted immediately, so that mistakes surface
- * when the tool is defined.
+ * Creates the schemas of tools, prompts and resources. For a plain Zod object, the JSON Schema is
+ * generated on first access, because its generation cannot fail. Any other schema is converted
+ * immediately, so that mistakes surface when the tool is defined.
  */
 import { type $ZodType, globalRegistry } from "zod/v4/core";
 import type { JsonObject } from "../model/content.ts";
@@ -11,7 +11,7 @@ import { schemaOf, toObjectSchema } from "./schema.ts";
 import type { InferObject, Schema, SchemaInput, SchemaSide } from "./types.ts";
 import { zod4Parser } from "./zod4.ts";
 
-/** Reads schemas and forms during a run. */
+/** Converts the schemas and forms that a tool passes to `ctx`. */
 export const schemaReader: SchemaReader = { schema: schemaOf, form: toElicitationSchema };
 
 /**
@@ -69,14 +69,14 @@ interface Check {
 const TEXT_CHECKS = ["min_length", "max_length", "length_equals"];
 const LIST_CHECKS = TEXT_CHECKS;
 const NUMBER_CHECKS = ["greater_than", "less_than"];
-/** Deeper types may be recursive. */
+/** The maximum depth of a plain type. Types that nest deeper may be recursive. */
 const MAX_DEPTH = 16;
 
 const known = new WeakMap<object, boolean>();
 
 /**
- * Whether the input is a Zod object of well-known types without metadata other than title and
- * description.
+ * Returns true if the input is a Zod object with only well-known types, and no metadata other than
+ * title and description.
  */
 export function isPlainObject(input: SchemaInput): input is $ZodType {
   return memoized(input, (part) => isPlainShape(part, (field) => isPlain(field, 1)));
@@ -84,7 +84,7 @@ export function isPlainObject(input: SchemaInput): input is $ZodType {
 
 const forms = new WeakMap<object, boolean>();
 
-/** Like `isPlainObject`, but only with fields that every form supports. */
+/** Like `isPlainObject`, but returns true only if a form supports all fields. */
 export function isPlainForm(input: SchemaInput): input is $ZodType {
   return memoized(input, (part) => isPlainShape(part, isAskable), forms);
 }
@@ -108,7 +108,10 @@ function memoized(
   return answer;
 }
 
-/** An author's getter may throw here. The full conversion then reports the error with its field. */
+/**
+ * Returns false if the check throws, because a getter of the author's schema threw. The full
+ * conversion then reports that error with its field.
+ */
 function succeeds(check: () => boolean): boolean {
   try {
     return check();
@@ -159,7 +162,7 @@ function isAskable(part: Part): boolean {
   }
 }
 
-/** Whether the type is text, a number, a boolean or an enum of texts. */
+/** Returns true if the type is a string, a number, a boolean or an enum of strings. */
 function isSimple(part: Part): boolean {
   const { def } = part._zod;
   switch (def.type) {
@@ -180,7 +183,7 @@ function isSimple(part: Part): boolean {
   }
 }
 
-/** Whether the type is a text literal. */
+/** Returns true if the type is a string literal. */
 function isChoice(part: Part): boolean {
   const { def } = part._zod;
   return def.type === "literal" && hasNoMetadata(part) && !hasChecks(part, []) &&
@@ -193,14 +196,14 @@ function isWrapper(part: Part): boolean {
   return !hasChecks(part, []) && (def.type === "optional" || isScalar(def.defaultValue));
 }
 
-/** Whether the type has checks other than the allowed ones. */
+/** Returns true if the type has checks that are not in `allowed`. */
 function hasChecks({ _zod: { def } }: Part, allowed: readonly string[]): boolean {
   return def.checks?.some(({ _zod: { def: { check, value } } }) =>
     !allowed.includes(check) || (value !== undefined && typeof value !== "number")
   ) ?? false;
 }
 
-/** Whether the type has no metadata other than title and description. */
+/** Returns true if the type has no metadata other than title and description. */
 function hasNoMetadata(part: Part): boolean {
   if (part._zod.toJSONSchema !== undefined) return false;
   const metadata = globalRegistry.get(part as unknown as $ZodType) ?? {};

@@ -1,6 +1,6 @@
 /**
- * The error that this folder throws. It names the field but not the tool: code that knows the
- * tool wraps it in a `DefinitionError`.
+ * The error that `schema/` throws. It contains the field but not the tool. Code that knows the tool
+ * converts it to a `DefinitionError`.
  */
 
 /** A schema cannot be used for its purpose. */
@@ -20,7 +20,7 @@ export class SchemaProblem extends Error {
   }
 }
 
-/** Returns the field that a path into a JSON Schema leads to: `properties/a/items` is `a[]`. */
+/** Converts a path in a JSON Schema to the name of a field: `properties/a/items` becomes `a[]`. */
 export function fieldAt(schemaPath: readonly (string | number)[]): string {
   let field = "";
   for (let i = 0; i < schemaPath.length; i++) {

@@ -1,14 +1,14 @@
 /**
- * How a run reads the schemas that a tool passes to `ctx`, in the middle of the run.
+ * Converts schemas that a tool passes to `ctx` while it runs.
  *
- * Each definition carries its reader. Code that runs tools therefore needs no schema library:
- * a server without tools starts without loading Zod.
+ * Each definition contains its reader, so code that runs tools does not import a schema library. A
+ * server without tools starts without loading Zod.
  */
 import type { Schema, SchemaInput } from "./types.ts";
 
 export interface SchemaReader {
-  /** Reads a schema that a model's answer must fit. */
+  /** Converts the schema of a model's answer. */
   readonly schema: (input: SchemaInput) => Schema<unknown>;
-  /** Reads a form that a person fills in. */
+  /** Converts the schema of a form that a person fills in. */
   readonly form: (input: SchemaInput) => Schema<unknown>;
 }

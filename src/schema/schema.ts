@@ -9,7 +9,10 @@ import type { Infer, InferObject, Schema, SchemaInput, SchemaSide } from "./type
 import { fromZod3, isZod3 } from "./zod3.ts";
 import { fromZod4, isZod4 } from "./zod4.ts";
 
-/** Converts `input` to a schema, seen from its input or its output side. */
+/**
+ * Converts `input` to a schema. `side` says whether its JSON Schema describes values before or
+ * after parsing.
+ */
 export function toSchema<S extends SchemaInput>(input: S, side: SchemaSide): Schema<Infer<S>> {
   return read(input, side) as Schema<Infer<S>>;
 }
@@ -30,7 +33,7 @@ export function toObjectSchema<S extends SchemaInput>(
   return schema as Schema<InferObject<S>>;
 }
 
-/** True for a type of Zod 4 or Zod 3. */
+/** Returns true for a type of Zod 4 or Zod 3. */
 export function isZod(input: object): boolean {
   return isZod4(input) || isZod3(input);
 }
@@ -50,8 +53,8 @@ function read(input: unknown, side: SchemaSide): Schema {
 }
 
 /**
- * Rejects common mistakes. Nearly every object is a valid JSON Schema, so the validator would
- * accept them.
+ * Throws for common mistakes. Nearly every object is a valid JSON Schema, so the validator would
+ * not report them.
  */
 function refuseOthers(input: object): void {
   if (Array.isArray(input)) {

@@ -16,13 +16,16 @@ export type JsonSchemaType =
   | "boolean"
   | "null";
 
-/** A plain JSON Schema object. Naming the types keeps `type: "object"` a literal, for `Infer`. */
+/**
+ * A plain JSON Schema object. The type of `type` lists the names so that TypeScript keeps
+ * `"object"` as a literal, which `Infer` needs.
+ */
 export interface JsonSchemaObject {
   readonly type?: JsonSchemaType | (string & Record<never, never>) | readonly string[];
   readonly [keyword: string]: unknown;
 }
 
-/** A schema of the author: Zod 4, Zod 3 or plain JSON Schema. */
+/** A schema as an author writes it: Zod 4, Zod 3 or plain JSON Schema. */
 export type SchemaInput = $ZodType | ZodTypeAny | JsonSchemaObject;
 
 /** The type of a parsed value. For plain JSON Schema: `JsonObject` for an object, else `unknown`. */
@@ -53,7 +56,10 @@ export type ParseOutcome<T> =
   | {
     readonly ok: false;
     readonly issues: readonly SchemaIssue[];
-    /** The error that the schema threw, if any. For the operator, never for the client. */
+    /**
+     * The error that the schema threw, if any. It may be shown to the operator, but never to the
+     * client.
+     */
     readonly cause?: unknown;
   };
 

@@ -32,7 +32,7 @@ export function kindName(kind: string): string {
   return KINDS[kind] ?? kind;
 }
 
-/** Returns the type of a value in the same terms. */
+/** Returns the type of a value in the terms of JSON Schema, or `nothing` if it is undefined. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (value === undefined) return "nothing";
@@ -40,14 +40,14 @@ export function kindOf(value: unknown): string {
   return Number.isNaN(value) ? "NaN" : typeof value;
 }
 
-/** The message for a value whose type is not `kind`. */
+/** Returns the message for a value whose type is not `kind`. */
 export function wrongKind(kind: string, received: string): string {
   if (received === "nothing") return REQUIRED;
   if (kind === "never") return "is not allowed";
   return `expected ${kindName(kind)}, received ${received}`;
 }
 
-/** The choices as a noun: `"a"`, or `one of "a", "b"`. */
+/** Formats the allowed values: `"a"`, or `one of "a", "b"`. */
 export function choices(values: readonly unknown[]): string {
   const shown = values.slice(0, 12).map((value) => JSON.stringify(value) ?? String(value));
   if (shown.length === 1) return shown[0]!;
@@ -55,19 +55,22 @@ export function choices(values: readonly unknown[]): string {
   return `one of ${shown.join(", ")}${more}`;
 }
 
-/** The message for a value that is not one of the choices. */
+/** Returns the message for a value that is not one of the choices. */
 export function wrongChoice(values: readonly unknown[], received: string): string {
   if (received === "nothing") return REQUIRED;
   const sameKind = values.some((value) => kindOf(value) === received);
   return `expected ${choices(values)}${sameKind ? "" : `, received ${received}`}`;
 }
 
-/** The message for a text that does not have the format, or undefined for an unknown format. */
+/**
+ * Returns the message for a string that does not have the format, or undefined if the format is
+ * unknown.
+ */
 export function wrongFormat(format: string): string | undefined {
   return FORMATS[format] && `expected a valid ${FORMATS[format]}`;
 }
 
-/** The message for a text that does not match the pattern. */
+/** Returns the message for a string that does not match the pattern. */
 export function wrongPattern(pattern: string): string {
   return `expected text matching ${pattern}`;
 }
@@ -75,7 +78,7 @@ export function wrongPattern(pattern: string): string {
 /** The unit that a limit counts. */
 export type Counted = "character" | "item" | "field" | undefined;
 
-/** The message for a value outside a limit: `expected at least 3 characters`. */
+/** Returns the message for a value outside a limit, such as `expected at least 3 characters`. */
 export function outside(
   bound: "at least" | "at most" | "more than" | "less than" | "exactly",
   limit: unknown,
@@ -84,7 +87,7 @@ export function outside(
   return `expected ${bound} ${limit}${of === undefined ? "" : ` ${of}${limit === 1 ? "" : "s"}`}`;
 }
 
-/** Returns the bound of a limit from a Zod issue, of either version. */
+/** Returns the phrase for the bound in an issue of Zod 4 or Zod 3. */
 export function boundOf(
   side: "min" | "max",
   inclusive?: boolean,
@@ -96,7 +99,8 @@ export function boundOf(
 }
 
 /**
- * Returns the unit that the size of an `origin` counts, or null if these phrases do not cover it.
+ * Returns the unit in which Zod counts the size of an `origin`, or null if there is no phrase for
+ * it.
  */
 export function countedIn(origin: string): Counted | null {
   if (origin === "string") return "character";

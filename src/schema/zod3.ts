@@ -1,6 +1,6 @@
 /**
- * Zod 3, for authors who have not migrated. `zod-to-json-schema` emits draft 7; this file
- * converts what differs in 2020-12 (tuples and references).
+ * Supports Zod 3, for authors who have not migrated. `zod-to-json-schema` generates draft 7; this
+ * file converts tuples and references, which differ in draft 2020-12.
  */
 import { defaultErrorMap, type ZodIssue, type ZodTypeAny, type ZodTypeDef } from "zod/v3";
 import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
@@ -44,7 +44,7 @@ interface Def extends ZodTypeDef {
   effect?: { type: string };
 }
 
-/** True for a type of Zod 3. */
+/** Returns true for a type of Zod 3. */
 export function isZod3(input: object): input is ZodTypeAny {
   return "_def" in input && "safeParse" in input;
 }
@@ -77,7 +77,7 @@ function describe(schema: ZodTypeAny, side: SchemaSide): JsonObject {
       target: "jsonSchema7",
       $refStrategy: "none",
       pipeStrategy: side,
-      // Callers may pass fields that the schema strips, but the output never has them.
+      // The input may have fields that the schema strips. The output never has them.
       removeAdditionalStrategy: side === "input" ? "strict" : "passthrough",
       override(def: Def, refs, seen) {
         refuse(def, side, refs.currentPath);
@@ -100,7 +100,7 @@ function describe(schema: ZodTypeAny, side: SchemaSide): JsonObject {
 
 function refuse(def: Def, side: SchemaSide, path: readonly string[]): void {
   const type = NOT_JSON[def.typeName ?? ""];
-  // z.coerce.date() parses the same string that the JSON Schema describes.
+  // `z.coerce.date()` accepts the string that the JSON Schema describes.
   const isRead = def.typeName === "ZodDate" && def.coerce && side === "input";
   if (type !== undefined && !isRead) throw notJson(fieldAt(path), type);
   if (

@@ -1,6 +1,6 @@
 /**
- * Zod 4. This file generates the JSON Schema. Parsing is `safeParse` with an error map, which Zod
- * consults only if the author gave no message.
+ * Supports Zod 4: generates the JSON Schema, and parses with `safeParse`. The error map supplies
+ * the messages that the author did not define.
  */
 import {
   $ZodAsyncError,
@@ -37,7 +37,7 @@ import {
 const CONTEXT = { error: wordingOf, reportInput: true };
 const ASYNC = "its schema has an asynchronous check or transform";
 
-/** True for a type of Zod 4, including Zod Mini. */
+/** Returns true for a type of Zod 4, including Zod Mini. */
 export function isZod4(input: object): input is $ZodType {
   return "_zod" in input;
 }
@@ -45,7 +45,8 @@ export function isZod4(input: object): input is $ZodType {
 /** Builds a schema from a Zod 4 type. */
 export function fromZod4<T>(schema: $ZodType<T>, side: SchemaSide): Schema<T> {
   const { json, asynchronous } = describe(schema, side);
-  // Do not parse at all: Zod drops the promise, and its rejection would end the process.
+  // Never parse with such a schema: Zod does not handle the promise of the asynchronous check, so
+  // its rejection would end the process.
   if (asynchronous) return { json, parse: () => unchecked(undefined, ASYNC) };
   return { json, parse: zod4Parser(schema) };
 }
@@ -76,7 +77,7 @@ function describe(schema: $ZodType, side: SchemaSide): { json: JsonObject; async
       },
       override: ({ zodSchema, path }) => {
         const { type } = zodSchema._zod.def;
-        // Zod describes these by their content, but no JSON value ever parses as one.
+        // Zod generates a JSON Schema for these types, but no JSON value is valid for them.
         if (type === "file" || type === "promise") throw notJson(fieldAt(path.map(String)), type);
         asynchronous ||= isAsynchronous(zodSchema);
       },
@@ -114,7 +115,10 @@ function isAsyncFunction(fn: unknown): boolean {
     (fn as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] === "AsyncFunction";
 }
 
-/** Zod moves a root with `.meta({ id })` into `$defs`, but MCP requires `type` at the root. */
+/**
+ * Moves the root schema out of `$defs`. Zod puts a root with `.meta({ id })` there, but MCP
+ * requires `type` at the root.
+ */
 function withoutRootRef(json: JsonObject): JsonObject {
   const { $schema, $ref, $defs, ...rest } = json;
   const name = definitionName($ref);

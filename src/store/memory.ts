@@ -1,4 +1,7 @@
-/** The in-memory store. Its records end with the process, and its operations never wait. */
+/**
+ * The in-memory store. Its records are lost when the process ends. Its operations complete
+ * synchronously.
+ */
 import { StoreConflictError } from "../model/errors.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 import type {
@@ -23,7 +26,7 @@ interface Stored {
  */
 export class InMemoryToolSessionStore implements ToolSessionStore {
   readonly #sessions = new Map<string, Stored>();
-  /** Kept apart from the sessions: few sessions have a wake-up time. */
+  /** The wake-up times by session id. They have their own map, because few sessions have one. */
   readonly #wakes = new Map<string, number>();
   readonly #expiries = new Expiries();
 
@@ -81,7 +84,7 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
         throw new StoreConflictError(id, `event ${event.lsn} does not follow ${afterLSN + index}`);
       }
     });
-    // Do not use push(...events): it puts every event on the stack.
+    // Do not use `push(...events)`: a large batch would overflow the stack.
     for (const event of events) stored.events.push(event);
     if (entry) {
       stored.entry = entry;
@@ -98,7 +101,7 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
 
   *read(id: string, afterLSN = 0) {
     const events = this.#sessions.get(id)?.events ?? [];
-    // LSNs start at 1 and have no gaps, so an LSN is also an index.
+    // LSNs start at 1 and have no gaps, so the event after LSN n has the index n.
     return events.slice(afterLSN);
   }
 

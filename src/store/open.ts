@@ -1,4 +1,4 @@
-/** Opens a store by its address. Loads the store's implementation only then. */
+/** Opens a store by its address, and loads the implementation of that kind of store. */
 import { StoreError } from "../model/errors.ts";
 import type { SqliteStores } from "./sqlite/stores.ts";
 import type { Durability } from "./sqlite/file.ts";
@@ -25,7 +25,7 @@ export async function openStore(address: string, durability?: Durability): Promi
   const path = /^sqlite:(.+)$/.exec(address)?.[1];
   if (path === undefined) {
     throw new StoreError(
-      `Cannot open the store "${address}": its kind is unknown; write it as sqlite:PATH`,
+      `Cannot open the store "${address}": the address does not start with "sqlite:"; write it as sqlite:PATH`,
     );
   }
   const { openSqlite } = await import("./sqlite/stores.ts");

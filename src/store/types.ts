@@ -1,5 +1,6 @@
 /**
- * The interface of stores for tool sessions that must outlast the process that runs them.
+ * The interfaces of stores. A store keeps the records of durable tool sessions and of legacy client
+ * sessions.
  *
  * The essential operation is the conditional append: a store appends events only if the log ends
  * at the given LSN and the owner's epoch is current. A new owner raises the epoch of a session.
@@ -21,11 +22,13 @@ export interface ToolSessionEntry {
   readonly principal?: string;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
-  /** The number of the current owner. Each new owner raises it by one. */
+  /** The epoch of the current owner. Each takeover raises it by one. */
   readonly epoch: number;
   /** The version of the tool that started the session. */
   readonly toolVersion?: string;
-  /** When the session expires, in milliseconds since the epoch. The store may delete it then. */
+  /**
+   * When the session expires, in milliseconds since the epoch. After that, the store may delete it.
+   */
   readonly expiresAt?: number;
   /** Data of the registry. The store returns it unchanged. */
   readonly meta?: JsonObject;
@@ -83,22 +86,25 @@ export interface ToolSessionStore {
     events: readonly ToolSessionEvent[],
     condition: AppendCondition & AppendChange,
   ): Operation<void>;
-  /** The events after an LSN, in order. Empty if the session does not exist. */
+  /** Returns the events after an LSN, in order. Returns none if the session does not exist. */
   read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
-  /** Sessions with a `wakeAt`, ordered by `wakeAt` and then by id. `after` excludes all up to it. */
+  /**
+   * Returns sessions that have a `wakeAt`, ordered by `wakeAt` and then by id. With `after`, the
+   * list starts behind that session.
+   */
   wakes(limit: number, after?: Wake): Operation<readonly Wake[]>;
-  /** Deletes some expired sessions and returns their number. Each sweep is short. */
+  /** Deletes some expired sessions, and returns their number. One sweep must be short. */
   sweep(now: number): Operation<number>;
   /**
    * Called once when a server starts, with the ids of its keys. The first key is the one that
-   * seals. A persistent store saves the id of that key, and keeps the ids of former keys while calls
-   * from their time remain. It throws `StoreError` if it holds calls and one of these ids is not
-   * in `keyIds`, because the server could not decrypt those calls.
+   * seals. A persistent store saves the id of that key, and keeps the id of a former key as long as
+   * it has calls that may need that key. Throws `StoreError` if a saved id is not in `keyIds`,
+   * because the server could not decrypt those calls.
    */
   checkKeys?(keyIds: readonly string[]): void;
   /**
-   * The approximate number of bytes that the sessions of each principal use. `maxStore` needs this
-   * method: a store without it has no limit on its bytes.
+   * Returns the approximate number of bytes that the sessions of each principal use. Without this
+   * method, the limit `maxStore` does not apply.
    */
   usage?(): Operation<ReadonlyMap<string, number>>;
 }

@@ -1,16 +1,19 @@
 /**
- * Translates SQLite errors. They are recognised by message: messages are the same on every
- * runtime, error codes are not.
+ * Converts SQLite errors into store errors. Errors are recognised by message: messages are the same
+ * on every runtime, but error codes are not.
  */
 import { StoreError } from "../../model/errors.ts";
 
-/** The SQLite message, the state to report, and the next step. */
+/**
+ * For each SQLite message: the state to report, and the next step. An empty state means that the
+ * file is damaged.
+ */
 const TRANSLATIONS: readonly (readonly [said: RegExp, state: string, wayOut: string])[] = [
   [/disk is full|ENOSPC/, "the disk is full", "free some space, and try again"],
   [/disk I\/O error/, "the disk failed (disk I/O error)", "check the disk, and try again"],
   [
     /database (table )?is locked/,
-    "another Parley is using it",
+    "another Parley server is using it",
     "stop that server, or use another path",
   ],
   [/readonly database/, "it is read-only", "check the permissions of the file and its folder"],
@@ -38,7 +41,7 @@ export function storeError(verb: "open" | "read" | "write to", path: string, cau
   );
 }
 
-/** The error for a file whose content is not what the store wrote. */
+/** Returns the error for a damaged file. `finding` says what is wrong with the file. */
 export function damaged(verb: "open" | "read", path: string, finding: string): StoreError {
   return new StoreError(
     `Cannot ${verb} the store "${path}": it is damaged (${finding}); restore a backup, or use another path`,

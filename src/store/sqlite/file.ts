@@ -1,12 +1,12 @@
 /**
- * One SQLite file. All writes go through batches: many small jobs, one commit.
+ * One SQLite file. Writes are batched: many small jobs share one commit.
  *
- * All jobs that are requested in one turn of the event loop share one transaction. A disk that
- * can sync a few thousand times per second therefore carries many times as many appends. A job is
- * reported as done only after its transaction is on disk.
+ * All jobs that are requested in one turn of the event loop share one transaction. So the number of
+ * appends per second can be many times the number of syncs that the disk can do. A job is reported
+ * as done only after its transaction is on disk.
  *
- * FILE1  A job is applied completely or not at all, whatever happens to other jobs.
- * FILE2  A failed commit is reported as a `StoreError`. Later jobs are tried again.
+ * FILE-1 A job is applied completely or not at all, whatever happens to other jobs. FILE-2 A failed
+ *        commit is reported as a `StoreError`. It does not affect later jobs.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearImmediate, setImmediate } from "node:timers";
@@ -21,7 +21,7 @@ export type { Durability } from "./open.ts";
 /** How many free pages one commit returns to the file system. */
 const PAGES_PER_COMMIT = 256;
 
-/** Fewer free pages than this, or less than a tenth of the file, are not worth returning. */
+/** Free pages stay in the file if they are fewer than this, or less than a tenth of the file. */
 const SPARE_PAGES = 64;
 
 /** The database methods that this class uses. */
@@ -40,7 +40,7 @@ export class SqliteFile {
   #scheduled: ReturnType<typeof setImmediate> | undefined;
   #closed = false;
 
-  /** `through` wraps the connection, for example to simulate a failing disk. */
+  /** `through` can wrap the connection. Tests use it to simulate a failing disk. */
   constructor(
     path: string,
     durability: Durability = "full",
@@ -68,8 +68,8 @@ export class SqliteFile {
   }
 
   /**
-   * Runs a job in the next transaction and returns when that is on disk. If another job of the
-   * transaction fails, the job runs again: it must change nothing but the file.
+   * Runs a job in the next transaction, and returns when the transaction is on disk. If another job
+   * of the transaction fails, this job runs again, so it must not change anything but the file.
    */
   write<T>(run: () => T): Operation<T> {
     return action<T>((resolve, reject) => {
@@ -83,26 +83,25 @@ export class SqliteFile {
         run,
         done: (error, value) => error === undefined ? resolve(value as T) : reject(error as Error),
       });
-      // Halting the operation does not withdraw the job: it may be done already.
+      // Halting the operation does not cancel the job, which may have run already.
       this.#scheduled ??= setImmediate(() => this.#commit());
       return () => {};
     });
   }
 
-  /**
-   * Returns free pages to the file system, in small steps so that other jobs need not wait long.
-   */
+  /** Returns free pages to the file system, in small steps, so that no other job waits long. */
   *compact(): Operation<void> {
     let free = this.#free();
     const before = free;
     while (free > 0) {
       yield* this.write(() => this.#db.exec(`PRAGMA incremental_vacuum(${PAGES_PER_COMMIT})`));
       const left = this.#free();
-      // A file that an older version created keeps its free pages for later use.
+      // The file cannot shrink, because an older version created it. It reuses its free pages
+      // later.
       if (left >= free) break;
       free = left;
     }
-    // The file only shrinks when the write-ahead log is checkpointed.
+    // The file shrinks only when the write-ahead log is checkpointed.
     if (free < before) this.read(() => this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)"));
   }
 
@@ -139,12 +138,12 @@ export class SqliteFile {
       this.#db.exec("COMMIT");
     } catch (cause) {
       rollBack(this.#db);
-      // FILE1: one job failed, so run each job in a separate transaction.
+      // FILE-1: one job failed, so run each job in a separate transaction.
       if (jobs.length > 1 && outcomes.length < jobs.length) {
         for (const job of jobs) this.#transact([job]);
         return;
       }
-      // FILE2: report the failure; the next commit starts afresh.
+      // FILE-2: report the failure. The next commit is a new transaction.
       const error = storeError("write to", this.path, cause);
       for (const { done } of jobs) done(error, undefined);
       return;
@@ -158,7 +157,10 @@ interface Outcome {
   readonly value?: unknown;
 }
 
-/** A job whose condition is not met has changed nothing, so the transaction continues. */
+/**
+ * Runs a job. A job that throws a `StoreConflictError` has changed nothing, so the transaction
+ * continues.
+ */
 function perform({ run }: Job): Outcome {
   try {
     return { value: run() };

@@ -1,12 +1,11 @@
 /**
  * Opens a store file for one owner.
  *
- * OPEN1  A file is refused and left untouched if it is not a Parley store, is damaged, or comes
- *        from a newer version.
- * OPEN2  A file has one owner at a time. The operating system holds the lock and releases it when
- *        the process ends, however it ends. The lock is also lost if this process opens and
- *        closes the file other than through SQLite: no code here may do that.
- * OPEN3  A file exists completely or not at all, and only its owner can read it.
+ * OPEN-1 A file is refused and left untouched if it is not a Parley store, is damaged, or comes
+ *        from a newer version. OPEN-2 A file has one owner at a time. The operating system holds
+ *        the lock and releases it when the process ends, even after a crash. The lock is also lost
+ *        if this process opens and closes the file without SQLite, so no code here may do that.
+ *        OPEN-3 A file exists completely or not at all, and only its owner can read it.
  */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
@@ -20,10 +19,13 @@ import { createSchema, migrate, pragma, versionOf } from "./schema.ts";
 /** How durable a commit is. `full` survives a power failure, `normal` only a process crash. */
 export type Durability = "full" | "normal";
 
-/** Checking a file takes as long as reading it. In larger files, damage is found on access. */
+/**
+ * The largest file, in bytes, that is checked for damage when it is opened. The check reads the
+ * whole file. Damage in a larger file is found on access.
+ */
 const MAX_CHECKED_SIZE = 256 * 1024 * 1024;
 
-/** Default: how many milliseconds to wait for a lock that the former owner still holds. */
+/** The default number of milliseconds to wait for a lock that another process holds. */
 const BUSY_TIMEOUT = 5_000;
 
 /** The size in bytes to which a large write-ahead log is truncated. */
@@ -42,8 +44,8 @@ export function openDatabase(
   }
   const db = connect(path);
   try {
-    // OPEN2: set this before the first read, which takes the lock. Exclusive mode needs no
-    // shared-memory file.
+    // OPEN-2: set the locking mode before the first read, which takes the lock. In exclusive mode,
+    // SQLite needs no shared-memory file.
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}; PRAGMA locking_mode = EXCLUSIVE`);
     if (!inspected) examine(db, path);
     const isOlder = !inMemory && migrate(db, path);
@@ -53,7 +55,8 @@ export function openDatabase(
       PRAGMA journal_size_limit = ${MAX_LOG_SIZE};
       PRAGMA synchronous = ${durability === "full" ? "FULL" : "NORMAL"};
     `);
-    // Readers left this file before this process became the owner. No other process can use it now.
+    // An earlier process may have left a shared-memory file. This process has the lock, so no other
+    // process uses that file.
     if (!inMemory) fs.rmSync(`${path}-shm`, { force: true });
     if (isOlder) makeShrinkable(db);
     return db;
@@ -64,19 +67,20 @@ export function openDatabase(
 }
 
 /**
- * OPEN1: inspects a file through a read-only connection before anything is written. Returns false
- * if that was not possible: reading a file that has a log needs some disk space.
+ * OPEN-1: inspects a file through a read-only connection before anything is written. Returns false
+ * if the disk is too full to do that: reading a file that has a log needs some disk space.
  */
 function inspect(path: string, busyTimeout: number): boolean {
   const closed = isClosed(path);
-  // Reading would create files beside it. A file that no process has open can be read as immutable.
+  // A normal connection would create files beside the store. If no process has the file open, it
+  // can be read as immutable, which creates none.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}`);
     examine(db, path);
     return true;
   } catch (error) {
-    // Another process opened the file meanwhile, so this read may be inconsistent. Try again.
+    // Another process opened the file in the meantime, so the data may be inconsistent. Try again.
     if (closed && !isClosed(path)) return inspect(path, busyTimeout);
     if (!closed && /disk I\/O error|disk is full/.test(String(error))) return false;
     throw storeError("open", path, error);
@@ -96,28 +100,29 @@ function isClosed(path: string): boolean {
   return !["-wal", "-journal"].some((end) => fs.existsSync(path + end));
 }
 
-/** Files from before version 3 could only grow. Enables them to shrink. */
+/** Lets a file shrink that was created before version 3 of the schema. */
 function makeShrinkable(db: DatabaseSync): void {
   try {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch {
-    // There is no space for a second copy. The file keeps its size and stays intact.
+    // The disk has no space for the copy that this needs. The file keeps its size and stays intact.
   }
 }
 
 /**
- * OPEN3: creates the store under a temporary name, so that a killed process leaves no partial
+ * OPEN-3: creates the store under a temporary name, so that a killed process leaves no partial
  * file.
  */
 function create(path: string): void {
-  // A foreign log would corrupt a new file, and it may be the only copy of its data.
+  // The log of another file would corrupt a new file. It may also be the only copy of its data, so
+  // it must stay.
   const log = `${path}-wal`;
   if (!isEmpty(log)) {
     throw damaged("open", path, `the file is empty or missing, but "${log}" exists`);
   }
   const draft = `${path}.${randomUUID()}.new`;
   try {
-    // OPEN3: SQLite would make the file readable for others. Its log files get the mode of the
+    // OPEN-3: SQLite would create a file that other users can read. Log files get the mode of the
     // file.
     fs.closeSync(fs.openSync(draft, "wx", 0o600));
     fs.chmodSync(draft, 0o600);

@@ -3,7 +3,10 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "../../model/errors.ts";
 import { storeError } from "./errors.ts";
 
-/** "Prly": distinguishes a store from other SQLite files. */
+/**
+ * The SQLite application id of a store, "Prly" in ASCII. It distinguishes stores from other SQLite
+ * files.
+ */
 const APPLICATION_ID = 0x50726c79;
 
 /**
@@ -12,7 +15,9 @@ const APPLICATION_ID = 0x50726c79;
  */
 const SCHEMA_VERSION = 4;
 
-/** A separate statement, because the migration from version 3 to 4 uses it too. */
+/**
+ * The columns of version 4. They are separate, because the migration from version 3 uses them too.
+ */
 const USAGE = `
   ALTER TABLE sessions ADD COLUMN principal TEXT NOT NULL DEFAULT '';
   ALTER TABLE sessions ADD COLUMN entry_bytes INTEGER NOT NULL DEFAULT 0;
@@ -20,10 +25,10 @@ const USAGE = `
 `;
 
 /**
- * Events are stored in order of arrival, and sessions in order of their start. A commit of many
- * sessions then writes few pages, however long their logs are. Columns that change with every
- * append are kept apart from the entry, which may be long. `remains` lists deleted sessions whose
- * events are still to be removed.
+ * Events are stored in order of arrival, and sessions in order of their start, so that a commit of
+ * many sessions writes few pages. Columns that change with every append are in another table than
+ * the entry, which may be long. `remains` lists deleted sessions whose events have not been removed
+ * yet.
  */
 const SESSIONS = `
   CREATE TABLE sessions (
@@ -57,8 +62,8 @@ const CLIENT_SESSIONS = `
 `;
 
 /**
- * Properties of the whole store, by name. Older versions ignore this table, and their files lack
- * it, so it needs no schema version.
+ * Properties of the whole store, by name. The table needs no schema version: older versions ignore
+ * it, and it is created in files that lack it.
  */
 export const PROPERTIES = `
   CREATE TABLE IF NOT EXISTS properties (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -98,7 +103,7 @@ const MIGRATIONS: { readonly [version: number]: string } = {
 
 /** Creates the tables in an empty database. */
 export function createSchema(db: DatabaseSync): void {
-  // Set this before the first table: otherwise the file never shrinks.
+  // Set this before the first table is created. Otherwise the file can never shrink.
   db.exec("PRAGMA auto_vacuum = INCREMENTAL");
   db.exec(`
     BEGIN IMMEDIATE;
@@ -125,13 +130,13 @@ export function versionOf(db: DatabaseSync, path: string): number {
   const version = Number(pragma(db, "user_version"));
   if (version <= SCHEMA_VERSION) return version;
   throw new StoreError(
-    `Cannot open the store "${path}": a newer Parley wrote it (format ${version}, this one supports ${SCHEMA_VERSION}); use that version, or another path`,
+    `Cannot open the store "${path}": a newer version of Parley wrote it (format ${version}; this version supports format ${SCHEMA_VERSION}); use that version, or another path`,
   );
 }
 
 /**
- * Migrates an older file to this version, and returns whether it was older. The migration is one
- * transaction: a file is never between two versions.
+ * Migrates an older file to this version. Returns true if the file was older. The migration is one
+ * transaction, so a file is never between two versions.
  */
 export function migrate(db: DatabaseSync, path: string): boolean {
   const from = versionOf(db, path);
@@ -148,7 +153,7 @@ export function migrate(db: DatabaseSync, path: string): boolean {
 }
 
 function notMigrated(path: string, from: number, cause: unknown): StoreError {
-  // Take only the reason: the sentence around it is part of another message.
+  // Take the reason and the next step from the message, without its beginning.
   const reason = /: (.*)$/s.exec(storeError("open", path, cause).message)![1];
   return new StoreError(
     `Cannot open the store "${path}": it could not be migrated from format ${from} to ${SCHEMA_VERSION}, and is unchanged: ${reason}`,
@@ -160,7 +165,7 @@ export function rollBack(db: Pick<DatabaseSync, "exec">): void {
   try {
     db.exec("ROLLBACK");
   } catch {
-    // SQLite has rolled back already, as it does when the disk is full.
+    // SQLite has already rolled back, for example because the disk is full.
   }
 }
 

@@ -1,4 +1,4 @@
-/** Stores that survive the process, in one SQLite file. */
+/** The stores for durable calls and for legacy client sessions, in one SQLite file. */
 import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
 import { StoreConflictError, StoreError } from "../../model/errors.ts";
@@ -17,14 +17,20 @@ import type {
   Wake,
 } from "../types.ts";
 
-/** The most expired sessions that one sweep removes, so that no sweep takes long. */
+/** The maximum number of expired sessions that one sweep removes, so that no sweep takes long. */
 const MAX_SWEPT = 1_000;
 
-/** The most events that one commit removes. A long event counts once per page. */
+/**
+ * The maximum number of events that one commit removes. A long event counts once for each page that
+ * it fills.
+ */
 const MAX_REMOVED = 2_000;
 const PAGE_SIZE = 4_096;
 
-/** A new session number. A number is not reused while events of its former session remain. */
+/**
+ * SQL for the number of a new session. A number is not reused while events of its former session
+ * remain.
+ */
 const NEXT_NUMBER = `1 + max(
   ifnull((SELECT max(number) FROM sessions), 0), ifnull((SELECT max(number) FROM remains), 0)
 )`;
@@ -128,7 +134,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         );
       }
       if (entryText !== undefined) this.#setEntry(id, entryText);
-      // Cheaper than an update that returns the number.
+      // A separate query for the number is faster than an update with RETURNING.
       const insert = this.#file.prepare(`
         INSERT INTO events (session, lsn, event)
         VALUES ((SELECT number FROM sessions WHERE id = ?), ?, ?)
@@ -144,7 +150,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       const events = this.#file.prepare(
         "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
       ).all(row.number!, afterLSN).map(({ event }) => this.#parse(event) as ToolSessionEvent);
-      // A replay would take a shorter log for the whole log, and repeat effects.
+      // Never return an incomplete log: a replay would treat it as complete, and repeat effects.
       const whole = events.length === Math.max(0, Number(row.last_lsn) - afterLSN) &&
         events.every(({ lsn }, i) => lsn === afterLSN + 1 + i);
       if (!whole) throw damaged("read", this.#file.path, `events of session "${id}" are missing`);
@@ -169,8 +175,9 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   /**
-   * The property `key` has the id of the key that seals. A property `former key ID` has the number
-   * of the last session that may need that former key; it is removed once no such session is left.
+   * Checks that the server has all keys that stored calls may need. The property `key` holds the id
+   * of the key that seals. Each property `former key ID` holds the number of the last session that
+   * may need that former key, and is removed once no such session is left.
    */
   checkKeys(keyIds: readonly string[]): void {
     this.#file.read(() => {
@@ -185,7 +192,8 @@ export class SqliteToolSessionStore implements ToolSessionStore {
           }), and waiting calls cannot continue without it; add that key to PARLEY_KEY after a comma or restore "${this.#file.path}.key", or use another store`,
         );
       }
-      // Nothing shows yet whether this is the key of the calls, so another key must not be refused.
+      // Nothing proves that the stored calls use this key, so do not save it: a later start with
+      // another key must not be refused.
       if (needed.length === 0 && !this.isEmpty) return;
       const former = this.#file.prepare(`
         INSERT OR REPLACE INTO properties (name, value)
@@ -193,7 +201,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       `);
       const known = this.#sealingKey();
       for (const id of needed) {
-        // The number of a key that was a former one before stays as it is.
+        // If the key was a former key before, its property stays unchanged.
         if (id !== sealing && (known === undefined || id === known)) former.run(id);
       }
       if (known === sealing) return;
@@ -223,7 +231,10 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return row && String(row.value);
   }
 
-  /** For a store of a version that saved no ids: sealed text starts with the id of its key. */
+  /**
+   * Returns the ids of the keys that sealed stored events. A store of an earlier version has no key
+   * ids, but each sealed text starts with the id of its key.
+   */
   #keysOfEvents(): string[] {
     const starts = this.#file.prepare(`
       SELECT DISTINCT substr(json_extract(event, '$.sealed'), 1, 8) AS start
@@ -245,8 +256,8 @@ export class SqliteToolSessionStore implements ToolSessionStore {
   }
 
   /**
-   * Removes expired sessions in small steps, with other jobs in between. If a sweep is halted,
-   * the next one continues.
+   * Removes expired sessions in small steps, so that other jobs can run in between. If a sweep is
+   * halted, the next sweep continues its work.
    */
   *sweep(now: number): Operation<number> {
     let [forgotten, more] = yield* this.#file.write(() => {
@@ -261,7 +272,10 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return forgotten;
   }
 
-  /** Columns that change with every append or owner override the stored entry. */
+  /**
+   * Reads an entry. Columns that change with every append or takeover replace the values in the
+   * stored JSON.
+   */
   #entry(id: string): ToolSessionEntry | null {
     const row = this.#file.prepare(
       "SELECT epoch, expires_at, entry FROM sessions JOIN entries USING (number) WHERE id = ?",
@@ -289,7 +303,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     }
   }
 
-  /** Removes a session and schedules its events for removal. */
+  /** Removes a session, and marks its events for removal. */
   #forget(number: SQLOutputValue | undefined): void {
     for (
       const sql of [
@@ -300,7 +314,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     ) this.#file.prepare(sql).run(number!);
   }
 
-  /** Removes a batch of scheduled events, and returns whether more are left. */
+  /** Removes a batch of events that are marked for removal. Returns true if more are left. */
   #clear(): boolean {
     const file = this.#file;
     const remains = file.prepare(`SELECT number FROM remains LIMIT ${MAX_SWEPT}`).all();

@@ -94,7 +94,7 @@ describe("parley serve --store", () => {
         [
           ["--store", "calls.db"],
           {},
-          /^Cannot open the store "calls.db": its kind is unknown; write it as sqlite:PATH$/m,
+          /^Cannot open the store "calls.db": the address does not start with "sqlite:"; write it as sqlite:PATH$/m,
         ],
         [["--store", `sqlite:${folder}/no/calls.db`], {}, /it cannot be created/],
         [

@@ -18,7 +18,7 @@ describe("a disk that fails", () => {
     ["COMMIT", "database or disk is full", /the disk is full; free some space, and try again$/],
     ["COMMIT", "disk I/O error", /the disk failed \(disk I\/O error\); check the disk/],
     ["BEGIN", "disk I/O error", /the disk failed/],
-    ["BEGIN", "database is locked", /another Parley is using it; stop that server/],
+    ["BEGIN", "database is locked", /another Parley server is using it; stop that server/],
     ["INSERT INTO events", "database or disk is full", /the disk is full/],
     ["UPDATE sessions", "database disk image is malformed", /it is damaged \(.+\); restore/],
   ] as const;

@@ -43,7 +43,7 @@ describe("openSqlite() and its owner", () => {
     assert.ok(refused instanceof StoreError, "two have it open");
     assert.equal(
       refused.message,
-      `Cannot open the store "${path}": another Parley is using it; stop that server, or use another path`,
+      `Cannot open the store "${path}": another Parley server is using it; stop that server, or use another path`,
     );
     yield* until(child.kill());
     const { sessions } = yield* useStores(path);
@@ -166,7 +166,11 @@ describe("openSqlite() with a file that it must not touch", () => {
     const db = new DatabaseSync(path);
     db.exec("PRAGMA user_version = 99");
     db.close();
-    refuses(path, folder, /a newer Parley wrote it \(format 99, this one supports 4\)/);
+    refuses(
+      path,
+      folder,
+      /a newer version of Parley wrote it \(format 99; this version supports format 4\)/,
+    );
   });
 
   it("refuses a file whose log alone is of a newer version, and keeps the log", function* () {
@@ -175,7 +179,7 @@ describe("openSqlite() with a file that it must not touch", () => {
     const log = readFileSync(`${path}-wal`);
     const file = readFileSync(path);
     const refused = tryOpen(path);
-    assert.ok(refused instanceof StoreError && /a newer Parley/.test(refused.message));
+    assert.ok(refused instanceof StoreError && /a newer version of Parley/.test(refused.message));
     assert.deepEqual(readFileSync(path), file);
     assert.deepEqual(readFileSync(`${path}-wal`), log);
   });
