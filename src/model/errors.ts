@@ -292,11 +292,13 @@ export class StoreError extends ParleyError {
   }
 }
 
-/** The registry has been closed. */
+/** The registry starts no calls: it is closed, or the server that uses it is closing. */
 export class RegistryClosedError extends ParleyError {
   override readonly name = "RegistryClosedError";
   readonly code = "PARLEY_CLOSED";
-  constructor() {
-    super(`Cannot start a call: the server is shutting down; try again after its restart`);
+  constructor(
+    message = "Cannot start a call: the server is shutting down; try again after its restart",
+  ) {
+    super(message);
   }
 }

@@ -80,14 +80,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   #closing: Promise<void> | undefined;
 
   constructor(options: RegistryOptions & ServerHooks = {}, parent?: Scope) {
+    this.sealer = options.sealer ?? new Sealer();
+    this.store = options.store;
+    // Check the keys first: an error here leaves nothing to clean up.
+    this.store?.checkKeys?.(this.sealer.keyIds);
     const [scope, destroy] = parent ? createScope(parent) : createScope();
     this.scope = scope;
     this.#destroyScope = destroy;
     this.#onCall = options.onCall;
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
-    this.sealer = options.sealer ?? new Sealer();
-    this.store = options.store;
     this.report = reporter(options.report);
     this.#server = new AttachedServer(options);
     const limits = this.#limits = registryLimits(options);
@@ -180,6 +182,16 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     params: TInput,
     options: ToolSessionOptions = {},
   ): Operation<ToolSession<ToolResult<TResult>>> {
+    if (this.#live.isClosed) {
+      throw new RegistryClosedError(
+        "Cannot start a call: the registry is closed, because its scope has ended; use a registry of a scope that is still running",
+      );
+    }
+    if (this.#draining) {
+      throw new RegistryClosedError(
+        "Cannot start a call: the server that uses this registry is closing; try again when it is closed",
+      );
+    }
     const session = this.open(tool, params, { awaited: true, ...options });
     this.#created.add(session);
     // The run checks the result against the tool's output schema.

@@ -9,7 +9,9 @@ import { LiveToolSessionRegistry } from "./registry.ts";
  * Creates a registry that lives as long as the current scope, and sets
  * `ToolSessionRegistryContext` to it. Use it to run tools in your own program, without MCP. Tools
  * see the contexts of the scope. The store is that of the options, or else that of
- * `ToolSessionStoreContext`.
+ * `ToolSessionStoreContext`. With a store and the option `find`, the registry continues the durable
+ * sessions of an earlier run of the program by itself, when they are due. Throws `StoreError` if
+ * waiting sessions in the store were sealed with another key.
  *
  * @example
  * ```ts
@@ -48,6 +50,8 @@ function registryResource(
 ): Operation<LiveToolSessionRegistry> {
   return resource(function* (provide) {
     const registry = new LiveToolSessionRegistry(options, yield* useScope());
+    // Without `find`, the registry knows no tools. A server that uses the registry wakes it then.
+    if (options.store && options.find) registry.wake();
     try {
       yield* provide(registry);
     } finally {

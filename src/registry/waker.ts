@@ -32,6 +32,8 @@ export class Waker {
   #stopped = false;
   /** The cursor in the store: all sessions before it have been resumed, or are in memory. */
   #after: Wake | undefined;
+  /** True if the next look must ignore the cursor. */
+  #fromStart = false;
   /** Sessions that could not be resumed, and the time of their next attempt. */
   readonly #failed = new Map<string, Retry>();
 
@@ -43,8 +45,9 @@ export class Waker {
     this.#wake = wake;
   }
 
-  /** Looks now for sessions that are due. */
+  /** Looks now for all sessions that are due, also those whose tool was not found before. */
   look(): void {
+    this.#fromStart = true;
     this.expect(this.#parts.deadlines.now());
   }
 
@@ -103,6 +106,8 @@ export class Waker {
   *#wakeDue(): Operation<number | undefined> {
     const { deadlines, live, store } = this.#parts;
     yield* this.#retryFailed();
+    if (this.#fromStart) this.#after = undefined;
+    this.#fromStart = false;
     for (;;) {
       const now = deadlines.now();
       if (!live.hasRoom) return now + RETRY_AFTER;

@@ -1,6 +1,5 @@
 /** The state that both protocol eras share: the catalog, the running calls, the limits. */
 import type { Deadlines } from "../lib/deadlines.ts";
-import { Sealer } from "../lib/sealer.ts";
 import { Shares } from "../lib/shares.ts";
 import type { ServerChange } from "../model/events.ts";
 import type { ServerHooks } from "../registry/options.ts";
@@ -49,9 +48,7 @@ export class ServerCore {
 
   constructor(options: CoreOptions) {
     const { serve, registry } = options;
-    const { store, sealer = new Sealer() } = registry ?? options;
-    // Check the keys first: an error here leaves nothing to clean up.
-    store?.checkKeys?.(sealer.keyIds);
+    const { store } = registry ?? options;
     this.limits = serverLimits(options.limits);
     const { maxStreams, maxStreamsPerPrincipal, maxPages, maxPagesPerPrincipal } = this.limits;
     this.streams = new Shares({ max: maxStreams, maxPerPrincipal: maxStreamsPerPrincipal });
@@ -67,7 +64,7 @@ export class ServerCore {
     };
     registry?.attach(hooks);
     this.#sharesRegistry = registry !== undefined;
-    this.registry = registry ?? new LiveToolSessionRegistry({ ...options, ...hooks, sealer });
+    this.registry = registry ?? new LiveToolSessionRegistry({ ...options, ...hooks });
     this.pages.settle(this.registry);
     this.deadlines = this.registry.deadlines;
     const { scope, report } = this.registry;

@@ -122,7 +122,8 @@ export interface SetAsideCalls {
 export interface ToolSessionRegistry {
   /**
    * Starts a tool, which runs up to its first wait before this returns. Throws
-   * `SessionLimitError` if the registry is full, and `RegistryClosedError` once it is closed.
+   * `SessionLimitError` if the registry is full, and `RegistryClosedError` if it is closed or the
+   * server that uses it is closing.
    */
   create<TInput, TResult>(
     tool: FinalizedMcpTool<string, TInput, TResult>,

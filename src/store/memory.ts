@@ -2,6 +2,7 @@
  * The in-memory store. Its records are lost when the process ends. Its operations complete
  * synchronously.
  */
+import type { Operation } from "effection";
 import { StoreConflictError } from "../model/errors.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 import type {
@@ -30,15 +31,16 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
   readonly #wakes = new Map<string, number>();
   readonly #expiries = new Expiries();
 
+  /** The number of sessions in the store. */
   get size(): number {
     return this.#sessions.size;
   }
 
-  *get(id: string) {
+  *get(id: string): Operation<ToolSessionEntry | null> {
     return this.#sessions.get(id)?.entry ?? null;
   }
 
-  *set(id: string, entry: ToolSessionEntry) {
+  *set(id: string, entry: ToolSessionEntry): Operation<void> {
     const stored = this.#sessions.get(id);
     if (!stored) this.#sessions.set(id, { entry, events: [] });
     else if (entry.epoch < stored.entry.epoch) {
@@ -50,13 +52,13 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     this.#expiries.set(id, entry.expiresAt);
   }
 
-  *take(id: string) {
+  *take(id: string): Operation<ToolSessionEntry | null> {
     const stored = this.#sessions.get(id);
     if (!stored) return null;
     return stored.entry = { ...stored.entry, epoch: stored.entry.epoch + 1 };
   }
 
-  *delete(id: string) {
+  *delete(id: string): Operation<void> {
     this.#sessions.delete(id);
     this.#wakes.delete(id);
     this.#expiries.delete(id);
@@ -66,7 +68,7 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     id: string,
     events: readonly ToolSessionEvent[],
     { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
-  ) {
+  ): Operation<void> {
     const stored: Stored | undefined = this.#sessions.get(id) ?? (entry && { entry, events: [] });
     if (!stored) throw new StoreConflictError(id, "it is not in the store", true);
     if (stored.entry.epoch !== epoch) {
@@ -99,19 +101,19 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     else if (wakeAt !== undefined) this.#wakes.set(id, wakeAt);
   }
 
-  *read(id: string, afterLSN = 0) {
+  *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
     const events = this.#sessions.get(id)?.events ?? [];
     // LSNs start at 1 and have no gaps, so the event after LSN n has the index n.
     return events.slice(afterLSN);
   }
 
-  *wakes(limit: number, after?: Wake) {
+  *wakes(limit: number, after?: Wake): Operation<readonly Wake[]> {
     return [...this.#wakes].map(([id, wakeAt]) => ({ id, wakeAt }))
       .filter((wake) => !after || order(wake, after) > 0)
       .sort(order).slice(0, limit);
   }
 
-  *sweep(now: number) {
+  *sweep(now: number): Operation<number> {
     let swept = 0;
     for (const id of this.#expiries.expired(now)) {
       yield* this.delete(id);

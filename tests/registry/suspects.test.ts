@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { suspend } from "effection";
+import { type Operation, suspend } from "effection";
 import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
@@ -21,7 +21,7 @@ class MortalStore extends InMemoryToolSessionStore {
     this.isDead = true;
   }
 
-  *#commit<T>(operation: Generator<never, T, unknown>): Generator<never, T, unknown> {
+  *#commit<T>(operation: Operation<T>): Operation<T> {
     this.#refuseDead();
     const value = yield* operation;
     if (--this.#commitsLeft === 0) this.die();
