@@ -22,33 +22,6 @@ export interface ProxyOptions extends Pick<ParleyOptions, "trustProxy"> {
   readonly peerOf?: (request: Request, connection: unknown) => string | undefined;
 }
 
-/**
- * The headers that proxies send, the usual ones first. They are looked up by name, because
- * iterating over all headers of each request takes 1 µs longer on Deno. docs/security.md lists
- * them.
- */
-const HEADERS = [
-  "x-forwarded-for",
-  "forwarded",
-  "x-forwarded-host",
-  "x-forwarded-proto",
-  "x-forwarded-port",
-  "x-forwarded-server",
-  "x-forwarded-prefix",
-  "x-real-ip",
-  "via",
-  "x-forwarded-by",
-  "x-forwarded-client-cert",
-  "x-forwarded-method",
-  "x-forwarded-path",
-  "x-forwarded-proto-version",
-  "x-forwarded-protocol",
-  "x-forwarded-scheme",
-  "x-forwarded-ssl",
-  "x-forwarded-uri",
-  "x-forwarded-user",
-];
-
 /** How a request was forwarded. */
 export interface Forwarding {
   /** True if the operator trusts the proxy. */
@@ -62,9 +35,22 @@ export interface Forwarding {
 /** Forwarded by a proxy that is not trusted. */
 export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false };
 
+/**
+ * Whether a request has any header that only proxies send, under whatever name. `forEach` is the
+ * fastest way to see all names: 1.7 µs on Deno, 0.5 µs on Bun.
+ */
 export function isForwarded(headers: Headers): boolean {
-  for (let i = 0; i < HEADERS.length; i++) if (headers.has(HEADERS[i]!)) return true;
-  return false;
+  let found = false;
+  headers.forEach((_value, name) => {
+    if (isFromProxy(name)) found = true;
+  });
+  return found;
+}
+
+/** Whether only proxies send a header. Names are in lower case. */
+function isFromProxy(name: string): boolean {
+  return name.startsWith("x-forwarded") || name === "forwarded" || name === "via" ||
+    name === "x-real-ip";
 }
 
 /** The proxies that the operator trusts. */

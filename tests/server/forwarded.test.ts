@@ -89,6 +89,9 @@ const FORWARDED: Headers[] = [
   { "x-forwarded-proto-version": "HTTP/2" },
   { "x-forwarded-client-cert": "Hash=0" },
   { "X-Forwarded-Ssl": "on" },
+  { "X-Forwarded-Whatever": "anything" },
+  { "x-forwarded": "for=192.0.2.1" },
+  { "x-forwarded-": "" },
   { via: "1.1 proxy" },
   { "x-real-ip": "192.0.2.1" },
 ];
