@@ -5,6 +5,7 @@ import { importsOf } from "./harness/tokens.ts";
 import { describe, it } from "./suite.ts";
 
 interface Manifest {
+  name: string;
   private?: boolean;
   scripts: Record<string, string>;
   dependencies: Record<string, string>;
@@ -66,7 +67,15 @@ describe("the tasks", () => {
 describe("the project's folder", () => {
   it("is private: only the built package is published", () => {
     assert.equal(manifest.private, true);
-    assert.match(readText("CONTRIBUTING.md"), /`npx -y deno task build` +\|.*`dist\/npm`/);
+  });
+
+  it("has a task that builds the package, and CONTRIBUTING names both", () => {
+    const text = readText("CONTRIBUTING.md");
+    const row = text.split("\n").find((line) => line.startsWith("| `npx -y deno task build`"));
+    assert.ok(config.tasks["build"]);
+    assert.ok(row?.includes(`\`${manifest.name}\``), row);
+    assert.ok(row?.includes("`dist/npm`"), row);
+    assert.ok(text.includes("`npm publish dist/npm`"));
   });
 });
 
