@@ -10,8 +10,8 @@ import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
 /**
- * How many descriptors above the minimum may be open. Running responses count too, because Deno
- * does not tell which connections are idle.
+ * How many descriptors above the minimum may be open. Deno does not tell which connections are
+ * idle, so all descriptors count that are not known to be in use.
  */
 const MAX_IDLE = 8_192;
 /** Milliseconds between two counts. */
@@ -23,7 +23,8 @@ export const listen: Listen = (fetch, options) =>
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
     // Rejects when a connection could not be accepted. The listener is closed then.
     server.finished.catch(fail);
-    const unwatch = watchIdle(options.maxIdle ?? MAX_IDLE, fail);
+    const { maxIdle = MAX_IDLE, busy = () => 0 } = options;
+    const unwatch = watchIdle(maxIdle, busy, fail);
     return Promise.resolve({
       port: server.addr.port,
       hostname: server.addr.hostname,
@@ -35,14 +36,21 @@ export const listen: Listen = (fetch, options) =>
     });
   }, options);
 
-/** Calls `crowded` once when there are more than `most` descriptors above the minimum seen. */
-function watchIdle(most: number, crowded: (reason: Error) => void): () => void {
-  let least = openDescriptors();
-  if (least === undefined) return () => {};
+/** Calls `crowded` once when more than `most` descriptors above the minimum seen are not busy. */
+function watchIdle(
+  most: number,
+  busy: () => number,
+  crowded: (reason: Error) => void,
+): () => void {
+  // Several streams can share one connection (HTTP/2), so there can be more of them.
+  const unused = (open: number) => Math.max(0, open - busy());
+  const first = openDescriptors();
+  if (first === undefined) return () => {};
+  let least = unused(first);
   const timer = setInterval(() => {
-    const now = openDescriptors() ?? 0;
-    // The minimum counts files and the responses that outlived the previous listener.
-    least = Math.min(least!, now);
+    const now = unused(openDescriptors() ?? 0);
+    // The minimum counts files, and requests that outlived the previous listener.
+    least = Math.min(least, now);
     if (now - least <= most) return;
     clearInterval(timer);
     crowded(

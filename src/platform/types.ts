@@ -8,6 +8,8 @@ export interface ListenOptions {
    * closed. Default: 8,192. Only for Deno: the other runtimes have timeouts for idle connections.
    */
   readonly maxIdle?: number;
+  /** How many connections have a stream under way. They do not count as idle. Default: 0. */
+  readonly busy?: () => number;
   /** Called when connections cannot be accepted, and when they can again. */
   readonly notice?: (notice: ListenerNotice) => void;
 }

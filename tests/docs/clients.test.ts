@@ -38,7 +38,7 @@ describe("docs/clients.md: when something is missing", () => {
     const pages = createMcpTool("pages").description("Sends to a page")
       .execute(function* (_params, ctx) {
         try {
-          yield* ctx.elicitUrl("green", { message: "Look", url: "https://green.example/" });
+          yield* ctx.elicitUrl({ message: "Look", url: "https://green.example/" });
         } catch (error) {
           thrown.push(error);
           throw error;

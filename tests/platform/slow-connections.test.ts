@@ -7,6 +7,7 @@ import { currentRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
 import { ABLE, initialize } from "../support/legacy/client.ts";
 import { Crowd, UNFINISHED } from "../support/crowd.ts";
+import { ModernClient, VERSION } from "../support/modern/client.ts";
 import { ask } from "../support/tools.ts";
 import { noticed } from "../support/turn.ts";
 import { RawClient } from "./raw-client.ts";
@@ -14,6 +15,8 @@ import { RawClient } from "./raw-client.ts";
 /** Both ends are in this process, so each connection takes two descriptors. */
 const MOST = 40;
 const FEW = 15;
+const STREAMS = 30;
+const LISTEN = { notifications: {}, _meta: new ModernClient(fetch).meta() };
 const HALF_A_BODY = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" +
   "Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{";
 const onDeno = it.when(currentRuntime() === "deno");
@@ -69,6 +72,47 @@ describe("slow connections on Deno", () => {
       },
     );
   }
+
+  onDeno("do not include connections with an open stream", async () => {
+    const parley = createParley({ serve: [ask] });
+    const notices: ListenerNotice[] = [];
+    let counts = 0;
+    const listening = await listen(parley.fetch, {
+      port: 0,
+      hostname: "127.0.0.1",
+      maxIdle: MOST,
+      notice: (notice) => void notices.push(notice),
+      busy: () => {
+        counts++;
+        return parley.counts.streams;
+      },
+    });
+    const callers: RawClient[] = [];
+    // Both ends of a stream are open here, and one of them is known to be busy.
+    for (let streams = 0; streams < STREAMS; streams++) {
+      const caller = await RawClient.connect(listening.port);
+      callers.push(caller);
+      caller.post({ jsonrpc: "2.0", id: 1, method: "subscriptions/listen", params: LISTEN }, {
+        "mcp-protocol-version": VERSION,
+        "mcp-method": "subscriptions/listen",
+      });
+      await caller.take(/text\/event-stream/);
+    }
+    assert.equal(parley.counts.streams, STREAMS);
+    const before = counts;
+    await noticed(() => counts > before + 1);
+    assert.deepEqual(notices, []);
+
+    // Idle connections count, whatever number of streams there is.
+    const idle = new Crowd(listening.port, FEW);
+    await noticed(() => idle.gone > 0);
+    await noticed(() => notices.length > 0);
+    assert.equal(parley.counts.streams, STREAMS, "streams go on");
+    await parley.close();
+    idle.leave();
+    for (const caller of callers) caller.vanish();
+    await listening.stop();
+  });
 });
 
 /** Once the listener is open again. */

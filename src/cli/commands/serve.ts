@@ -4,7 +4,7 @@ import { ensure, type Operation, race, sleep, spawn, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
-import type { Listen, ListenerNotice, Listening } from "../../platform/types.ts";
+import type { Listen, ListenerNotice, Listening, ListenOptions } from "../../platform/types.ts";
 import type { Environment } from "../environment.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
@@ -100,7 +100,10 @@ export function* serve(
     },
   });
   server = yield* until(
-    listening(environment.listen ?? listen, logged(parley, log), options, log),
+    listening(environment.listen ?? listen, logged(parley, log), options, {
+      notice: listenerLog(log),
+      busy: () => parley.counts.streams,
+    }),
   );
   const address = addressOf(server);
   const { terminal, version } = environment;
@@ -161,10 +164,10 @@ async function listening(
   listen: Listen,
   fetch: Parley["fetch"],
   { port, host }: ServeOptions,
-  log: OperatorLog,
+  watching: Pick<ListenOptions, "notice" | "busy">,
 ): Promise<Listening> {
   try {
-    return await listen(fetch, { port, hostname: host, notice: listenerLog(log) });
+    return await listen(fetch, { port, hostname: host, ...watching });
   } catch (error) {
     throw new Problem(`Cannot serve at ${host}:${port}: ${whyNot(error, port)}`);
   }
