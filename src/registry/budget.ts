@@ -12,7 +12,7 @@ import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import { estimateSize } from "../session/event-log.ts";
+import { estimateSize } from "../session/estimate-size.ts";
 
 export interface BudgetLimits {
   readonly memory: ShareLimits;

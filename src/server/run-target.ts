@@ -5,6 +5,7 @@ import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
+import { bytesOf } from "../session/estimate-size.ts";
 import type { Definition } from "../tool/types.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
@@ -57,7 +58,7 @@ export const MOST_SUBSCRIPTIONS = 1_000;
 
 /** Approximate size of a resource subscription in memory, in bytes. */
 export function sizeOfUri(uri: string): number {
-  return 64 + uri.length;
+  return 64 + bytesOf(uri);
 }
 
 /** Maximum length of a URI: the time to match templates grows faster than the length. */

@@ -18,6 +18,7 @@ import {
   type ToolSessionOutcome,
   type ToolSessionRequest,
 } from "../model/events.ts";
+import { estimateSize } from "./estimate-size.ts";
 import type { Journal } from "./journal.ts";
 import { LogReader, Pace } from "./pace.ts";
 
@@ -393,36 +394,4 @@ class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
       yield* action<void>((resolve) => log.watch(resolve));
     }
   }
-}
-
-export function estimateSize(value: unknown): number {
-  switch (typeof value) {
-    case "string":
-      return 24 + value.length;
-    case "object": {
-      if (value === null) return 8;
-      let bytes = 32;
-      if (Array.isArray(value)) { for (const item of value) bytes += estimateSize(item); }
-      else {
-        for (const key in value) {
-          const item = (value as Record<string, unknown>)[key];
-          bytes += 16 + key.length +
-            (key === "requestedSchema" ? weighForm(item) : estimateSize(item));
-        }
-      }
-      return bytes;
-    }
-    default:
-      return 8;
-  }
-}
-
-const forms = new WeakMap<object, number>();
-
-/** A form is sent many times, and its size never changes. */
-function weighForm(schema: unknown): number {
-  if (typeof schema !== "object" || schema === null) return estimateSize(schema);
-  let bytes = forms.get(schema);
-  if (bytes === undefined) forms.set(schema, bytes = estimateSize(schema));
-  return bytes;
 }

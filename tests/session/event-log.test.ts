@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { EventsGoneError } from "../../src/model/errors.ts";
 import type { EventBody, ToolSessionEvent } from "../../src/model/events.ts";
-import { estimateSize, EventLog, type LogLimits } from "../../src/session/event-log.ts";
+import { estimateSize } from "../../src/session/estimate-size.ts";
+import { EventLog, type LogLimits } from "../../src/session/event-log.ts";
 import type { Journal } from "../../src/session/journal.ts";
 import { describe, it } from "../suite.ts";
 

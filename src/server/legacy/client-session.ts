@@ -7,7 +7,7 @@ import type { Deadline } from "../../lib/deadlines.ts";
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../model/events.ts";
-import { estimateSize } from "../../session/event-log.ts";
+import { estimateSize } from "../../session/estimate-size.ts";
 import { notificationText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
 import { cut, MAX_NAME_LENGTH } from "../../wire/lengths.ts";

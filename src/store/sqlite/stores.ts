@@ -1,4 +1,5 @@
 /** The stores for durable calls and for legacy client sessions, in one SQLite file. */
+import { Buffer } from "node:buffer";
 import type { Operation } from "effection";
 import type { SQLOutputValue } from "node:sqlite";
 import { StoreConflictError, StoreError } from "../../model/errors.ts";
@@ -56,7 +57,13 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         ON CONFLICT (id) DO UPDATE SET epoch = excluded.epoch, expires_at = excluded.expires_at,
           entry_bytes = excluded.entry_bytes
         WHERE excluded.epoch >= sessions.epoch
-      `).run(id, entry.epoch, entry.expiresAt ?? null, entry.principal ?? "", text.length);
+      `).run(
+        id,
+        entry.epoch,
+        entry.expiresAt ?? null,
+        entry.principal ?? "",
+        Buffer.byteLength(text),
+      );
       if (Number(changes) === 0) {
         throw new StoreConflictError(id, `epoch ${entry.epoch} has been superseded by a later one`);
       }
@@ -94,7 +101,8 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     const entryText = entry && JSON.stringify(entry);
     const expiry = expiresAt ?? entry?.expiresAt ?? null;
     let bytes = 0;
-    for (const text of texts) bytes += text.length;
+    for (const text of texts) bytes += Buffer.byteLength(text);
+    const entryBytes = entryText === undefined ? null : Buffer.byteLength(entryText);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
         UPDATE sessions SET last_lsn = ?, event_bytes = event_bytes + ?,
@@ -105,7 +113,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
       `).run(
         afterLSN + events.length,
         bytes,
-        entryText?.length ?? null,
+        entryBytes,
         entry === undefined && expiresAt === undefined ? 0 : 1,
         expiry,
         wakeAt === undefined ? 0 : 1,
@@ -129,7 +137,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
           expiry,
           wakeAt ?? null,
           entry?.principal ?? "",
-          entryText.length,
+          entryBytes,
           bytes,
         );
       }

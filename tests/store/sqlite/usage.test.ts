@@ -31,6 +31,18 @@ describe("SqliteToolSessionStore.usage()", () => {
     assert.deepEqual(kilobytes(yield* sessions.usage()), { "": 4 });
   });
 
+  it("counts bytes, not characters", function* () {
+    const { sessions } = yield* useStores(join(yield* useFolder(), "store.db"));
+    const wide = "日".repeat(1_000);
+    const ann = { ...entry("a"), principal: "ann", params: wide };
+    yield* sessions.append("a", [event(1, wide)], { afterLSN: 0, epoch: 1, entry: ann });
+    yield* sessions.append("a", [event(2, "😀".repeat(1_000))], { afterLSN: 1, epoch: 1 });
+    yield* sessions.set("b", { ...entry("b"), principal: "bob", params: wide });
+    assert.deepEqual(kilobytes(yield* sessions.usage()), { ann: 10, bob: 3 });
+    yield* sessions.append("a", [], { afterLSN: 2, epoch: 1, entry: { ...ann, params: "" } });
+    assert.deepEqual(kilobytes(yield* sessions.usage()), { ann: 7, bob: 3 });
+  });
+
   it("counts what a file of version 3 holds", function* () {
     const path = join(yield* useFolder(), "store.db");
     const { sessions, close } = yield* useStores(path);
