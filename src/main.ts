@@ -1,4 +1,4 @@
-/** The executable. */
+/** The entry point of the `parley` executable. */
 import process from "node:process";
 import manifest from "../package.json" with { type: "json" };
 import { runCommandLine } from "./cli/program.ts";
@@ -10,7 +10,10 @@ import { shipped } from "./shipped.ts";
 /** Defined by `scripts/compile.ts` when it builds an executable. */
 declare const PARLEY_ANNOUNCED: readonly Announced[];
 
-/** Named one by one, because a compiled program contains only modules that are named. */
+/**
+ * The modules of this program that tools may import. Each `import()` is written out, because a
+ * compiler includes only modules that it finds as literals.
+ */
 const own: OwnModules = {
   "parley-mcp": {
     url: () => import.meta.resolve("parley-mcp"),

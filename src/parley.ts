@@ -22,7 +22,7 @@ export interface Parley extends McpHandler {
   add(definition: Definition): void;
   /** Removes a tool, prompt or resource, and notifies all clients. Returns false if there was none. */
   remove(kind: Definition["kind"], name: string): boolean;
-  /** Notifies all clients that subscribed to a resource that it has changed. */
+  /** Tells the clients that subscribed to a resource that the resource has changed. */
   resourceUpdated(uri: string): void;
   /**
    * Durable calls that no longer run, because the server crashed each time it ran them. They stay
@@ -155,11 +155,11 @@ function parleyResource(options: HandlerOptions): Operation<Parley> {
 
 const REGISTRY_OPTIONS = ["store", "sealer", "clock", "sampling", "report", "onCall"] as const;
 
-/** The registry of a scope, if a server with these options can use it. */
+/** Returns the registry of a scope. Throws if a server with these options cannot use it. */
 function served(registry: ToolSessionRegistry, options: ParleyOptions): LiveToolSessionRegistry {
   if (!(registry instanceof LiveToolSessionRegistry)) {
     throw new TypeError(
-      "Cannot use the registry of this scope: it is not one of Parley; create it with useToolSessionRegistry",
+      "Cannot use the registry of this scope: Parley did not create it; create it with useToolSessionRegistry",
     );
   }
   const limits = Object.keys(registryLimits({})).filter((key) => key in (options.limits ?? {}));
@@ -169,6 +169,6 @@ function served(registry: ToolSessionRegistry, options: ParleyOptions): LiveTool
   ];
   if (option === undefined) return registry;
   throw new TypeError(
-    `Cannot use the option "${option}": this scope has a registry, which decides it; give it to useToolSessionRegistry`,
+    `Cannot use the option "${option}": this scope has a registry with its own settings; pass the option to useToolSessionRegistry`,
   );
 }

@@ -61,7 +61,7 @@ export const COMMANDS: {
       .addOption(
         new Option(
           "--state <where>",
-          "where a waiting call of a modern client is kept: here, on this server, or sealed into its requestState, for durable tools that allow it (needs PARLEY_KEY)",
+          "where calls of modern clients wait for answers: in this server (here), or encrypted in the client's requestState (sealed), for durable tools that allow it; sealed needs PARLEY_KEY",
         ).choices(["here", "sealed"]).default("here"),
       )
       .addOption(
@@ -134,7 +134,7 @@ export const COMMANDS: {
       .summary("call a tool, and answer its questions here")
       .description("Calls a tool, here or on a server, and asks you its questions.")
       .argument("<tool>", "name of the tool")
-      .argument("[arguments]", "the tool's arguments, as JSON; default: asks for them")
+      .argument("[arguments]", "the tool's arguments, as JSON; default: you are asked for them")
       .argument("[module...]", MODULES)
       .option("--url <address>", "call the tool on this server, such as http://127.0.0.1:7411/mcp")
       .option(
@@ -145,7 +145,7 @@ export const COMMANDS: {
       .addOption(
         new Option(
           "--model <who>",
-          "who answers when the tool asks a model: auto, the configured model; me, you",
+          "who answers when the tool asks a model: the configured model (auto), or you (me)",
         )
           .choices(["auto", "me"]).default("auto"),
       )
@@ -166,7 +166,7 @@ export const COMMANDS: {
       .argument("[module...]", MODULES)
       .option("--name <name>", "name of the server in the app", "parley")
       .option("--project", "only for the project in this folder, if the app supports that")
-      .option("--url <address>", "use a running server instead of one that the app starts")
+      .option("--url <address>", "let the app use the server at this URL instead of starting one")
       .option("--print", "print the configuration instead of writing it")
       .action(async (app, modules, options) => {
         const { install } = await import("./commands/install.ts");
@@ -183,7 +183,10 @@ export const COMMANDS: {
       .argument("[module...]", MODULES)
       .option("-o, --out <file>", "file to write; default: NAME-VERSION.mcpb")
       .option("--name <name>", "name of the bundle", "parley")
-      .option("--executable <file>", "the compiled program; default: this one, if it is compiled")
+      .option(
+        "--executable <file>",
+        "compiled program to put into the bundle; default: this program, if it is compiled",
+      )
       .action(async (modules, options) => {
         const { bundle } = await import("./commands/bundle.ts");
         await operate(() => bundle(modules, options, environment));
@@ -203,7 +206,7 @@ export const COMMANDS: {
   test(program, { operate }) {
     program.command("test")
       .summary("run the tests of a project")
-      .argument("[file...]", "test files to run, by parts of their names; default: all")
+      .argument("[file...]", "parts of the names of the test files to run; default: all files")
       .action(async (files) => {
         const { test } = await import("./commands/test.ts");
         await operate(() => test(files));
@@ -225,7 +228,7 @@ export const COMMANDS: {
 };
 
 function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
-  return new Option("--log-level <level>", "least severe messages to log on stderr")
+  return new Option("--log-level <level>", "lowest level of messages to log on stderr")
     .choices(LOG_LEVELS).default(otherwise);
 }
 

@@ -13,7 +13,7 @@ interface Candidate {
   readonly description: string;
 }
 
-/** Answers a script: the candidates for the last word. */
+/** Returns the answer for a completion script: the candidates for the last word. */
 export function complete(program: Command, words: readonly string[]): string {
   const typed = joinedValues(words);
   const current = typed.at(-1) ?? "";

@@ -13,12 +13,12 @@ export interface Environment {
   readonly terminal: Terminal;
   /** Loads the definitions that are served when no module is named. */
   readonly shipped: () => Promise<readonly Definition[]>;
-  /** Their names and descriptions, known without loading them. Only a compiled program has this. */
+  /** Names and descriptions of the shipped definitions. Only a compiled program has this list. */
   readonly announced?: readonly Announced[] | undefined;
   /** The modules of this program that tools may import by name. */
   readonly own: OwnModules;
   /** The packages that `parley new` copies into a project. */
   readonly packages: () => Promise<OwnPackages>;
-  /** How `parley serve` listens for HTTP. Default: as this runtime does. */
+  /** Starts the HTTP server of `parley serve`. Default: the HTTP server of this runtime. */
   readonly listen?: Listen;
 }

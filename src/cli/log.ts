@@ -91,7 +91,7 @@ export class OperatorLog {
   }
 }
 
-/** True for fields that the message of a call contains already. */
+/** True if the message already contains the value of this field. */
 function isSaid(name: string, message: string): boolean {
   return name === "outcome" || message.startsWith(`${name} `);
 }

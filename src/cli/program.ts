@@ -49,7 +49,9 @@ function explain(error: unknown, { terminal }: Environment): number {
   terminal.note(
     red(
       visible(
-        `Cannot continue: ${messageOf(error)}; this is a bug in Parley, and its stack follows:`,
+        `Cannot continue: ${
+          messageOf(error)
+        }; this is a bug in Parley, please report it with this stack:`,
       ),
     ),
   );

@@ -15,9 +15,9 @@ export type EndingSignal = typeof ENDING[number];
 const ONE_PRESS = 200;
 
 /**
- * Queues the signals for as long as the scope lives. Meanwhile they do not end the process. A
- * signal that has arrived is ignored afterwards too: the program is about to exit, and a copy of
- * the same key press that arrives late must not kill it first.
+ * Puts the signals into a queue for as long as the scope lives, instead of letting them end the
+ * process. A signal that has arrived once is ignored after the scope, too: the program is about to
+ * exit, and a late copy of the same key press must not kill it before that.
  */
 export function useSignals(
   now: () => number = () => performance.now(),

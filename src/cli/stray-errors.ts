@@ -3,12 +3,12 @@ import { type Operation, resource } from "effection";
 import process from "node:process";
 import type { OperatorLog } from "./log.ts";
 
-/** Logs such errors for as long as the scope lives, instead of letting them end the process. */
+/** Logs uncaught errors for as long as the scope lives, instead of letting them end the process. */
 export function useStrayErrors(log: OperatorLog): Operation<void> {
   return resource(function* (provide) {
     const report = (error: unknown) =>
       log.fault({
-        what: "an error that no call could catch",
+        what: "uncaught error outside of a call, such as in a timer",
         toolName: "-",
         sessionId: "-",
         error,

@@ -1,8 +1,8 @@
-/** Rewrites Commander's error messages in the grammar of ours. */
+/** Rewrites Commander's error messages in the form of Parley's own messages. */
 
 type Words = readonly (string | undefined)[];
 
-/** Commander's messages, and the middle part of ours: `Cannot … ; next step`. */
+/** Patterns of Commander's messages, each with the words for `…` in `Cannot …; next step`. */
 const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
   [/^unknown option '(.+)'$/, ([, flag]) => `use option "${flag}": there is no such option`],
   [/^unknown command '(.+)'$/, ([, name]) => `run "${name}": there is no such command`],
@@ -23,7 +23,10 @@ const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
     /^option '(.+)' argument missing$/,
     ([, flag]) => `use ${longName(flag!)}: its value is missing`,
   ],
-  [/^missing required argument '(.+)'$/, ([, name]) => `continue: the ${name} is missing`],
+  [
+    /^missing required argument '(.+)'$/,
+    ([, name]) => `run the command: the argument <${name}> is missing`,
+  ],
   [
     /^too many arguments for '(.+)'\. Expected (.+) but got (\d+)(?:: (.+))?$/,
     ([, name, expected, , given]) =>
@@ -31,7 +34,7 @@ const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
   ],
 ];
 
-/** Turns Commander's message into one sentence without a line break. */
+/** Rewrites one message of Commander as a sentence without a line break. */
 export function usageProblem(said: string): string {
   const [first = "", guess] = said.trim().split("\n");
   const problem = first.replace(/^error: /, "").replace(/\.$/, "");

@@ -15,7 +15,7 @@ export function* connect(endpoint: Endpoint, identity: ClientIdentity): Operatio
     if (!(error instanceof Refusal)) throw error;
     refuseForGood(endpoint, error);
   }
-  // Any other refusal means that the server does not support that revision.
+  // Any other refusal means that the server does not support the modern revision.
   const legacy = new LegacyServer(endpoint);
   try {
     yield* legacy.initialize(identity);
@@ -23,7 +23,9 @@ export function* connect(endpoint: Endpoint, identity: ClientIdentity): Operatio
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;
     refuseForGood(endpoint, error);
-    throw new ClientError(`Cannot talk to ${endpoint.url}: ${error.message}; is it an MCP server?`);
+    throw new ClientError(
+      `Cannot connect to ${endpoint.url}: ${error.message}; check that it is an MCP server`,
+    );
   }
 }
 
@@ -31,7 +33,7 @@ function refuseForGood({ url }: Endpoint, { status, message, redirectedTo }: Ref
   if (status !== 401 && status !== 403) return;
   throw new ClientError(
     redirectedTo === undefined
-      ? `Cannot talk to ${url}: it refuses (HTTP ${status}: ${message}); pass credentials with --header "Authorization: …"`
-      : `Cannot talk to ${url}: it redirects to ${redirectedTo}, which refuses (HTTP ${status}: ${message}) and did not get your headers; if you trust it, call that address instead`,
+      ? `Cannot connect to ${url}: access was denied (HTTP ${status}: ${message}); pass credentials with --header "Authorization: …"`
+      : `Cannot connect to ${url}: it redirects to ${redirectedTo}, which denied access (HTTP ${status}: ${message}) and did not receive your headers; if you trust that address, use it as the URL`,
   );
 }

@@ -11,7 +11,7 @@ import { EventReader, type ServerSentEvent } from "./sse.ts";
 
 export type HeaderLines = { readonly [name: string]: string };
 
-/** A server's URL, and the headers that every request to it carries. */
+/** A server's URL, and the headers that are sent with every request. */
 export interface Endpoint {
   readonly url: string;
   readonly headers: HeaderLines;
@@ -74,7 +74,9 @@ function* fetched(url: URL, request: RequestInit): Operation<Response> {
   try {
     return yield* until(fetch(url, request));
   } catch (error) {
-    throw new ClientError(`Cannot reach ${url}: ${reasonOf(error)}; is the server running?`);
+    throw new ClientError(
+      `Cannot reach ${url}: ${reasonOf(error)}; check that the server is running`,
+    );
   }
 }
 
@@ -126,7 +128,7 @@ function streamed(body: ReadableStream<Uint8Array>): () => Operation<Incoming | 
   };
 }
 
-/** Undefined if the text is not JSON-RPC: a proxy may have answered with a web page. */
+/** Parses a message. Undefined if the text is not JSON-RPC, such as a web page from a proxy. */
 function parsed(text: string): RpcMessage | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -145,7 +147,7 @@ function parsed(text: string): RpcMessage | undefined {
 export class Refusal extends Error {
   override readonly name = "Refusal";
   readonly status: number;
-  /** The same as in `Reply`. */
+  /** The URL that answered, if redirects led to another origin. */
   readonly redirectedTo: string | undefined;
 
   constructor(

@@ -151,13 +151,13 @@ export class LegacyServer implements RemoteServer {
     if (method === "ping") response = {};
     else if (question && person) response = yield* person.answer(question);
     else {response = impossible(
-        `Cannot ${method}: this client does not support it; continue without it`,
+        `Cannot answer "${method}": this client does not support it; continue without an answer`,
       );}
     yield* this.#post("error" in response ? { id, ...response } : { id, result: response });
   }
 }
 
-/** Treats a broken connection like one that has ended. */
+/** Reads the next message. A broken connection counts as the end of the response. */
 function* nextOf(reply: Reply): Operation<Incoming | undefined> {
   try {
     return yield* reply.next();

@@ -1,4 +1,4 @@
-/** A client for revision 2026-07-28. It has no session: it retries a call with the answers. */
+/** A client for revision 2026-07-28. There is no session: the client repeats a call with answers. */
 import { Buffer } from "node:buffer";
 import { all, type Operation, scoped } from "effection";
 import { isObject } from "../lib/json.ts";
@@ -25,7 +25,7 @@ import {
   type RemoteTool,
 } from "./server.ts";
 
-/** Ends a call that never stops asking. */
+/** How often a call may ask before the client gives up. */
 const MAX_ROUNDS = 100;
 
 export class ModernServer implements RemoteServer {
@@ -117,7 +117,7 @@ function* resultIn(reply: Reply, id: number, person: Person | undefined): Operat
   }
 }
 
-/** Collects the answers to all questions of one round; they are sent together. */
+/** Collects the answers to all questions of one round. The client sends them together. */
 function* answers(requests: JsonObject, person: Person): Operation<JsonObject> {
   const found = yield* all(
     Object.entries(requests).map(([name, request]) => answered(name, request, person)),
@@ -134,13 +134,13 @@ function* answered(
   const question = questionIn(method, params);
   return [
     name,
-    question
-      ? yield* person.answer(question)
-      : impossible(`Cannot ${method}: this client does not support it; continue without it`),
+    question ? yield* person.answer(question) : impossible(
+      `Cannot answer "${method}": this client does not support it; continue without an answer`,
+    ),
   ];
 }
 
-/** The headers that repeat those arguments that the tool's schema marks. */
+/** The headers that repeat arguments, for parameters that the tool's schema marks as headers. */
 function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): HeaderLines {
   const lines: { [name: string]: string } = {};
   try {

@@ -28,7 +28,7 @@ export interface Progress {
 }
 
 export interface Person {
-  /** Answers a question. Halting it withdraws the question. */
+  /** Answers a question. Halting the operation withdraws the question. */
   answer(question: Question): Operation<ClientAnswer>;
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown): void;

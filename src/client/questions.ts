@@ -6,7 +6,7 @@ import { METHOD_NOT_FOUND } from "../model/rpc-codes.ts";
 import { SENSITIVE } from "../wire/elicitation.ts";
 import type { Progress, Question } from "./person.ts";
 
-/** Undefined for methods that this client does not support. */
+/** The question in a server's request. Undefined if this client does not support the method. */
 export function questionIn(method: unknown, params: unknown): Question | undefined {
   const given = isObject(params) ? params : {};
   switch (method) {
@@ -32,7 +32,7 @@ function sensitiveIn({ _meta: meta }: JsonObject): string[] {
   return Array.isArray(fields) ? fields.map(String) : [];
 }
 
-/** On the wire, a single content block may stand without a list around it. */
+/** Puts a single content block into a list. On the wire, `content` may be a block or a list. */
 function withContentLists(params: JsonObject): SampleParams {
   const messages = Array.isArray(params.messages) ? params.messages.filter(isObject) : [];
   return {

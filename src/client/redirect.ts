@@ -1,6 +1,6 @@
 /**
- * Checks redirects, which `http.ts` follows itself: `fetch` would send the person's headers to any
- * origin that a server names.
+ * Checks redirects. `http.ts` follows them instead of `fetch`, because `fetch` would send the
+ * person's headers to any origin that a server names.
  */
 import { ClientError } from "./client-error.ts";
 
@@ -24,7 +24,7 @@ export function nextAddress(
   const to = location ? URL.parse(location, from) : null;
   if (!to || !/^https?:$/.test(to.protocol)) {
     throw new ClientError(
-      `Cannot reach ${from}: it redirects, but not to a URL (HTTP ${status}); check the address`,
+      `Cannot reach ${from}: it redirects (HTTP ${status}) without a valid URL; check the address`,
     );
   }
   // Drop credentials that the server put into the URL.
@@ -32,12 +32,12 @@ export function nextAddress(
   to.password = "";
   if (from.protocol === "https:" && to.protocol === "http:") {
     throw new ClientError(
-      `Cannot reach ${from}: it redirects to ${to}, which is not encrypted; if you trust the network, call that address instead`,
+      `Cannot reach ${from}: it redirects to ${to}, which is not encrypted; if you trust the network, use that address as the URL`,
     );
   }
   if (method !== "GET" && !KEEPING.includes(status)) {
     throw new ClientError(
-      `Cannot reach ${from}: it redirects to ${to} (HTTP ${status}), which drops the request body; call that address instead`,
+      `Cannot reach ${from}: it redirects to ${to} with HTTP ${status}, which drops the request body; use that address as the URL`,
     );
   }
   return to;

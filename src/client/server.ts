@@ -1,4 +1,4 @@
-/** A server as `parley call` sees it, of either era. */
+/** A remote server of either era, as `parley call` uses it. */
 import type { Operation } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import type { ToolResult } from "../model/events.ts";
@@ -23,7 +23,7 @@ export interface ClientIdentity {
   readonly version: string;
 }
 
-/** The client capabilities of the terminal. */
+/** The capabilities that `parley call` declares to the server. */
 export const CAPABILITIES = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },

@@ -1,7 +1,7 @@
 /** Serves HTTP on Bun. */
 import type { Listen } from "./types.ts";
 
-/** The part of Bun's types that is used here. All of them would clash with Deno's. */
+/** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: {
   serve(options: {
     port: number;
@@ -13,7 +13,7 @@ declare const Bun: {
   }): { port: number; hostname: string; stop(closeActiveConnections?: boolean): Promise<void> };
 };
 
-/** Seconds of silence before Bun closes a connection. Our heartbeats are far more frequent. */
+/** Seconds without traffic before Bun closes a connection. Heartbeats are far more frequent. */
 const IDLE_TIMEOUT = 120;
 
 export const listen: Listen = async (fetch, { port, hostname }) => {

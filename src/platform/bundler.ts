@@ -29,10 +29,10 @@ export interface BundlerError {
   readonly column?: number;
 }
 
-/** The extension of the output: always an ES module, whatever package.json says. */
+/** The extension of the output. Runtimes treat it as an ES module, whatever package.json says. */
 export const BUNDLED = ".mjs";
 
-/** Finds Bun: the runtime of this program, or the one that another program contains. */
+/** Finds Bun: the runtime of this program, or the runtime inside another compiled program. */
 export function* findBundler(program: string): Operation<RuntimeCommand | undefined> {
   const own = bunCommand();
   if (own) return own;
@@ -43,7 +43,7 @@ export function* findBundler(program: string): Operation<RuntimeCommand | undefi
       const child = yield* useChild({ command: program, args: ["--revision"], cwd: ".", env });
       child.process.stdin.end();
       const code = yield* child.ended();
-      // Only Bun supports that flag.
+      // Only Bun supports `--revision`.
       return code === 0 && /^\d+\.\d+\.\d+\S*\s*$/.test(child.said.stdout) ? other : undefined;
     } catch {
       // The program cannot be started on this machine.
@@ -52,7 +52,7 @@ export function* findBundler(program: string): Operation<RuntimeCommand | undefi
   });
 }
 
-/** Writes the bundle. Returns the errors in the modules; empty if there are none. */
+/** Writes the bundle. Returns the errors in the modules. */
 export function* runBundler(
   { command, args, env }: RuntimeCommand,
   options: BundlerOptions,
@@ -78,7 +78,10 @@ export function* runBundler(
   });
 }
 
-/** Targets Node, because such code also runs on Bun and Deno. Inlines no environment variables. */
+/**
+ * The script that runs the bundler. It targets Node, because such code also runs on Bun and Deno.
+ * It inlines no environment variables.
+ */
 function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions): string {
   const names = external.map((name) => name.replaceAll(/[^\w-]/g, "\\$&")).join("|");
   const config = {
@@ -89,7 +92,7 @@ function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions)
     format: "esm",
     splitting: true,
     env: "disable",
-    // These exist only in Bun.
+    // These modules exist only in Bun.
     external: ["bun", "bun:*"],
     naming: {
       entry: `${folder}/[dir]/[name]${BUNDLED}`,

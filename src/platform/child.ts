@@ -13,7 +13,10 @@ export interface Child {
   readonly process: ChildProcessWithoutNullStreams;
   /** The output so far. */
   readonly said: { stdout: string; stderr: string };
-  /** Waits for the exit code. Undefined if a signal ended it; throws if it cannot be started. */
+  /**
+   * Waits for the exit code. Undefined if a signal ended the child. Throws if the child cannot be
+   * started.
+   */
   ended(): Operation<number | undefined>;
 }
 
@@ -30,7 +33,7 @@ export function useChild({ command, args, cwd, env }: ChildCommand): Operation<C
       child.once("error", reject);
       child.once("close", (code) => resolve(code ?? undefined));
     });
-    // `ended()` rethrows the error. Without a call of it, the rejection is not an unhandled one.
+    // `ended()` throws the error. If nobody calls it, the rejection must not end the process.
     closed.catch(() => {});
     try {
       yield* provide({ process: child, said, ended: () => until(closed) });

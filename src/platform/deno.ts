@@ -1,17 +1,17 @@
 /**
  * Serves HTTP on Deno.
  *
- * Deno has no timeout for headers or idle connections, and keeps a connection open whose body
- * came too late. So we count the open file descriptors of the process. If there are too many, the
- * listener is reopened, which closes all idle connections.
+ * Deno has no timeout for headers or idle connections, and it does not close a connection whose
+ * request body is late. So this module counts the open file descriptors of the process. If there
+ * are too many, it reopens the listener, which closes all idle connections.
  */
 import { clearInterval, setInterval } from "node:timers";
 import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
 /**
- * How many descriptors above the minimum may be open. Deno does not tell which connections are
- * idle, so all descriptors count that are not known to be in use.
+ * How many descriptors more than the lowest count so far may be open. Deno does not tell which
+ * connections are idle, so all descriptors count that are not known to be in use.
  */
 const MAX_IDLE = 8_192;
 /** Milliseconds between two counts. */
@@ -21,7 +21,7 @@ export const listen: Listen = (fetch, options) =>
   keepListening(({ port, hostname }) => {
     const server = Deno.serve({ port, hostname, onListen: () => {} }, fetch);
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-    // Rejects when a connection could not be accepted. The listener is closed then.
+    // Rejects if a connection cannot be accepted. Deno has then closed the listener.
     server.finished.catch(fail);
     const { maxIdle = MAX_IDLE, busy = () => 0 } = options;
     const unwatch = watchIdle(maxIdle, busy, fail);
@@ -36,20 +36,23 @@ export const listen: Listen = (fetch, options) =>
     });
   }, options);
 
-/** Calls `crowded` once when more than `most` descriptors above the minimum seen are not busy. */
+/**
+ * Counts the open descriptors that are not busy. Calls `crowded` once if there are `most` more than
+ * at the lowest count so far.
+ */
 function watchIdle(
   most: number,
   busy: () => number,
   crowded: (reason: Error) => void,
 ): () => void {
-  // Several streams can share one connection (HTTP/2), so there can be more of them.
+  // With HTTP/2, streams share a connection, so `busy` can be greater than the open descriptors.
   const unused = (open: number) => Math.max(0, open - busy());
   const first = openDescriptors();
   if (first === undefined) return () => {};
   let least = unused(first);
   const timer = setInterval(() => {
     const now = unused(openDescriptors() ?? 0);
-    // The minimum counts files, and requests that outlived the previous listener.
+    // The lowest count includes open files, and requests that outlived the previous listener.
     least = Math.min(least, now);
     if (now - least <= most) return;
     clearInterval(timer);
@@ -57,7 +60,7 @@ function watchIdle(
       new Error(
         `Cannot keep idle connections open: ${
           now - least
-        } file descriptors were opened, and at most ${most} may be; put a proxy in front`,
+        } file descriptors were opened, and the limit is ${most}; put a proxy in front of the server`,
       ),
     );
   }, EVERY);
@@ -65,7 +68,7 @@ function watchIdle(
   return () => clearInterval(timer);
 }
 
-/** The number of open descriptors. Undefined if it cannot be determined. */
+/** The number of open descriptors. Undefined if the system does not tell. */
 function openDescriptors(): number | undefined {
   const path = Deno.build.os === "linux" ? "/proc/self/fd" : "/dev/fd";
   if (Deno.build.os === "windows") return undefined;

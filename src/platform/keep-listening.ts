@@ -1,24 +1,23 @@
 /**
  * Opens a listener again when it fails.
  *
- * A process that runs out of file descriptors cannot accept connections. Deno closes the
- * listener for good when that happens once, so it has to be opened again. The failed
- * listener is stopped first: that closes its idle and unfinished connections, which frees
- * their descriptors. Running responses continue.
+ * A process that runs out of file descriptors cannot accept connections. Deno then closes the
+ * listener for good, so this module opens a new one. It stops the failed listener first, which
+ * closes idle and unfinished connections and frees their descriptors. Running responses continue.
  *
- * L1  After `stop()`, nothing is opened, and no timer is set.
- * L2  While descriptors are short, it retries without end: running calls continue, and each one
- *     that ends frees a descriptor. Any other failure may last `GIVE_UP`.
+ * L1  After `stop()`, no listener is opened, and no timer is set.
+ * L2  If descriptors have run out, the module retries for as long as it takes: each running call
+ *     that ends frees a descriptor. After any other failure, it gives up after `GIVE_UP`.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Listening, ListenOptions } from "./types.ts";
 
-/** Milliseconds before the first attempt to open it again; doubled with each failure. */
+/** Milliseconds before the first attempt to reopen the listener. Doubled with each failure. */
 const FIRST_DELAY = 10;
 const MAX_DELAY = 1_000;
 /** Milliseconds without a failure after which a listener counts as restored. */
 const STABLE = 10_000;
-/** Milliseconds without a working listener after which the attempts end. */
+/** Milliseconds without a working listener after which no more attempts are made. */
 const GIVE_UP = 30_000;
 
 /** A listener as a runtime provides it. */
@@ -33,7 +32,7 @@ export interface Listener {
 
 export type OpenListener = (options: ListenOptions) => Promise<Listener>;
 
-/** Rejects if the listener cannot be opened the first time. */
+/** Opens a listener and keeps it open. Rejects if the first attempt fails. */
 export async function keepListening(
   open: OpenListener,
   options: ListenOptions,
@@ -58,7 +57,7 @@ class KeptListener implements Listening {
   #cancelTimer: (() => void) | undefined;
   #delay = FIRST_DELAY;
   #interrupted = false;
-  /** When the last listener failed. Undefined while there is one. */
+  /** When the last listener failed. Undefined while a listener is open. */
   #downSince: number | undefined;
   #stopped = false;
 
@@ -75,7 +74,7 @@ class KeptListener implements Listening {
     this.#watch(first);
   }
 
-  /** A property, so that it works without its object. */
+  /** A bound function, so that callers can pass it on without the object. */
   readonly stop = async (): Promise<void> => {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -135,7 +134,7 @@ class KeptListener implements Listening {
   }
 }
 
-/** True if descriptors or buffers have run out. Deno reports that only in the message. */
+/** True if descriptors or buffers have run out. Deno reports the cause only in the message. */
 export function isExhaustion(error: unknown): boolean {
   const { code = "", message = "" } = (error ?? {}) as { code?: string; message?: string };
   return /^(EMFILE|ENFILE|ENOBUFS|ENOMEM)$/.test(code) ||

@@ -1,15 +1,15 @@
-/** Reads from the first bytes of an executable file which kind of machine it is for. */
+/** Reads the header of an executable file to find the kind of machine that the file is for. */
 import { Buffer } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
 import process from "node:process";
 
 export interface Machine {
   readonly platform: "linux" | "darwin" | "win32";
-  /** Undefined if one file serves several architectures. */
+  /** Undefined if the file contains programs for several architectures. */
   readonly arch: "x64" | "arm64" | undefined;
 }
 
-/** Bytes to read: enough for the headers. */
+/** Number of bytes to read. The headers fit into it. */
 const HEAD = 4_096;
 
 const ELF = 0x7f454c46;
@@ -20,7 +20,7 @@ const MACH_O_ARCH = { 0x01000007: "x64", 0x0100000c: "arm64" } as const;
 const MACH_O_FAT = 0xcafebabe;
 const PE_ARCH = { 0x8664: "x64", 0xaa64: "arm64" } as const;
 
-/** Undefined if the file is not a program for a known machine. */
+/** The machine that a file is for. Undefined if the file is not a program for a known machine. */
 export function machineOf(file: string): Machine | undefined {
   const head = headOf(file);
   if (head.length < 64) return isScript(head) ? thisMachine() : undefined;
@@ -52,7 +52,7 @@ export function thisMachine(): Machine {
   };
 }
 
-/** True if a program for one machine can be started on the other. */
+/** True if a program for the machine `program` can be started on `machine`. */
 export function runsOn(program: Machine, machine: Machine): boolean {
   return program.platform === machine.platform &&
     (program.arch === undefined || program.arch === machine.arch);

@@ -1,6 +1,6 @@
 /**
- * Serves HTTP on Node, and on anything else that has Node's `http`. Converts its requests to
- * those of the web platform, and web responses back.
+ * Serves HTTP on Node, and on other runtimes with Node's `http` module. Converts Node's requests to
+ * web `Request` objects, and web `Response` objects to Node's responses.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -29,9 +29,9 @@ export function toNodeHandler(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const gone = new AbortController();
-    // Also fires after a complete response. Aborting has no effect then.
+    // "close" also fires after a complete response, when aborting has no effect.
     outgoing.once("close", () => gone.abort());
-    // "close" reports a broken connection; without this listener, the error would end the process.
+    // Without this listener, an error would end the process. "close" reports broken connections.
     outgoing.on("error", () => {});
     try {
       const request = toRequest(incoming, gone.signal);
@@ -125,7 +125,7 @@ export const listen: Listen = (fetch, options) =>
       });
     });
     const { promise: failed, resolve: fail } = Promise.withResolvers<unknown>();
-    // Also fires if one connection cannot be accepted. Node continues after that.
+    // "error" also fires if a single connection cannot be accepted. Node continues after that.
     server.on("error", (error) => {
       if (!server.listening) fail(error);
     });

@@ -1,7 +1,7 @@
 /**
- * Lets modules import the packages of this program by name, as the same instances. So a tool
- * beside the executable needs no `node_modules`, and its errors and contexts have the identity
- * that the program expects.
+ * Lets the modules of tools import the packages of this program by name, and gives them the same
+ * module instances. So a tool next to the executable needs no `node_modules`, and `instanceof` and
+ * Effection contexts work across the two.
  */
 import process from "node:process";
 import { isExecutable } from "./self.ts";
@@ -51,7 +51,7 @@ function registerWithBun(modules: OwnModules): void {
 
 // ------------------------------------------------------------- Deno and Node
 
-/** The part of `node:module` that is used here and missing in its types. */
+/** The part of `node:module` that this file uses and that Node's types lack. */
 interface ModuleHooks {
   registerHooks(hooks: {
     resolve(specifier: string, context: { parentURL?: string }, next: Next): Resolved;
@@ -68,7 +68,7 @@ type Next = (specifier: string, context: unknown) => Resolved;
 
 function registerHooks(modules: OwnModules): void {
   const { registerHooks } = process.getBuiltinModule("node:module") as unknown as ModuleHooks;
-  // Resolve before registering: on Node, resolving later would call the hook again.
+  // Resolve the URLs before the hooks are registered. On Node, resolving later would call the hook.
   const urls = new Map(Object.entries(modules).map(([name, { url }]) => [name, url()]));
   registerHooks({
     resolve(specifier, context, next) {
@@ -87,7 +87,7 @@ function registerHooks(modules: OwnModules): void {
   });
 }
 
-/** True if Deno took the name of an unknown package for a file. */
+/** True if Deno resolved the name of an unknown package as the path of a file. */
 function isUnfound(specifier: string, parent: string | undefined, url: string): boolean {
   return /^[@\w]/.test(specifier) && !URL.canParse(specifier) && URL.canParse(specifier, parent) &&
     url === new URL(specifier, parent).href;

@@ -13,16 +13,16 @@ export type OwnPackages =
   /** File contents by path. A path begins with the package name. */
   | { readonly type: "files"; readonly files: { readonly [path: string]: string } };
 
-/** The packages besides ours that a project imports or its editor needs. */
+/** The packages besides Parley that a project imports or that its editor needs. */
 const OTHERS = ["effection", "zod", "@types/node"];
 
 /** The file that the compile script embeds in the executable. */
 export const PACKED = "own-packages.bin";
 
-/** `ours` is the name of our package, `main` returns the URL of its entry module. */
+/** `ours` is the name of Parley's package. `main` returns the URL of its entry module. */
 export async function ownPackages(ours: string, main: () => string): Promise<OwnPackages> {
   if (isExecutable()) {
-    // Loaded only here: it would slow down start-up.
+    // Load zlib only here, because loading it slows down start-up.
     const { gunzipSync } = await import("node:zlib");
     return { type: "files", files: JSON.parse(gunzipSync(await packedFile()).toString("utf8")) };
   }
@@ -69,7 +69,7 @@ async function packedFile(): Promise<Uint8Array> {
   const file = Bun.embeddedFiles.find(({ name }) => name.includes("own-packages"));
   if (!file) {
     throw new Error(
-      `Cannot find ${PACKED} inside: the program was compiled without it; compile it again`,
+      `Cannot find ${PACKED} in the executable: the file was not embedded; compile the program again`,
     );
   }
   return new Uint8Array(await file.arrayBuffer());

@@ -1,19 +1,19 @@
 /**
  * The standard input and output of this process, for serving over stdio.
  *
- * Claims stdout for the protocol, because one stray line breaks the client. From then on, everything
- * else that is printed to stdout goes to stderr.
+ * Reserves stdout for the protocol, because any other output on it breaks the client. Everything
+ * else that is printed to stdout goes to stderr instead.
  *
  * If stdout is a pipe, its file descriptor is moved: fd 1 becomes a copy of fd 2, and only this
- * module has the pipe. That covers all printing, including that of child processes. Otherwise (a
- * terminal, a file, Windows, Node, or a missing permission) the printing functions are replaced one
- * by one, which covers everything except direct writes to fd 1.
+ * module can write to the pipe. That redirects all output, including that of child processes.
+ * Otherwise (a terminal, a file, Windows, Node, or a missing permission) the functions that print
+ * are replaced one by one. That redirects everything except direct writes to fd 1.
  */
 import process from "node:process";
 import { fstatSync, readdirSync, readlinkSync } from "node:fs";
 import type { Stdio } from "../transport/types.ts";
 
-/** Resolves when more can be written. Rejects when the reader has closed the pipe. */
+/** Writes bytes. Resolves when more can be written. Rejects if the reader has closed the pipe. */
 export type Write = (bytes: Uint8Array) => Promise<void>;
 
 let claimed: Write | undefined;
@@ -56,13 +56,16 @@ function movedStdout(): Write | undefined {
   }
 }
 
-/** Deno keeps a copy for child processes. Only Linux tells which descriptor that is. */
+/**
+ * Finds copies of the stdout descriptor: Deno keeps one for child processes. Only Linux tells which
+ * descriptor that is.
+ */
 function copiesOfStdout(): number[] {
   try {
     const folder = "/proc/self/fd";
     const target = (fd: string) => readlinkSync(`${folder}/${fd}`);
     const stdout = target("1");
-    // stdin and stdout are the same channel: copies for reading and writing look alike.
+    // If stdin and stdout are the same channel, a copy of either looks the same: leave both alone.
     if (target("0") === stdout) return [];
     return readdirSync(folder).filter((fd) => Number(fd) > 2 && linksTo(stdout, fd, target))
       .map(Number);
@@ -105,12 +108,12 @@ function bunWriter(fd: number): Write {
   };
 }
 
-/** Not for Bun, where a slow reader would block the event loop. */
+/** Writes through a socket. Not used on Bun, where a slow reader would block the event loop. */
 function socketWriter(fd: number): Write {
-  // Loaded only here: it would slow down start-up.
+  // Load `node:net` only here, because loading it slows down start-up.
   const { Socket } = process.getBuiltinModule("node:net");
   const socket = new Socket({ fd, readable: false, writable: true });
-  // Each write reports the error too.
+  // The callback of each write reports the same error.
   socket.on("error", () => {});
   return (bytes) =>
     new Promise((resolve, reject) => {
@@ -118,7 +121,7 @@ function socketWriter(fd: number): Write {
     });
 }
 
-// --------------------------------------------- replacing the ways of printing
+// --------------------------------------- replacing the functions that print
 
 const PRINTING = ["log", "info", "debug", "table", "dir", "dirxml", "group", "groupCollapsed"];
 const COUNTING = ["count", "time", "timeLog", "timeEnd"];
@@ -128,7 +131,7 @@ function replacedStdout(): Write {
   const methods = console as unknown as Record<string, unknown>;
   const error = console.error.bind(console);
   for (const method of PRINTING) methods[method] = error;
-  // These methods print natively: replace them by no-ops.
+  // These methods print natively and cannot be redirected: replace them with no-ops.
   for (const method of COUNTING) methods[method] = () => {};
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   if ("Deno" in globalThis) {
@@ -142,7 +145,7 @@ function replacedStdout(): Write {
   return write;
 }
 
-/** `process.stdout` would block the event loop while the reader is slow. */
+/** Uses `Deno.stdout`, because `process.stdout` blocks the event loop while the reader is slow. */
 function denoWriter(): Write {
   const writer = Deno.stdout.writable.getWriter();
   return (bytes) => writer.write(bytes);

@@ -45,10 +45,10 @@ export interface RuntimeCommand extends SelfCommand {
   readonly env: { readonly [name: string]: string };
 }
 
-/** Environment that makes a program compiled with Bun act as Bun itself. */
+/** The environment variable that makes a program compiled with Bun act as Bun itself. */
 export const BE_BUN = { BUN_BE_BUN: "1" };
 
-/** The command that starts Bun, if this program runs on it. */
+/** The command that starts Bun. Undefined if this program does not run on Bun. */
 export function bunCommand(): RuntimeCommand | undefined {
   if (!("Bun" in globalThis)) return undefined;
   return { command: process.execPath, args: [], env: isExecutable() ? BE_BUN : {} };
@@ -61,7 +61,7 @@ export function testCommand(files: readonly string[]): RuntimeCommand | undefine
   const bun = bunCommand();
   if (bun) return { ...bun, args: ["test", ...files] };
   if (!("Deno" in globalThis)) return { command, args: ["--test", ...files], env: {} };
-  // Do not check types, as the other runtimes do not either.
+  // Skip type checks, as the other runtimes do.
   const args = ["test", "-A", "--no-check", ...files];
   return isExecutable() ? undefined : { command, args, env: {} };
 }

@@ -4,13 +4,14 @@ export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
   /**
-   * How many file descriptors above the minimum seen may be open before idle connections are
-   * closed. Default: 8,192. Only for Deno: the other runtimes have timeouts for idle connections.
+   * How many file descriptors more than the lowest count so far may be open before idle connections
+   * are closed. Default: 8,192. Only for Deno: the other runtimes close idle connections after a
+   * timeout.
    */
   readonly maxIdle?: number;
-  /** How many connections have a stream under way. They do not count as idle. Default: 0. */
+  /** The number of connections with an open stream. They do not count as idle. Default: 0. */
   readonly busy?: () => number;
-  /** Called when connections cannot be accepted, and when they can again. */
+  /** Called when the server cannot accept connections, and when it can again. */
   readonly notice?: (notice: ListenerNotice) => void;
 }
 
@@ -25,7 +26,7 @@ export interface Listening {
   readonly hostname: string;
   /** Resolves with the reason when the listener has failed and cannot be reopened. */
   readonly failed: Promise<unknown>;
-  /** Accepts no new connections and waits for running responses. */
+  /** Stops accepting connections and waits for running responses. */
   stop(): Promise<void>;
 }
 

@@ -1,13 +1,13 @@
 /**
- * Delays the JIT compiler during start-up. A program that starts runs most code once, so compiling
- * it would only cost time. `scripts/compile.ts` builds the executable with the delay;
- * `startIsOver()` ends it.
+ * Delays the JIT compiler during start-up. Most code runs only once while a program starts, so
+ * compiling it would cost more time than it saves. `scripts/compile.ts` builds the executable with
+ * this delay, and `startIsOver()` ends the delay.
  */
 
 /** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: { readonly unsafe?: { setJITPolicy?(scale: number): void } };
 
-/** By how much the compiler's thresholds are raised during start-up. */
+/** The factor by which the compiler's thresholds are raised during start-up. */
 export const JIT_POLICY = 20;
 
 /** Sets the compiler back to its usual thresholds. */

@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 
 /** A clock that a test moves by hand. Time does not pass by itself. */
 export interface ManualClock extends Clock {
-  /** Moves time forward and fires, in order, the timers that are due by then. */
+  /** Moves time forward by `ms` milliseconds and fires the timers that become due, in order. */
   advance(ms: number): void;
   /** Moves time to the next timer and fires it. Returns false if no timer is set. */
   advanceToNext(): boolean;

@@ -27,7 +27,7 @@ export type ScriptedElicit<TContent = JsonObject> =
   | "timeout"
   | RequestFailure;
 
-/** The model's answer: a text, a whole response, an error, or none. */
+/** The model's answer: a text, a whole response, an error, or no answer before the timeout. */
 export type ScriptedSample = string | SampleResponse | RequestFailure | { timeout: true };
 
 /** One answer for every question, a list of answers in order, or a function of the question. */
@@ -50,7 +50,7 @@ export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   roots?: readonly Root[];
   /** The client's capabilities. Default: all. */
   client?: ClientInfo;
-  /** The server's own model, for samples that the client does not answer. Default: none. */
+  /** A model of the server, for samples that the client does not answer. Default: none. */
   sampling?: SamplingSetup;
   clock?: ManualClock;
 }
@@ -69,7 +69,7 @@ export function isRequest(event: ToolSessionEvent): event is ToolSessionRequest 
     event.type === "roots_request";
 }
 
-/** Answers a question from the script. `before` contains the earlier questions. */
+/** Answers a question with the script. `before` contains the earlier questions of this run. */
 export async function answered(
   request: ToolSessionRequest,
   script: ToolScript,
@@ -84,7 +84,7 @@ export async function answered(
   return { kind, key, asked, answered: toResponse(kind, answer) };
 }
 
-/** The paths of listed answers that no question used. */
+/** The paths of scripted answers that no question used. */
 export function leftover(script: ToolScript, turns: readonly ScriptedTurn[]): string[] {
   const lists: [string, unknown, ScriptedTurn["kind"], string?][] = [
     ...Object.entries(script.elicit ?? {}).map(([key, list]) =>
@@ -150,8 +150,8 @@ function askedBy(request: ToolSessionRequest): string {
 function unanswered(kind: string, key: string, nth: number, question: string): Error {
   const where = kind === "elicit" ? `elicit: { ${key}: … }` : `${kind}: …`;
   return new Error(
-    `Cannot answer ${kind === "elicit" ? `"${key}"` : kind} for the ${
-      nth + 1
-    }. time ("${question}"): the script has no answer; add it as { ${where} }`,
+    `Cannot answer ${
+      kind === "elicit" ? `"${key}"` : kind
+    } ("${question}"): the script has no answer number ${nth + 1}; add it as { ${where} }`,
   );
 }

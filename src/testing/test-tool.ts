@@ -12,12 +12,12 @@ import type { ElicitsMap, FinalizedMcpTool, FinalizedMcpToolWithElicits } from "
 import { createManualClock } from "./manual-clock.ts";
 import { answered, isRequest, leftover, type ScriptedTurn, type ToolScript } from "./script.ts";
 
-/** What happened in a test of a tool: its result, its questions, and the unused answers. */
+/** The outcome of a test: the tool's result, the tool's questions, and the unused answers. */
 export interface ToolTestRun<TResult = unknown> {
   readonly outcome: ToolSessionOutcome;
   /**
-   * The result of the call. Reading it throws if the call ended without a result or the tool threw an
-   * unexpected error. `outcome` contains what the caller got in that case.
+   * The result of the call. Reading this property throws if the call ended without a result, or if
+   * the tool threw an unexpected error. `outcome` shows what the caller received in that case.
    */
   readonly result: ToolResult;
   /** The text of the result. */
@@ -27,20 +27,20 @@ export interface ToolTestRun<TResult = unknown> {
   readonly events: readonly ToolSessionEvent[];
   /** The questions with their answers, in order. */
   readonly conversation: readonly ScriptedTurn[];
-  /** Listed answers that were not used, as paths such as `elicit.key[1]` or `sample[0]`. */
+  /** Scripted answers that were not used, as paths such as `elicit.key[1]` or `sample[0]`. */
   readonly leftover: readonly string[];
-  /** Unexpected errors that the tool threw. The caller learns only that the call failed. */
+  /** Unexpected errors that the tool threw. The caller is told only that the call failed. */
   readonly faults: readonly unknown[];
-  /** Portability warnings: text that is missing in the structured content. */
+  /** Warnings about text that is missing from the structured content. */
   readonly warnings: readonly string[];
 }
 
-/** Names of tools that have been warned about on the console, once each. */
+/** Names of tools with a warning on the console. Each tool gets one. */
 const warned = new Set<string>();
 
 /**
- * Runs a tool until it ends and answers its questions from the script. It needs no host, model or
- * network, and no real time passes: deadlines expire immediately when nothing else can happen.
+ * Runs a tool until it ends, and answers its questions with the script. The test needs no host,
+ * model or network. No real time passes: a timeout expires immediately when nothing else can happen.
  *
  * @example
  * ```ts
@@ -80,7 +80,7 @@ export async function testTool<TInput, TResult, E extends ElicitsMap = {}>(
   try {
     const { client } = script;
     const session = registry.open(tool, params, client ? { client } : {});
-    // A held session does not expire, so only the tool's own deadlines can end it.
+    // A held session does not expire, so only the tool's own timeouts can end it.
     registry.hold(session);
     const events: ToolSessionEvent[] = [];
     const turns: ScriptedTurn[] = [];
@@ -131,10 +131,10 @@ class FinishedRun<TResult> implements ToolTestRun<TResult> {
 
   get result(): ToolResult {
     const [fault] = this.faults;
-    if (fault !== undefined) throw this.#noResult(`broke: ${fault}`, "look at .faults", fault);
+    if (fault !== undefined) throw this.#noResult(`threw ${fault}`, "see .faults", fault);
     if (this.outcome.status === "completed") return this.outcome.result as ToolResult;
     const why = this.outcome.status === "failed" ? this.outcome.error.message : this.outcome.reason;
-    throw this.#noResult(`${this.outcome.status}: ${why}`, "look at .outcome");
+    throw this.#noResult(`${this.outcome.status}: ${why}`, "see .outcome");
   }
 
   get text(): string {
@@ -173,7 +173,7 @@ function change(session: LiveToolSession): Promise<void> {
   });
 }
 
-/** Lets the next deadline expire when the tool has nothing else to do. */
+/** Moves the clock to the next timeout if the tool has nothing else to do. */
 async function passTime(
   session: LiveToolSession,
   lsn: number,
@@ -184,6 +184,6 @@ async function passTime(
   if (session.log.lastLSN > lsn || session.outcome || clock.advanceToNext()) return;
   const keys = session.openRequests().map((request) => `"${request.place.key}"`).join(", ");
   throw new Error(
-    `Cannot let ${keys} time out: tool "${toolName}" has no deadline; pass { timeout } to ctx.elicit, or set one around it`,
+    `Cannot let ${keys} time out: tool "${toolName}" sets no timeout; pass { timeout } to ctx.elicit, or set a time limit for the tool`,
   );
 }

@@ -1,16 +1,16 @@
 /**
- * One channel for everything that a client receives, where the transport has only one.
- * Messages wait here as long as there is room. Beyond that, a run's messages stay in its
- * log, so that a slow reader costs what the logs keep, which is bounded.
+ * The output of a transport that has one channel for all messages to a client, such as stdio.
+ * Messages wait here until they are read. If too many wait, further messages of a run stay in its
+ * log, whose size is bounded.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Feed, Send } from "../server/feed.ts";
 import type { SharedStream } from "../server/reply.ts";
 import type { EventStream } from "./http/event-stream.ts";
 
-/** Maximum length of unread output, in characters. Beyond it, the channel is closed. */
+/** Maximum length of unread output, in characters. If there is more, the channel is closed. */
 const MOST_WAITING = 16 * 1024 * 1024;
-/** Length of unread output, in characters, beyond which feeds and input are paused. */
+/** If more characters than this are unread, feeds and input are paused. */
 const CROWDED = 4 * 1024 * 1024;
 
 /** A stream on the channel, with its timer. */
@@ -44,7 +44,7 @@ export class Outbox implements Feed {
 
   post(message: string): void {
     if (this.done) return;
-    // Measured before the message is added: one message alone may have any length.
+    // Check before the message is added: a single message may have any length.
     if (this.#length > MOST_WAITING) return this.close();
     this.#messages.push(message);
     this.#length += message.length;
@@ -77,12 +77,12 @@ export class Outbox implements Feed {
   }
 
   /**
-   * Starts the heartbeat timer. Many clients time out after a minute of silence, and some of them
-   * treat progress as activity.
+   * Starts the heartbeat timer. Many clients time out after a minute without messages, and for some
+   * of them, a progress message restarts that timeout.
    */
   #awaitSilence(entry: Entry, before = 0): void {
     const { feed, heartbeatAfter } = entry.stream;
-    // A message beyond the output limit closes the channel and removes the feed.
+    // The feed is no longer there if a message exceeded the limit and closed the channel.
     if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
     entry.silence?.cancel();
     entry.silence = this.#deadlines.add(heartbeatAfter, () => {

@@ -40,10 +40,10 @@ const NO_PARAMS: JsonObject = Object.freeze({});
 
 /** Reads one message from parsed JSON. */
 export function readMessage(value: unknown): RpcMessage {
-  if (!isObject(value)) return invalid(undefined, "a message is a JSON object");
+  if (!isObject(value)) return invalid(undefined, "it must be a JSON object");
   const { id, method } = value;
-  // A message without a method is an answer, and its id belongs to the server: its sender waits
-  // for nothing.
+  // A message without a method is an answer to a request of the server. Its sender expects no
+  // response.
   const knownId = isId(id) && method !== undefined ? id : undefined;
   if (value.jsonrpc !== "2.0") return invalid(knownId, 'it must have "jsonrpc": "2.0"');
   if (method === undefined) return readAnswer(value);
@@ -59,17 +59,17 @@ export function readMessage(value: unknown): RpcMessage {
 }
 
 function readAnswer({ id, result, error }: JsonObject): RpcMessage {
-  if (!isId(id)) return invalid(undefined, "it has neither a method nor a usable id");
+  if (!isId(id)) return invalid(undefined, "it has neither a method nor a valid id");
   if ((result === undefined) === (error === undefined)) {
-    return invalid(undefined, "an answer has either a result or an error");
+    return invalid(undefined, "an answer must have either a result or an error");
   }
   if (error !== undefined) {
     if (!isObject(error) || typeof error.code !== "number" || typeof error.message !== "string") {
-      return invalid(undefined, "an error has a code and a message");
+      return invalid(undefined, "an error must have a code and a message");
     }
     return { type: "answer", id, error: error as unknown as RpcError };
   }
-  if (!isObject(result)) return invalid(undefined, "a result is an object");
+  if (!isObject(result)) return invalid(undefined, "its result must be an object");
   return { type: "answer", id, result };
 }
 
@@ -78,7 +78,8 @@ function invalid(id: RpcId | undefined, problem: string): RpcInvalid {
 }
 
 /**
- * Removes a field named `error` from a result, so that the result is not mistaken for a failure.
+ * Removes a field named `error` from a result. With that field, the result would look like a
+ * failure.
  */
 export function withoutError(result: JsonObject): JsonObject {
   if (!("error" in result)) return result;
@@ -86,18 +87,21 @@ export function withoutError(result: JsonObject): JsonObject {
   return rest;
 }
 
-/** Rejects unsafe integers: they were rounded, so the client would not recognise its id. */
+/**
+ * True if a value can be the id of a request. Unsafe integers cannot: parsing has rounded them, so
+ * the client would not recognise its id.
+ */
 function isId(value: unknown): value is RpcId {
   return typeof value === "string" ? value.length <= MAX_ID_LENGTH : Number.isSafeInteger(value);
 }
 
-// Messages are written directly as text: each is sent once, so no object is needed in between.
+// The functions below write messages directly as text, which is faster than building objects first.
 
 export function resultText(id: RpcId, result: unknown): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${JSON.stringify(result)}}`;
 }
 
-/** Writes a result that is JSON text already. */
+/** Writes a response whose result is already JSON text. */
 export function rawResultText(id: RpcId, json: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${json}}`;
 }
@@ -119,7 +123,7 @@ export function requestText(id: RpcId, method: string, params?: unknown): string
   return JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) });
 }
 
-/** Writes a request whose parameters are JSON text already. */
+/** Writes a request whose parameters are already JSON text. */
 export function rawRequestText(id: RpcId, method: string, params: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":"${method}","params":${params}}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Size limits for what clients say about themselves. The server keeps these values as long as the
- * client's calls.
+ * Size limits for values that clients send about themselves. The server keeps these values in memory
+ * as long as the client's calls.
  */
 import { Buffer } from "node:buffer";
 
@@ -16,14 +16,14 @@ export const MAX_ID_LENGTH = 1_024;
 export const MAX_TRACE_LENGTH = 8_192;
 
 /**
- * Returns at most `length` characters of a text. Copies them: a slice would keep the whole text
- * in memory.
+ * Returns the first `length` characters of a text, as a copy. A slice would keep the whole text in
+ * memory.
  */
 export function cut(text: string, length: number): string {
   return text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 }
 
-/** Whether a value takes more than `limit` bytes, approximately. Stops reading at the limit. */
+/** True if a value takes more than about `limit` bytes. Stops counting at the limit. */
 export function isLargerThan(value: unknown, limit: number): boolean {
   return remaining(value, limit) < 0;
 }

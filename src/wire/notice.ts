@@ -1,4 +1,4 @@
-/** Log messages, and notices of the server about a call, shared by both eras. */
+/** Log messages, and notices of the server about a call, for both eras. */
 import type { EventBody } from "../model/events.ts";
 import { notificationText } from "./json-rpc.ts";
 
@@ -13,7 +13,7 @@ export function logText({ level, data, logger }: LogEvent): string {
   });
 }
 
-/** The notice for events that were dropped before a reader read them. */
+/** The notice that events were dropped before the client read them. */
 export function lostNotice(count: number): string {
   return `${count} events were lost: they arrived faster than they were read`;
 }

@@ -2,7 +2,7 @@
 
 const SMALLEST_STEP = 0.001;
 
-/** Returns a value slightly above the last one; 0 if there is none (`-Infinity`). */
+/** Returns a value slightly above `last`. Returns 0 if `last` is `-Infinity`, meaning none. */
 export function nextProgress(last: number): number {
   if (last === -Infinity) return 0;
   // For large numbers, a step of 0.001 would be lost to rounding.

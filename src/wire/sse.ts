@@ -3,14 +3,14 @@
  * line.
  */
 
-/** Writes an event. A client can resume after its `id`. */
+/** Writes an event. If it has an `id`, a client can resume the stream after it. */
 export function frame(data: string, id?: string): string {
   return id === undefined
     ? `event: message\ndata: ${data}\n\n`
     : `event: message\nid: ${id}\ndata: ${data}\n\n`;
 }
 
-/** Writes an event without content, which gives the client an id and a reconnect delay. */
+/** Writes an event without data. It tells the client an event id and the delay before reconnecting. */
 export function primingFrame(id: string, retry: number): string {
   return `id: ${id}\nretry: ${retry}\ndata: \n\n`;
 }

@@ -9,7 +9,7 @@ export function isLegacyVersion(version: unknown): version is LegacyVersion {
   return LEGACY_VERSIONS.includes(version as LegacyVersion);
 }
 
-/** Whether a revision is `first` or later. Revisions are dates, so they compare as text. */
+/** True if a revision is `first` or later. Revisions are dates, so they are compared as text. */
 export function since(version: LegacyVersion, first: LegacyVersion): boolean {
   return version >= first;
 }

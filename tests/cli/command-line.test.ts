@@ -86,12 +86,12 @@ describe("parley", () => {
     [
       "a missing argument",
       ["call"],
-      "Cannot continue: the tool is missing; see --help",
+      "Cannot run the command: the argument <tool> is missing; see --help",
     ],
     [
       "arguments that are no object",
       ["call", "x", "[1]"],
-      `Cannot use the arguments: they are not an object; write them as '{"name": "value"}'`,
+      `Cannot use the arguments: they are not a JSON object; write them as '{"name": "value"}'`,
     ],
     [
       "an address that is none",
@@ -106,12 +106,12 @@ describe("parley", () => {
     [
       "a tool that is not there",
       ["call", "advize", tools],
-      'Cannot call "advize": there is no such tool; the tools are advise, nobody_there, refuse, register, visit',
+      'Cannot call "advize": there is no such tool; choose one of: advise, nobody_there, refuse, register, visit',
     ],
     [
       "a project without a name",
       ["new", "My Tools"],
-      'Cannot create "My Tools": it is not a package name; use lower-case letters, digits, dots and dashes, as in my-tools',
+      'Cannot create "My Tools": it is not a valid package name; use lower-case letters, digits, dots and dashes, as in my-tools',
     ],
   ];
   for (const [what, args, sentence] of mistakes) {
@@ -213,7 +213,7 @@ describe("modules", () => {
       "is no program",
       { "a.ts": "const x = ;" },
       ["a.ts"],
-      /^Cannot load "a\.ts": .*line 1, column 11\); fix it there$/,
+      /^Cannot load "a\.ts": .*line 1, column 11\); fix the error in the file$/,
     ],
     [
       "throws",
@@ -239,7 +239,7 @@ describe("modules", () => {
       "is an empty folder",
       {},
       ["."],
-      /^Cannot load "\.": the folder contains no TypeScript or JavaScript; add a tool to it$/,
+      /^Cannot load "\.": the folder contains no TypeScript or JavaScript files; add a tool to it$/,
     ],
     [
       "has a name twice",
@@ -333,7 +333,7 @@ describe("parley call without a terminal", () => {
     assert.match(stderr, /^25% Looking for a place$/m);
     assert.match(stderr, /^The tool asks: Who comes to it\?$/m);
     assert.match(stderr, /^ {2}meal: one of meat, fish$/m);
-    assert.match(stderr, /^Cannot answer: there is no terminal to ask at; /m);
+    assert.match(stderr, /^Cannot ask you: stdin or stderr is not a terminal; /m);
   });
 
   it("says what it would have asked the model, and fails", function* () {

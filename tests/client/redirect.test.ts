@@ -147,7 +147,7 @@ describe("the command line's client, when it is redirected,", () => {
       const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
       assert.equal(
         message,
-        `Cannot reach ${redirect.url}: it redirects to ${server.url} (HTTP ${status}), which drops the request body; call that address instead`,
+        `Cannot reach ${redirect.url}: it redirects to ${server.url} with HTTP ${status}, which drops the request body; use that address as the URL`,
       );
     }
     assert.deepEqual(server.requests, []);
@@ -168,7 +168,7 @@ describe("the command line's client, when it is redirected,", () => {
     const message = yield* problemOf(() => connect({ url: redirect.url, headers: SECRETS }, ME));
     assert.equal(
       message,
-      `Cannot talk to ${redirect.url}: it redirects to ${guarded}, which refuses (HTTP 401: the server answered with HTTP status 401) and did not get your headers; if you trust it, call that address instead`,
+      `Cannot connect to ${redirect.url}: it redirects to ${guarded}, which denied access (HTTP 401: the server answered with HTTP status 401) and did not receive your headers; if you trust that address, use it as the URL`,
     );
   });
 

@@ -56,7 +56,7 @@ describe("slow connections on Deno", () => {
         assert.ok(interrupted?.type === "interrupted");
         assert.match(
           String(interrupted.error),
-          /Cannot keep idle connections open: \d+ file descriptors were opened, and at most 40 may be/,
+          /Cannot keep idle connections open: \d+ file descriptors were opened, and the limit is 40/,
         );
 
         const answerer = await connected(listening.port);

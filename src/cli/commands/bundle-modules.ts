@@ -1,4 +1,4 @@
-/** Puts modules into a bundle, with everything they import and the files beside them. */
+/** Puts modules into a bundle, with everything they import and the other files in their folders. */
 import type { Operation } from "effection";
 import { copyFileSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
@@ -21,11 +21,11 @@ export interface ModulesToBundle {
 
 const FOLDER = "modules";
 
-/** Returns the arguments for the program: for each path, where its modules are below `out`. */
+/** Bundles the modules into `out`. Returns the new path of each entry of `paths`, relative to `out`. */
 export function* bundleModules(
   { paths, program, out, work, external }: ModulesToBundle,
 ): Operation<string[]> {
-  // First, because its message says best what is wrong with a path.
+  // Check the paths before anything else: `modulesAt` has the best error message for a wrong path.
   paths.forEach(modulesAt);
   const bundler = yield* findBundler(program);
   if (!bundler) {
@@ -43,7 +43,7 @@ export function* bundleModules(
   if (error) {
     const { message, file = paths[0], line, column } = error;
     const place = line === undefined ? "" : ` (line ${line}, column ${column})`;
-    throw new Problem(`Cannot bundle "${file}": ${message}${place}; fix it there`);
+    throw new Problem(`Cannot bundle "${file}": ${message}${place}; fix the error in the file`);
   }
   return given.map((path) => {
     const name = join(FOLDER, relative(root, path));

@@ -21,10 +21,10 @@ export interface Bundled {
   readonly content: string;
 }
 
-/** Milliseconds to start: reading a program of 100 MB for the first time takes long. */
+/** Milliseconds that a bundle may take to start. Reading a program of 100 MB from disk is slow. */
 const START_LIMIT = 60_000;
 
-/** The environment variables that a program needs on each system. All others are removed. */
+/** The environment variables that a program needs on each operating system. Others are removed. */
 const KEPT = ["PATH", "SystemRoot", "SystemDrive", "windir", "ComSpec", "PATHEXT", "TMPDIR"];
 
 const INITIALIZE = {
@@ -38,7 +38,7 @@ const INITIALIZE = {
   },
 };
 
-/** Lists the definitions in the bundle, by asking the bundle itself. */
+/** Lists the definitions in the bundle: runs `parley tools --json` from the bundle. */
 export function* listAlone(bundled: Bundled, work: string): Operation<Announced[]> {
   const { stdout, stderr } = yield* runAlone(bundled, ["tools", "--json"], "", work);
   const listed = parseJson(stdout);
@@ -76,7 +76,7 @@ function runAlone(
       throw new Problem(
         `Cannot bundle: the program cannot be started (${
           messageOf(error)
-        }); give one that was compiled for this machine`,
+        }); use a program that was compiled for this machine`,
       );
     }
   });
@@ -87,13 +87,13 @@ function* tooLate(): Operation<never> {
   throw new Problem(
     `Cannot bundle: the bundle does not answer within ${
       START_LIMIT / 1_000
-    } seconds; look for what keeps it from starting`,
+    } seconds; check whether a module blocks while it loads`,
   );
 }
 
 function broken(stderr: string, { content }: Bundled): Problem {
   const said = messageOf(stderr.trim() || "it printed nothing").replaceAll(join(content, "/"), "");
   return new Problem(
-    `Cannot bundle: the bundle does not work on its own: ${said}; import what a tool needs, or put the files that it reads beside it`,
+    `Cannot bundle: the bundle does not work on its own: ${said}; import the code that a tool needs, and keep the files that it reads in its folder`,
   );
 }

@@ -43,7 +43,7 @@ export function* bundle(
   options: BundleOptions,
   environment: Environment,
 ): Operation<number> {
-  // Handle signals here: ending the race removes the temporary files.
+  // Ctrl-C ends the race instead of the process, so that the temporary files are removed.
   const signals = yield* useSignals();
   return yield* race([
     make(modules, options, environment),
@@ -88,7 +88,7 @@ function* make(
   const size = `${Math.round(packed.length / 1e6)} MB`;
   const what = `${tools.length} tool${tools.length === 1 ? "" : "s"} for ${nameOf(machine)}`;
   terminal.note(
-    `${file} (${size}) has ${what}${remark}. Open it with Claude Desktop to install it.`,
+    `${file} (${size}) contains ${what}${remark}. Open it with Claude Desktop to install it.`,
   );
   return 0;
 }
@@ -108,13 +108,13 @@ function useWorkFolder(): Operation<string> {
 interface Startable {
   /** Undefined if nothing in the bundle can be started on this machine. */
   readonly bundled?: Bundled;
-  /** The part of the closing message that tells what was started. */
+  /** The end of the final message. It says what was test-started. */
   readonly remark: string;
 }
 
 /**
- * Decides how to test-start the content. A program for another machine cannot be started; its
- * modules can, with the program that runs here.
+ * Decides how to test-start the content. A program for another machine cannot be started here.
+ * In that case, the running program loads the modules of the bundle.
  */
 function startable(
   content: string,
@@ -125,13 +125,13 @@ function startable(
   const modules = paths.map((path) => join(content, path));
   if (runsOn(machine, thisMachine())) {
     const program = { command: join(content, entryPoint), args: [] };
-    return { bundled: { program, modules, content }, remark: ", and starts on its own" };
+    return { bundled: { program, modules, content }, remark: ", and passed a test start" };
   }
-  const remark = `; the program was not started, because this is not a ${nameOf(machine)} machine`;
+  const remark = `; the program was not tested, because this is not a ${nameOf(machine)} machine`;
   if (modules.length === 0) return { remark };
   return {
     bundled: { program: selfCommand(), modules, content },
-    remark: `${remark}; its modules start on their own`,
+    remark: `${remark}; the modules passed a test start`,
   };
 }
 
@@ -149,7 +149,7 @@ function programMachine(program: string): Machine {
   const machine = machineOf(program);
   if (machine) return machine;
   throw new Problem(
-    `Cannot bundle "${program}": it is not a program for Linux, macOS or Windows; pass the compiled one, such as dist/parley`,
+    `Cannot bundle "${program}": it is not a program for Linux, macOS or Windows; pass the compiled program, such as dist/parley`,
     USAGE,
   );
 }
@@ -164,7 +164,7 @@ function executableFor(given: string | undefined): string {
   }
   if (isExecutable()) return process.execPath;
   throw new Problem(
-    "Cannot bundle: this is not the compiled program; compile it first (deno task compile, or bun run compile) and pass it with --executable dist/parley",
+    "Cannot bundle: this program is not compiled; compile it (deno task compile, or bun run compile), then add --executable dist/parley",
     USAGE,
   );
 }

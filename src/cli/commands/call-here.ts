@@ -38,7 +38,7 @@ export function callHere(
 /** Serves the pages that tools open, to the person at this machine. */
 function usePages(): Operation<Pages> {
   return resource(function* (provide) {
-    // Passwords are safe to ask for: what is typed here passes through no client.
+    // Forms may ask for passwords: the person types them into this process, and no client sees them.
     const pages = new Pages({ openPort: listen, formPasswords: true });
     pages.privately = true;
     try {

@@ -1,4 +1,4 @@
-/** `parley call`: a client in the terminal. */
+/** `parley call`: calls a tool from the terminal. */
 import { existsSync } from "node:fs";
 import { ensure, type Operation, race, scoped, until } from "effection";
 import { connect } from "../../client/connect.ts";
@@ -66,7 +66,7 @@ function* interrupted(
   return exitCodeOf((yield* signals.next()).value);
 }
 
-/** If no arguments are given, the word in their place may be the path of a module. */
+/** Parses the arguments. If they are left out, the word in their place is the path of a module. */
 function readTarget({ args, modules }: CallTarget): {
   args: JsonObject | undefined;
   modules: readonly string[];
@@ -88,7 +88,7 @@ function readTarget({ args, modules }: CallTarget): {
   }
   if (isObject(value)) return { args: value, modules };
   throw new Problem(
-    `Cannot use the arguments: they are not an object; write them as '{"name": "value"}'`,
+    `Cannot use the arguments: they are not a JSON object; write them as '{"name": "value"}'`,
     USAGE,
   );
 }
@@ -136,7 +136,7 @@ function callRemote(
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       throw new Problem(
-        `Cannot finish "${name}": the server refused: ${error.message}; see its log`,
+        `Cannot finish "${name}": the server refused the request: ${error.message}; see the server's log`,
       );
     }
   });
@@ -174,7 +174,7 @@ function headersIn(lines: readonly string[]): HeaderLines {
   }));
 }
 
-// ------------------------------------------------------------------- for both
+// ---------------------------------------------------- here and on a server
 
 function* askArguments(
   tool: string,
@@ -199,7 +199,7 @@ function unknownTool(name: string, tools: readonly { name: string }[]): Problem 
   const names = tools.map((tool) => tool.name).join(", ");
   return new Problem(
     `Cannot call "${name}": there is no such tool; ${
-      names ? `the tools are ${names}` : "there are no tools"
+      names ? `choose one of: ${names}` : "no other tool is available either"
     }`,
     USAGE,
   );

@@ -18,7 +18,7 @@ import { Problem } from "../problem.ts";
 
 const LENIENT = { allowTrailingComma: true, allowEmptyContent: true };
 
-/** Returns the text with the value at that path. Errors call the text `file`. */
+/** Returns `text` with `value` set at `path`. Errors name `file` as the source of the text. */
 export function withValue(
   text: string,
   path: readonly string[],
@@ -30,7 +30,9 @@ export function withValue(
   const [error] = errors;
   if (error || (tree && tree.type !== "object")) {
     const what = error ? describe(text, error) : "it does not contain an object";
-    throw new Problem(`Cannot change ${file}: ${what}; fix it first, or use --print`);
+    throw new Problem(
+      `Cannot change ${file}: ${what}; fix the file, or use --print and add the entry by hand`,
+    );
   }
   const formattingOptions = {
     insertSpaces: !/^\t/m.test(text),
@@ -43,7 +45,7 @@ export function withValue(
 
 function describe(text: string, { error, offset }: ParseError): string {
   const before = text.slice(0, offset).split("\n");
-  return `it is not JSON (${printParseErrorCode(error)} in line ${before.length})`;
+  return `it is not valid JSON (${printParseErrorCode(error)} in line ${before.length})`;
 }
 
 export function readIfThere(file: string): string {

@@ -1,6 +1,7 @@
 /**
- * Warns the operator, once for each tool, if a tool's text says more than its structured data.
- * The text is not logged, because results may be private; `testTool` shows it.
+ * Warns the operator, once for each tool, if the text of a result contains words that are missing
+ * from its structured content. The warning does not quote the text, because results may be private;
+ * `testTool` shows it.
  */
 import type { ToolResult } from "../../model/events.ts";
 import type { EndedCall } from "../../session/types.ts";
@@ -25,7 +26,7 @@ export function dataCheck(log: OperatorLog): (call: EndedCall) => void {
     looks.set(toolName, RESULTS);
     log.say(
       "warning",
-      "the text of a tool says more than its structuredContent, and some clients give the model structuredContent only",
+      "the text of a tool's result says more than its structuredContent; some clients show the model only the structuredContent",
       { tool: toolName },
     );
   };

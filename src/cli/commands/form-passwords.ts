@@ -3,7 +3,7 @@ import type { OperatorLog } from "../log.ts";
 
 export interface FormPasswordFlags {
   readonly allowFormPasswords?: boolean;
-  /** False if `--no-form-passwords` is given, a flag that has no effect any more. */
+  /** False if `--no-form-passwords` is given. The flag no longer has an effect. */
   readonly formPasswords?: boolean;
 }
 

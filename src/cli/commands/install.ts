@@ -29,7 +29,7 @@ export async function install(
   if (options.url === undefined) await loadDefinitions(modules, environment);
   const entry = entryFor(host, modules, options);
   if (options.print) {
-    terminal.note(`In ${fileFor(host, options, machine)}:`);
+    terminal.note(`Add this to ${fileFor(host, options, machine)}:`);
     terminal.print(JSON.stringify({ [host.section]: { [options.name]: entry } }, null, 2));
     return 0;
   }
@@ -42,7 +42,7 @@ export async function install(
   }
   const backup = write(file, after);
   terminal.note(`Added "${options.name}" for ${host.title} to ${file}.`);
-  if (backup) terminal.note(`The previous version is in ${backup}.`);
+  if (backup) terminal.note(`A backup of the previous file is in ${backup}.`);
   if (/[\\/]_npx[\\/]/.test(JSON.stringify(entry))) {
     terminal.note(
       "The entry points into npx's cache, which may be cleared. Compile Parley for a permanent path.",
@@ -66,7 +66,7 @@ function fileFor(host: McpApp, { project = false }: InstallOptions, machine: Mac
   if (!project) return host.userFile(machine);
   if (host.projectFile !== undefined) return resolve(host.projectFile);
   throw new Problem(
-    `Cannot install for one project: ${host.title} has no project configuration; leave --project out`,
+    `Cannot install for one project: ${host.title} has no project configuration; remove --project`,
     USAGE,
   );
 }

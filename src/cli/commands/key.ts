@@ -7,8 +7,9 @@ import { Problem, USAGE } from "../problem.ts";
 const SHORTEST = 16;
 
 /**
- * `PARLEY_KEY` contains one key or several, separated by commas: the first one seals, all of
- * them open. Without it, the key in the file beside the store (`stored`) does both.
+ * `PARLEY_KEY` contains one key, or several separated by commas. The first one seals new data; all
+ * of them can open sealed data. Without `PARLEY_KEY`, the key that is stored in a file next to the
+ * store (`stored`) does both.
  */
 export function sealerFrom(
   { PARLEY_KEY = "" }: { readonly PARLEY_KEY?: string | undefined },
@@ -18,11 +19,11 @@ export function sealerFrom(
   const keys = keysIn(PARLEY_KEY);
   if (keys.some((key) => key.length < SHORTEST)) {
     throw new Problem(
-      `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST} characters; make one with "openssl rand -base64 32"`,
+      `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST} characters; generate a key with "openssl rand -base64 32"`,
       USAGE,
     );
   }
-  // The stored key always opens: data sealed before PARLEY_KEY was set may still exist.
+  // Add the stored key in any case: it opens data that was sealed before PARLEY_KEY was set.
   if (stored !== undefined) keys.push(stored);
   if (keys.length === 0) {
     log.say("info", "PARLEY_KEY is not set: waiting calls end when the server stops");

@@ -51,7 +51,7 @@ export function modulesAt(path: string): string[] {
   const files = readdirSync(path).filter((name) => isModule(name) && !ASIDE.test(name)).sort();
   if (files.length > 0) return files.map((name) => join(path, name));
   throw new Problem(
-    `Cannot load "${path}": the folder contains no TypeScript or JavaScript; add a tool to it`,
+    `Cannot load "${path}": the folder contains no TypeScript or JavaScript files; add a tool to it`,
   );
 }
 
@@ -61,7 +61,9 @@ async function definitionsIn(file: string): Promise<Definition[]> {
     exported = await import(pathToFileURL(resolve(file)).href);
   } catch (error) {
     throw new Problem(
-      `Cannot load "${file}": ${messageOf(error)}${placeOf(error, file)}; fix it there`,
+      `Cannot load "${file}": ${messageOf(error)}${
+        placeOf(error, file)
+      }; fix the error in the file`,
     );
   }
   const values = Object.values(exported).flat();

@@ -19,7 +19,7 @@ export interface McpApp {
   readonly section: "mcpServers" | "servers";
   /** The entry in the app's format. Undefined if the app does not support such a server. */
   readonly entry: (server: ServerEntry) => object | undefined;
-  /** What the person does next to use the server. */
+  /** The next step for the person, printed after the installation. */
   readonly next: string;
 }
 

@@ -1,4 +1,4 @@
-/** The model named by the environment. It answers samples that the client cannot answer. */
+/** The model that environment variables configure. It answers samples that the client cannot answer. */
 import process from "node:process";
 import { messageOf } from "../../lib/message-of.ts";
 import type { SamplingSetup } from "../../run/run-port.ts";

@@ -8,7 +8,7 @@ import { projectFiles } from "./project-files.ts";
 import type { Environment } from "../environment.ts";
 
 const NAME = /^[a-z0-9][a-z0-9._-]*$/;
-/** Our own package. It is copied into the project, because no registry has it yet. */
+/** The package of Parley. It is copied into the project, because it is not in a registry yet. */
 const OURS = "parley-mcp";
 const VENDOR = "vendor";
 
@@ -18,7 +18,7 @@ export async function createProject(
 ): Promise<number> {
   if (!NAME.test(name)) {
     throw new Problem(
-      `Cannot create "${name}": it is not a package name; use lower-case letters, digits, dots and dashes, as in my-tools`,
+      `Cannot create "${name}": it is not a valid package name; use lower-case letters, digits, dots and dashes, as in my-tools`,
       USAGE,
     );
   }
@@ -53,7 +53,7 @@ function write(folder: string, files: { readonly [path: string]: string }): void
   }
 }
 
-/** Copies the packages to `node_modules`, where every runtime and editor finds them. */
+/** Puts the packages into `node_modules`, where all runtimes and editors find them. */
 function install(folder: string, own: OwnPackages): void {
   const modules = join(folder, "node_modules");
   mkdirSync(modules, { recursive: true });

@@ -1,6 +1,6 @@
 /** The files of a new project. */
 
-/** `ours` is the path of our package in the project. */
+/** Returns the text of each file by its path. `ours` is the path of Parley's package. */
 export function projectFiles(
   name: string,
   version: string,
@@ -17,7 +17,7 @@ export function projectFiles(
       dependencies: { effection: "^4.1.1", "parley-mcp": `file:${ours}`, zod: "^4.6.7" },
       devDependencies: { "@types/node": "^22.20.5" },
     }),
-    // The same settings twice: this file is for Deno, the other one for editors.
+    // Deno reads deno.json. Editors read the same settings from tsconfig.json.
     "deno.json": json({ nodeModulesDir: "manual", compilerOptions: { strict: true } }),
     "tsconfig.json": json({
       compilerOptions: {

@@ -42,7 +42,7 @@ export interface ServeOptions extends FormPasswordFlags {
 }
 
 const NO_KEY =
-  "Cannot use --state sealed: servers that share calls need the same key; set PARLEY_KEY";
+  "Cannot use --state sealed: there is no key, and all servers that share calls need the same one; set PARLEY_KEY";
 const DAY = 24 * 3_600_000;
 const MB = 1024 * 1024;
 
@@ -65,7 +65,7 @@ export function* serve(
   yield* useStrayErrors(log);
   const { announced, serve } = yield* until(loadDefinitions(modules, environment));
   const sampling = samplingSetup();
-  // No other server could open what a generated key seals.
+  // Refuse a generated key: other servers could not open the state that it seals.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
   const store = options.store === undefined
     ? undefined
@@ -117,7 +117,7 @@ export function* serve(
   const failed = server.failed.then((error) => ({ error }));
   const ending = yield* race([signals.next(), until(failed)]);
   if (!("error" in ending)) {
-    log.say("info", `stopping after ${ending.value}; send it again to stop at once`);
+    log.say("info", `stopping after ${ending.value}; repeat the signal to exit now`);
   }
   yield* spawn(function* () {
     process.exit(exitCodeOf((yield* signals.next()).value));
@@ -154,7 +154,7 @@ function listenerLog(log: OperatorLog): (notice: ListenerNotice) => void {
   return (notice) => {
     if (notice.type === "restored") return log.say("info", "accepting connections again");
     const reason = messageOf(notice.error);
-    log.say("error", "cannot accept connections: closing idle ones and listening again", {
+    log.say("error", "cannot accept connections: closing idle connections and listening again", {
       reason,
     });
   };
@@ -185,7 +185,7 @@ function whyNot(error: unknown, port: number): string {
     return "the port needs elevated rights; choose one above 1023 with --port";
   }
   if (code === "EADDRNOTAVAIL" || name === "AddrNotAvailable" || code === "ENOTFOUND") {
-    return "this machine has no such address; choose one of its own with --host";
+    return "this machine has no such address; choose one of its addresses with --host";
   }
   return `${messageOf(error)}; choose another address with --host and --port`;
 }
@@ -204,7 +204,7 @@ function logged(parley: Parley, log: OperatorLog): Parley["fetch"] {
   };
 }
 
-/** The URL for browsers on this machine. Unknown if the server is reached under other names. */
+/** The URL for browsers on this machine. Undefined if browsers may use another host name. */
 function ownAddress(server: Listening, { host, allowHost = [] }: ServeOptions): string | undefined {
   const { origin, hostname } = new URL(addressOf(server));
   const own = host !== "0.0.0.0" && host !== "::" && allowHost.length === 0 &&

@@ -21,7 +21,7 @@ export function* stdio(
   options: StdioOptions,
   environment: Environment,
 ): Operation<number> {
-  // Before the first module is loaded, because loading it may print.
+  // Claim stdout before the first module is loaded: a module may print while it loads.
   claimStdout();
   const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
   const signals = yield* useSignals();

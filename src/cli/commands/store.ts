@@ -16,8 +16,8 @@ export interface OpenStore {
 }
 
 /**
- * Opens the store for as long as the surrounding scope lives. `keyGiven`: there is another key
- * than the one in the file, so the file may be missing, and is not created.
+ * Opens the store for as long as the surrounding scope lives. `keyGiven` is true if PARLEY_KEY has
+ * a key. In that case, the key file may be missing, and is not created.
  */
 export function useStore(address: string, keyGiven = false): Operation<OpenStore> {
   return resource(function* (provide) {
@@ -30,7 +30,7 @@ export function useStore(address: string, keyGiven = false): Operation<OpenStore
       throw error;
     }
     try {
-      // Only after the store is open, so that no key is written for a store that cannot be used.
+      // Open the store first, so that no key is written for a store that cannot be used.
       const path = address.slice(address.indexOf(":") + 1);
       const key = keyGiven && !fs.existsSync(`${path}.key`)
         ? undefined
@@ -44,7 +44,7 @@ export function useStore(address: string, keyGiven = false): Operation<OpenStore
 
 /** Reads the key from `PATH.key`, or creates it. Only the owner can read the file. */
 function keyBeside(path: string, mayBeNew: boolean): string {
-  // A store in memory ends with the program; so may its key.
+  // A store in memory is lost when the program ends, so its key need not be kept.
   if (path === ":memory:") return newKey();
   const file = resolve(`${path}.key`);
   if (!mayBeNew && !fs.existsSync(file)) {
@@ -59,9 +59,9 @@ function keyBeside(path: string, mayBeNew: boolean): string {
     return key;
   } catch (error) {
     throw new Problem(
-      `Cannot use the key of the store, "${file}": ${
+      `Cannot use the key file "${file}" of the store: ${
         messageOf(error)
-      }; restore it, or give the key in PARLEY_KEY`,
+      }; restore the file, or set PARLEY_KEY to the key`,
     );
   }
 }

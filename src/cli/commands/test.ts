@@ -14,7 +14,7 @@ export function* test(files: readonly string[]): Operation<number> {
       "Cannot run tests: this program was compiled with Deno, which contains no test runner; run deno test -A",
     );
   }
-  // The tests receive the same signals; wait for them to end.
+  // Ctrl-C reaches the tests too. Keep running until they have ended.
   yield* useSignals();
   return yield* action<number>((resolve, reject) => {
     const child = spawn(runner.command, runner.args, {

@@ -1,4 +1,4 @@
-/** `parley tools`: lists definitions with their parameters, questions and needs. */
+/** `parley tools`: lists definitions with their parameters, questions and requirements. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";

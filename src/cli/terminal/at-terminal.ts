@@ -73,7 +73,7 @@ export class AtTerminal implements Person {
     }
   }
 
-  /** Waits for its turn, then asks while progress and log lines are held back. */
+  /** Waits for earlier questions, then asks. Holds back progress and log lines meanwhile. */
   #alone<T>(ask: () => Operation<T>): Operation<T> {
     const before = this.#asked;
     const turn = withResolvers<void>();
@@ -100,7 +100,7 @@ export class AtTerminal implements Person {
     const wayOut = question.type === "sample"
       ? "set PARLEY_MODEL to a model that can answer, or run this in a terminal"
       : "run this in a terminal, or pass what the tool needs in its arguments";
-    return new Problem(`Cannot answer: there is no terminal to ask at; ${wayOut}`);
+    return new Problem(`Cannot ask you: stdin or stderr is not a terminal; ${wayOut}`);
   }
 }
 

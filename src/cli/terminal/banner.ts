@@ -16,7 +16,9 @@ export interface BannerFacts {
 export function banner({ address, version, announced, provider, terminal }: BannerFacts): string {
   const { bold, cyan, dim } = terminal.err;
   const name = typedCommand();
-  const model = provider ? `${provider.name} answers samples that the client cannot` : undefined;
+  const model = provider
+    ? `${provider.name} answers sampling requests that the client cannot answer`
+    : undefined;
   return [
     `${bold(`Parley ${version}`)} serves ${counted(announced)} at ${cyan(address)}`,
     ...(model ? [dim(model)] : []),

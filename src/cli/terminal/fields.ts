@@ -9,7 +9,7 @@ export interface Field {
   readonly required: boolean;
 }
 
-/** A value to choose, and its label, safe to print. */
+/** A value that the person can choose. The label is safe to print. */
 export interface Choice {
   readonly value: unknown;
   readonly label: string;
@@ -40,7 +40,7 @@ export function choicesOf(schema: JsonObject): Choice[] | undefined {
   }));
 }
 
-/** Returns `text`, `whole number from 1 to 20`, `one of a, b` and so on, safe to print. */
+/** Describes the type of a field, such as `whole number 1 to 20` or `one of a, b`. Safe to print. */
 export function typeOf(schema: JsonObject): string {
   return visible(typeIn(schema));
 }

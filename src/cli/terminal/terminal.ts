@@ -55,7 +55,7 @@ export class Terminal {
     process.stderr.write(text);
   }
 
-  /** Waits until everything is written: exiting earlier would cut off the output. */
+  /** Waits until all output is written. A program that exits earlier loses the rest. */
   async flush(): Promise<void> {
     await this.#written;
   }

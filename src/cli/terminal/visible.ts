@@ -12,7 +12,7 @@ const CONTROL =
   // deno-lint-ignore no-control-regex
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f]/g;
 
-/** Tests before replacing, because most text has no control characters. */
+/** A fast check before the replacement: most text has no control characters. */
 const ANY = new RegExp(CONTROL.source);
 
 /** Escapes control characters. Newlines and tabs stay. */
@@ -29,7 +29,7 @@ export function visibleNote(text: string): string {
 /** Returns JSON without control characters that parses to the same value. */
 export function visibleJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent);
-  // JSON.stringify has escaped C0; this escapes the rest.
+  // JSON.stringify has escaped the C0 characters. Escape the other control characters here.
   return ANY.test(text) ? text.replace(CONTROL, inJson) : text;
 }
 

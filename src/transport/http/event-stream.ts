@@ -1,13 +1,13 @@
 /**
  * Sends a feed as the SSE body of a response.
  *
- * The stream is pull-based: the runtime pulls, and gets everything that is ready as one chunk. So
- * a burst of a hundred events is one write. A stalled reader uses only the memory that the feed
- * keeps, which is bounded.
+ * The runtime pulls from the stream, and each pull returns all messages that are ready as one
+ * chunk. So a burst of a hundred events is one write. For a stalled reader, messages stay in the
+ * feed, whose size is bounded.
  *
- * E1  The first pull, which comes at once, always gets data, because some runtimes send the
- *     headers with the first data. Messages that are ready by then are included.
- * E2  A silent stream sends a heartbeat or a comment. A stream whose reader stalls is ended.
+ * E1  The first pull always returns data, because some runtimes send the headers with the first
+ *     data. It includes the messages that are ready at that time.
+ * E2  A stream without messages sends a heartbeat or a comment. A stream whose reader stalls ends.
  * E3  `closed` is called exactly once, however the stream ends.
  */
 import { Buffer } from "node:buffer";
@@ -20,10 +20,10 @@ export interface StreamTimes {
   readonly stallTimeout: number;
 }
 
-/** The feed is read only when the runtime pulls. */
+/** Makes the runtime pull only when the reader wants data. */
 const NOTHING_AHEAD = { highWaterMark: 0 };
 
-/** Implements the source of its own body, which saves an object for each stream. */
+/** The stream is itself the source of its body, which saves an object for each stream. */
 export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly body: ReadableStream<Uint8Array>;
   readonly #feed: Feed;
@@ -31,11 +31,11 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   readonly #times: StreamTimes;
   readonly #closed: () => void;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
-  /** Resolves the pull that waits for data, if one does. */
+  /** Resolves the pull that waits for data. Undefined if no pull waits. */
   #waiting: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #deadline: Deadline | undefined;
-  /** Text that goes out before the feed's messages; empty once it has been sent. */
+  /** Text to send before the feed's messages. Empty after it has been sent. */
   #first: string;
   #silence = 0;
   #over = false;
@@ -57,7 +57,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#expectReader();
   }
 
-  /** For the runtime, as are `pull` and `cancel`. */
+  /** Called by the runtime, like `pull` and `cancel`. */
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
   }
@@ -74,14 +74,14 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#finish();
   }
 
-  /** Ends the stream after what is ready now. */
+  /** Sends the messages that are ready, then ends the stream. */
   end(): void {
     if (this.#over) return;
     for (let text = this.#take(); text; text = this.#take()) this.#enqueue(text);
     this.close();
   }
 
-  /** Ends the stream at once. */
+  /** Ends the stream without reading the feed again. */
   close(): void {
     if (this.#over) return;
     this.#finish();
@@ -89,11 +89,11 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
       this.#enqueue(this.#first);
       this.#controller.close();
     } catch {
-      // The reader has cancelled at the same moment, so the stream is closed already.
+      // The reader cancelled at the same moment, so the stream is already closed.
     }
   }
 
-  /** Everything that is ready, as SSE events. */
+  /** Reads the messages that are ready, as SSE events. */
   #take(): string {
     let text = this.#first;
     this.#first = "";
@@ -102,12 +102,12 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   #enqueue(text: string): void {
-    // `Buffer.from` uses pooled memory: a new allocation for each chunk takes four times as long
-    // on some runtimes. So the chunk's `buffer` also contains unrelated data.
+    // `Buffer.from` uses pooled memory, because allocating each chunk takes four times as long on
+    // some runtimes. So the `ArrayBuffer` behind a chunk also contains unrelated data.
     if (text) this.#controller.enqueue(Buffer.from(text));
   }
 
-  /** Sends the data that is ready. False if there was none and more may follow. */
+  /** Sends the data that is ready. Returns false if the pull has to wait for more. */
   #send(): boolean {
     const text = this.#take();
     if (text) {
@@ -134,12 +134,12 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     resolve?.();
   }
 
-  /** E2: the reader waits for data; if none comes, a heartbeat is due. */
+  /** E2: sends a heartbeat if the reader waits and no message arrives in time. */
   #expectNews(): void {
     this.#reset(this.#times.keepAliveInterval, showLife);
   }
 
-  /** Called by the deadline of a silence. */
+  /** Sends a heartbeat or a comment. Called when no message has arrived for too long. */
   showLife(): void {
     this.#silence += this.#times.keepAliveInterval;
     let text = "";
@@ -149,7 +149,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#release();
   }
 
-  /** E2: data waits for the reader; a reader that takes none is gone. */
+  /** E2: ends the stream if the reader does not pull in time. */
   #expectReader(): void {
     this.#reset(this.#times.stallTimeout, close);
   }
@@ -169,6 +169,6 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
   }
 }
 
-// Shared by all streams: each sets several deadlines.
+// These callbacks are shared by all streams, to save a closure for each deadline.
 const showLife = (stream: EventStream) => stream.showLife();
 const close = (stream: EventStream) => stream.close();

@@ -25,14 +25,14 @@ import { readBody, type Unread } from "./body.ts";
 import { refuse, Responder } from "./respond.ts";
 import { LegacySse } from "./sse-2024.ts";
 
-/** The options that the platform adds. */
+/** The options of a handler, including those that the platform adds. */
 export interface HandlerOptions extends CoreOptions, ProxyOptions {}
 
 /** The options of `close`. */
 export interface CloseOptions {
   /**
-   * Milliseconds for which running calls may finish. Meanwhile, new calls are refused, and
-   * answers to open questions are accepted. Default: 0.
+   * Milliseconds that running calls have to finish. During that time, the server refuses new calls
+   * and accepts answers to open questions. Default: 0.
    */
   readonly grace?: number;
 }
@@ -50,7 +50,7 @@ export interface McpHandler {
 
 const ANONYMOUS = "";
 
-/** Closes the connection, which the unread rest of the body would otherwise keep open. */
+/** The header that closes a connection. Otherwise, the unread rest of the body keeps it open. */
 const GO = { connection: "close" };
 
 export class Handler implements McpHandler {
@@ -124,7 +124,7 @@ export class Handler implements McpHandler {
     });
     return refuse(500, {
       code: INTERNAL_ERROR,
-      message: "Cannot serve the request: the server failed; its log has the details",
+      message: "Cannot serve the request: an internal error occurred; see the server's log",
     });
   };
 
@@ -158,7 +158,7 @@ export class Handler implements McpHandler {
       const pages = this.core.pages.at(path);
       if (pages.length > 0) return await this.#visit(request, pages);
       if (path.startsWith("/pages/")) return gone();
-      return refuse(404, `Cannot find "${path}": there is nothing; MCP is at ${this.#path}`);
+      return refuse(404, `Cannot find "${path}": there is no such path; use ${this.#path} for MCP`);
     }
     const closed = this.#enter();
     if (closed) return closed;
@@ -167,13 +167,13 @@ export class Handler implements McpHandler {
     return await this.#serve(request, path, sse, principal);
   }
 
-  /** Registers a call over HTTP. Returns a refusal if the server is shutting down. */
+  /** Called for each MCP request over HTTP. Returns a refusal if the server is shutting down. */
   #enter(): Response | undefined {
     this.core.pages.exposed = true;
     if (!this.core.closing) return undefined;
     return refuse(
       503,
-      "Cannot serve the request: the server is shutting down; try again when it is back",
+      "Cannot serve the request: the server is shutting down; try again after its restart",
     );
   }
 
@@ -197,7 +197,7 @@ export class Handler implements McpHandler {
     }
     return refuse(
       405,
-      `Cannot ${request.method} here: the method or its session id is missing; POST each message`,
+      `Cannot serve ${request.method} here: it needs a session id, or is not supported; send messages with POST`,
       undefined,
       {
         allow: "POST, GET, DELETE, OPTIONS",
@@ -213,7 +213,7 @@ export class Handler implements McpHandler {
     if (!accepts(request.headers.get("accept"), "text/event-stream")) {
       return refuse(
         406,
-        "Cannot open a stream: the Accept header takes none; list text/event-stream",
+        "Cannot open a stream: the Accept header does not allow one; add text/event-stream",
       );
     }
     const reply = era.resume({ principal, headers: request.headers, ownStream: true });
@@ -226,32 +226,33 @@ export class Handler implements McpHandler {
     return response.status === 202 ? new Response(null, { status: 204 }) : response;
   }
 
-  /** Names the caller. An empty name is refused, because it is the name of the anonymous caller. */
+  /** Finds the caller's name. Refuses an empty name, because it stands for the anonymous caller. */
   async #callerOf(request: Request): Promise<string | Response> {
     if (!this.#principal) return ANONYMOUS;
     const principal = await this.#principal(request);
-    // Untyped JavaScript may return other values. They are refused as well.
+    // Refuse values of other types, which a function without types may return.
     if (principal && (typeof principal === "string" || typeof principal === "object")) {
       return principal;
     }
     return refuse(
       401,
-      "Cannot serve the request: it does not say who calls; sign in and send it again",
+      "Cannot serve the request: the caller is unknown; sign in and send it again",
       undefined,
       { "www-authenticate": "Bearer" },
     );
   }
 
-  /** Shows an open page to any visitor, and any other page only to its owner. */
+  /** Shows an open page to every visitor. Shows other pages only to their owner. */
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
     const principal = await this.#callerOf(request);
     if (typeof principal !== "string") return principal;
     const page = pages.find((page) => page.principal === principal);
-    return page
-      ? await this.core.pages.visit(page, request)
-      : refuse(403, "Cannot show the page: it is for somebody else; open it as whoever started it");
+    return page ? await this.core.pages.visit(page, request) : refuse(
+      403,
+      "Cannot show the page: it belongs to another caller; sign in as the caller who started it",
+    );
   }
 
   async #post(
@@ -289,7 +290,7 @@ export class Handler implements McpHandler {
     if (!isType(headers.get("content-type"), "application/json")) {
       return refuse(
         415,
-        "Cannot read the body: its content type is another one; send application/json",
+        "Cannot read the body: its Content-Type is not application/json; send JSON with that type",
       );
     }
     if (anyAccept) return undefined;
@@ -299,14 +300,17 @@ export class Handler implements McpHandler {
     }
     return refuse(
       406,
-      "Cannot answer: the Accept header takes too little; list application/json and text/event-stream",
+      "Cannot answer: the Accept header does not allow both formats; list application/json and text/event-stream",
     );
   }
 
   /** Answers `/healthz` (liveness) and `/readyz` (readiness). */
   async #probe(request: Request, ready: boolean): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD") {
-      return refuse(405, "Cannot do that here: this address only tells how the server is; GET it");
+      return refuse(
+        405,
+        `Cannot serve ${request.method} here: this address only reports the server's health; use GET`,
+      );
     }
     const closing = this.core.closing || this.core.draining;
     // Checks cannot run on a closed server.
@@ -327,7 +331,7 @@ function unread({ why }: Unread, maxBody: number): Response {
     case "too_large":
       return refuse(
         413,
-        `Cannot read the body: it is larger than ${maxBody} bytes; send less`,
+        `Cannot read the body: it is larger than ${maxBody} bytes; send a smaller one`,
         undefined,
         GO,
       );
@@ -351,7 +355,7 @@ function parsed(text: string, limits: ServerLimits): { readonly value: unknown }
   } catch {
     return refuse(400, {
       code: PARSE_ERROR,
-      message: "Cannot read the body: it is no JSON; send one JSON-RPC message",
+      message: "Cannot read the body: it is not JSON; send one JSON-RPC message",
     });
   }
 }
@@ -361,7 +365,7 @@ function withOwnAddress(options: HandlerOptions): GuardOptions {
   const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
   if (typeof publicUrl !== "string") return options;
   const { host, origin } = new URL(publicUrl);
-  // The guard already accepts loopback names. To list them here would also accept them from proxies.
+  // The guard already accepts loopback names. Listing them would also accept them from proxies.
   if (isLoopback(host)) return options;
   return { allowHosts: [...allowHosts, host], allowOrigins: [...allowOrigins, origin] };
 }

@@ -1,9 +1,9 @@
 /**
  * Turns a reply into a response of Streamable HTTP.
  *
- * H1  A response is decided late: a single message that is ready soon is plain JSON. The first
- *     event, or `streamAfter`, makes it a stream.
- * H2  A client without room for a stream is refused before the stream starts.
+ * H1  The format is decided late. A single message that is ready soon is sent as plain JSON. The
+ *     first event, or `streamAfter` milliseconds, makes the response a stream.
+ * H2  A client that has too many streams is refused before another stream starts.
  */
 import type { RpcError } from "../../model/events.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
@@ -22,10 +22,10 @@ import { errorText, type RpcId } from "../../wire/json-rpc.ts";
 import { frame, KEEP_ALIVE, primingFrame } from "../../wire/sse.ts";
 import { EventStream } from "./event-stream.ts";
 
-/** Some runtimes send the headers with the first bytes. */
+/** A comment that opens a stream, because some runtimes send the headers with the first bytes. */
 const OPENING = ":\n\n";
 
-/** Interprets the replies of one server. */
+/** Turns the replies of one server into responses. */
 export class Responder {
   readonly #core: ServerCore;
 
@@ -49,7 +49,7 @@ export class Responder {
     }
   }
 
-  /** Waits for the reply. If the reply has `leave`, a disconnect cancels the request. */
+  /** Waits for the reply. If the reply has `leave`, it is called when the client disconnects. */
   async #respondLater(request: Request, later: Later): Promise<Response> {
     const leave = later.leave?.bind(later);
     // Access the signal only if it is needed: on some runtimes the access is slow.
@@ -75,7 +75,7 @@ export class Responder {
     });
   }
 
-  /** H1. The refusal if the client has left. */
+  /** H1: waits for the decision. Returns a refusal if the client disconnects before that. */
   #decide(request: Request, stream: ReplyStream): Promise<Refused | undefined> {
     const { deadlines, limits } = this.#core;
     const signal = stream.leave ? request.signal : undefined;
@@ -146,7 +146,7 @@ function respondWithBatch(texts: readonly string[]): Response {
     : new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
 }
 
-/** Streams texts as one JSON array, created as the reader consumes it. */
+/** Streams texts as one JSON array, which is built while the reader consumes it. */
 function jsonArray(texts: readonly string[]): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
   let next = 0;
@@ -169,7 +169,7 @@ export const EVENT_STREAM_HEADERS = {
   "x-accel-buffering": "no",
 };
 
-/** Shared by most responses, so created once. */
+/** The options of most responses, created once. */
 const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
 
 export function json(text: string, headers?: Record<string, string>): Response {
@@ -180,7 +180,7 @@ export function accepted(): Response {
   return new Response(null, { status: 202 });
 }
 
-/** Acknowledges a message once it is stored. */
+/** Acknowledges a message after it is stored. */
 export async function acceptedOnce(recorded: Promise<boolean>): Promise<Response> {
   return await recorded ? accepted() : busy(ANSWER_NOT_STORED);
 }
@@ -196,7 +196,7 @@ export function refuse(
   return new Response(errorText(id, body), { status, headers: { ...JSON_HEADERS, ...headers } });
 }
 
-/** Refuses a message for now, because there is no room for it. */
+/** Refuses a message because a limit is reached. The client may retry later. */
 export function busy(message: string): Response {
   return refuse(503, { code: SERVER_BUSY, message }, undefined, RETRY_LATER);
 }

@@ -1,7 +1,7 @@
 /**
- * HTTP+SSE, the transport of revision 2024-11-05. The server sends on one SSE stream; the client
- * sends POST requests. This is a thin adapter over the legacy client session. The stream cannot be
- * resumed, so a client that loses its stream loses its session.
+ * HTTP+SSE, the transport of revision 2024-11-05. The server sends all messages on one SSE stream,
+ * and the client sends POST requests. The stream cannot be resumed, so a client that loses its
+ * stream loses its session. This class is a thin adapter over the legacy client session.
  */
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../../server/core.ts";
@@ -39,9 +39,12 @@ export class LegacySse {
 
   get(path: string, principal: string): Response {
     if (path !== STREAM) {
-      return refuse(405, "Cannot GET here: this address takes messages; POST them", undefined, {
-        allow: "POST",
-      });
+      return refuse(
+        405,
+        "Cannot serve GET here: this address only receives messages; send them with POST",
+        undefined,
+        { allow: "POST" },
+      );
     }
     const core = this.#core;
     const client = core.refusesStream(principal) ?? this.sessions.create(principal);
@@ -77,7 +80,7 @@ export class LegacySse {
     return this.#respond(outbox, receiveShared(client, readMessage(body)));
   }
 
-  /** Sends replies on the client's stream. Refusals are the response to the POST. */
+  /** Sends replies on the client's stream. Only refusals are sent as the response to the POST. */
   #respond(outbox: Outbox, reply: ChannelReply): Response | Promise<Response> {
     switch (reply.type) {
       case "accepted":

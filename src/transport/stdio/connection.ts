@@ -1,8 +1,9 @@
 /**
- * One client on one channel: a message in, any number of messages out.
+ * The connection to one client over one channel, such as stdio. It receives messages and sends any
+ * number of messages for each.
  *
- * C1  Everything that was started here has ended when `close()` resolves, its
- *     `finally` blocks included.
+ * C1  When `close()` resolves, all runs of this connection have ended, including their `finally`
+ *     blocks.
  * C2  After a request is cancelled, nothing more is sent for it.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
@@ -14,10 +15,10 @@ import { type LiveToolSession, tooLongABatch } from "../../server/run-target.ts"
 import { errorText, readMessage, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
 import { Outbox } from "../outbox.ts";
 
-/** A channel has one caller: the program that started this one, or that it let in. */
+/** A channel has one caller: the program on its other end. The caller has no name. */
 const PRINCIPAL = "";
 
-/** Runs that have ended are removed from the set whenever it has this size. */
+/** When the set of runs reaches this size, runs that have ended are removed from it. */
 const MANY_RUNS = 256;
 
 export class Connection {
@@ -30,7 +31,7 @@ export class Connection {
   readonly #runs = new Set<LiveToolSession>();
   #closed = false;
 
-  /** `wake` is called when there is something to `read`. */
+  /** `wake` is called when `read` has messages to return. */
   constructor(core: ServerCore, eras: Eras, wake: () => void) {
     this.#core = core;
     this.#outbox = new Outbox(core.deadlines);
@@ -38,7 +39,7 @@ export class Connection {
     this.#outbox.watch(wake);
   }
 
-  /** True while so much output waits that no more input should be read. */
+  /** True while so much output is unread that no more input should be accepted. */
   get crowded(): boolean {
     return this.#outbox.crowded;
   }
@@ -48,7 +49,7 @@ export class Connection {
     return this.#outbox.done;
   }
 
-  /** Everything that is ready to be sent, one message to a line. */
+  /** Returns all messages that are ready to be sent, each on its own line. */
   read(): string {
     let lines = "";
     this.#outbox.read((message) => lines += `${message}\n`);
@@ -60,7 +61,7 @@ export class Connection {
     return this.#core.arrival?.beforeText(line);
   }
 
-  /** Takes one line. */
+  /** Handles one line of input. */
   receive(line: string): void {
     if (this.#closed) return;
     const { limits } = this.#core;
@@ -75,23 +76,23 @@ export class Connection {
     } catch {
       return this.refuse(
         PARSE_ERROR,
-        "Cannot read the line: it is no JSON; send one JSON-RPC message on each line",
+        "Cannot read the line: it is not JSON; send one JSON-RPC message on each line",
       );
     }
     if (!Array.isArray(value)) return this.#take(value);
     if (value.length > limits.maxBatch) {
       return this.refuse(INVALID_REQUEST, tooLongABatch(value.length, limits.maxBatch));
     }
-    // Only revision 2025-03-26 has batches. On a channel, each message is taken by itself.
+    // A batch (revision 2025-03-26). On a channel, each of its messages is handled on its own.
     for (const item of value) this.#take(item);
   }
 
-  /** Sends an error, for input that could not be read or served. */
+  /** Sends an error for input that could not be read or handled. */
   refuse(code: number, message: string, id?: RpcId): void {
     this.#outbox.post(errorText(id, { code, message }));
   }
 
-  /** Halts everything that this client started, and waits until it has cleaned up (C1). */
+  /** Halts all runs that this client started, and waits until they have cleaned up (C1). */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const cancel of [...this.#cancels.values()]) cancel();
@@ -116,14 +117,14 @@ export class Connection {
 
   #fail(message: RpcMessage, error: unknown): void {
     this.#core.registry.report({
-      what: "a message could not be taken",
+      what: "a message could not be handled",
       toolName: "-",
       sessionId: "-",
       error,
     });
     this.refuse(
       INTERNAL_ERROR,
-      "Cannot answer: the server failed; its log has the details",
+      "Cannot answer: an internal error occurred; see the server's log",
       message.type === "request" ? message.id : undefined,
     );
   }
@@ -142,7 +143,7 @@ export class Connection {
     }
   }
 
-  /** C2: a request that is cancelled before its reply is ready gets no reply. */
+  /** Sends a reply when it is ready. C2: a request that is cancelled before that gets no reply. */
   #deliverLater(message: RpcMessage, later: Later<SharedStream>): void {
     const { id } = later;
     if (id !== undefined) {
@@ -156,7 +157,7 @@ export class Connection {
     }).catch((error) => this.#fail(message, error));
   }
 
-  /** C2: a request that is cancelled loses its stream. */
+  /** Sends the messages of a stream. C2: cancelling the request removes the stream. */
   #add(stream: SharedStream): void {
     const { feed, id, session } = stream;
     if (session) this.#started(session);

@@ -1,23 +1,23 @@
 /**
  * Serves MCP over stdio: one JSON message per line, in both directions.
  *
- * Only one write runs at a time; messages that arrive meanwhile go out with the next write. So
- * a slow reader slows down only itself, and no message is cut off when the program ends.
+ * Only one write runs at a time. Messages that arrive during a write are sent with the next one.
+ * When the program ends, it first completes the writes, so no message is cut off.
  */
 import { PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { Stdio } from "../types.ts";
 import type { Connection } from "./connection.ts";
 
 export interface StdioOptions {
-  /** Bytes of the longest line that is read. */
+  /** Maximum length of a line, in bytes. */
   readonly limit: number;
-  /** Stops serving, as the end of the input does. */
+  /** Stops serving when it is aborted. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Serves one client until its input ends, the output breaks, or `signal` says so.
- * Everything that the client started has ended when this resolves.
+ * Serves one client until its input ends, its output breaks, or `signal` is aborted. When the
+ * promise resolves, everything that the client started has ended.
  */
 export async function serveStdio(
   connect: (wake: () => void) => Connection,
@@ -33,14 +33,14 @@ export async function serveStdio(
   const writer = new Writer(write, stop);
   const connection = connect(() => writer.flush(connection));
   const cutter = new LineCutter(limit);
-  /** Resolves when a line can be taken. Undefined if it can be taken now. */
+  /** Resolves when a line can be handled. Undefined if it can be handled now. */
   const before = (line: Line) => {
     const coming = "text" in line ? connection.before(line.text) : undefined;
     return coming && Promise.race([coming, stopped.promise]);
   };
   const take = (line: Line) => {
     if ("tooLong" in line) {
-      const problem = `Cannot read the line: it is longer than ${limit} bytes; send less`;
+      const problem = `Cannot read the line: it is longer than ${limit} bytes; send a shorter one`;
       connection.refuse(PARSE_ERROR, problem);
     } else if (line.text.trim() !== "" && !signal?.aborted) connection.receive(line.text);
   };
@@ -55,7 +55,7 @@ export async function serveStdio(
         if (coming) await coming;
         take(line);
       }
-      // Backpressure: a client that does not read its output is not read either.
+      // Backpressure: read no more input while the client does not read its output.
       while (connection.crowded && writer.writing) await writer.writing;
       if (connection.abandoned) break;
     }
@@ -89,7 +89,7 @@ class Writer {
   /** Writes all messages that are ready, and messages that are added during the write. */
   flush(connection: Connection): void {
     if (this.#broken) return;
-    // A microtask later, so that messages of the same turn go out in one write.
+    // Wait for a microtask, so that messages of the same turn are sent in one write.
     this.writing ??= Promise.resolve().then(() => this.#all(connection));
   }
 
@@ -107,12 +107,12 @@ class Writer {
   }
 }
 
-/** A line, or the length of a line that exceeded the limit. */
+/** A line, or the length in bytes of a line that is longer than the limit. */
 type Line = { readonly text: string } | { readonly tooLong: number };
 
 const NEWLINE = 10;
 
-/** Cuts a stream of bytes into lines, and never holds more of one than the limit. */
+/** Cuts a stream of bytes into lines. Keeps at most `limit` bytes of a line in memory. */
 export class LineCutter {
   readonly #limit: number;
   readonly #decoder = new TextDecoder();
@@ -123,7 +123,7 @@ export class LineCutter {
     this.#limit = limit;
   }
 
-  /** The lines that a chunk completes. */
+  /** Returns the lines that a chunk completes. */
   *cut(chunk: Uint8Array): Generator<Line> {
     let start = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
@@ -134,7 +134,7 @@ export class LineCutter {
     this.#keep(chunk.subarray(start));
   }
 
-  /** The last line, if the input does not end with a line break. */
+  /** Returns the last line, if the input does not end with a line break. */
   *end(): Generator<Line> {
     if (this.#bytes > 0) yield this.#line();
   }
@@ -142,7 +142,7 @@ export class LineCutter {
   #keep(part: Uint8Array): void {
     this.#bytes += part.length;
     if (this.#bytes > this.#limit) this.#parts = [];
-    // Copied, because the reader may reuse the chunk's memory.
+    // Copy the part, because the reader may reuse the chunk's memory.
     else if (part.length > 0) this.#parts.push(part.slice());
   }
 

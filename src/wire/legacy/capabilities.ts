@@ -1,16 +1,16 @@
 /**
  * Reads the capabilities that a client declares in `initialize`.
  *
- * A declared elicitation mode counts in every revision: a client that names a mode supports its
- * messages, and some clients declare URL mode under a revision that precedes it. Elicitation
- * without a mode counts from the revision that introduced it.
+ * A declared elicitation mode is accepted in every revision, because some clients declare URL mode
+ * together with a revision that is older than URL mode. Elicitation without a mode is accepted from
+ * 2025-06-18 on, the revision that introduced it.
  */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities } from "../../model/events.ts";
 import { type LegacyVersion, since } from "../versions.ts";
 
-/** Reads only values that are objects: some clients send null for capabilities that they lack. */
+/** Ignores values that are not objects: some clients send null for capabilities that they lack. */
 export function declaredCapabilities(
   { elicitation, sampling, roots, ...others }: JsonObject,
   version: LegacyVersion,

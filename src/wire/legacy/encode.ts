@@ -6,11 +6,11 @@
  *   elicit_request   elicitation/create
  *   sample_request   sampling/createMessage
  *   roots_request    roots/list
- *   withdrawn        notifications/cancelled
+ *   withdrawn        notifications/cancelled (the question was withdrawn)
  *   elicit_complete  notifications/elicitation/complete
  *   answer           not sent: it came from the client
  *   begun, fact      not sent: they are for replays
- *   task_started     not sent: this era has no such tasks
+ *   task_started     not sent: the legacy era has no such tasks
  *   result, error    the response to the call
  *   cancelled        not sent if the client cancelled; otherwise an error
  */
@@ -39,11 +39,11 @@ import { type LegacyVersion, since } from "../versions.ts";
 import { olderForm } from "./forms.ts";
 import { sampleParams, type SampleReader } from "./sampling.ts";
 
-/** The facts about a call that its messages depend on. */
+/** The properties of a call that decide how its messages are written. */
 export interface LegacyCall extends SampleReader {
   readonly id: RpcId;
   readonly progressToken: RpcId | undefined;
-  /** The least severe level that the client wants. */
+  /** The lowest log level that the client wants. */
   readonly logLevel: LogLevel;
   readonly progress: ProgressTrack;
   /** Whether the client declared URL elicitation. */
@@ -95,16 +95,16 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
 }
 
 /**
- * Returns a progress notification that shows that the call is alive, if the caller sent a
- * progress token.
+ * Returns a progress notification that tells the client that the call still runs. Undefined if the
+ * caller sent no progress token.
  */
 export function encodeHeartbeat({ progressToken, progress }: LegacyCall): string | undefined {
   return progressToken === undefined ? undefined : progressText(progressToken, progress.beat());
 }
 
 /**
- * Returns a notice about the call: a log message, or progress for a client that takes no log
- * messages.
+ * Returns a notice about the call: a log message, or a progress notification if the client does not
+ * want log messages.
  */
 export function encodeNotice(text: string, call: LegacyCall): string | undefined {
   const log = encodeEvent({ ...noticeEvent(text), lsn: 0 }, call);
@@ -127,8 +127,8 @@ function progressText(
 }
 
 /**
- * Returns the parameters as JSON. Revisions before 2025-11-25 have only form mode and no `mode`
- * field.
+ * Returns the parameters of an elicitation as JSON. Revisions before 2025-11-25 know only forms, and
+ * have no `mode` field.
  */
 function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): string {
   if (params.mode === "url") return JSON.stringify(params);
@@ -173,18 +173,18 @@ function written({ name, title, uri, description }: ResourceLink): TextContent {
   return text([`${title ?? name}: ${uri}`, description].filter(Boolean).join("\n"));
 }
 
-/** How many raised values are kept. A log rarely keeps more events. */
+/** How many raised values are kept. The log of a call rarely has more events. */
 const MAX_RAISED = 10_000;
 
 export class ProgressTrack {
   #last = -Infinity;
   #lastLSN = 0;
-  /** The values that were sent instead of the tool's own, by LSN. */
+  /** Values that were sent instead of the values that the tool reported, by LSN. */
   #raised: Map<number, number> | undefined;
 
   /**
-   * Returns the progress value to send for an event. Values must increase, and a repeated event
-   * repeats its value.
+   * Returns the progress value to send for an event. Values must increase. An event that is sent
+   * again has the same value as before.
    */
   of(lsn: number, said: number): number {
     if (lsn <= this.#lastLSN) return this.#raised?.get(lsn) ?? said;

@@ -4,10 +4,10 @@
  *
  *   titled choices     become `enum` with `enumNames`
  *   multiple choice    becomes text; its description lists the choices and the separator
- *   other defaults     stay, because many clients show them, and are added to the description
+ *   other defaults     stay, because many clients show them, and are repeated in the description
  *
- * Parsing is unchanged: an omitted field still gets its default, and text for a multiple choice
- * becomes a list again before it is parsed.
+ * Answers are parsed as usual: a missing field gets its default. The text for a multiple choice is
+ * converted to a list first.
  */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -56,7 +56,7 @@ function olderField(field: JsonObject): JsonObject {
   if (field.type === "array") {
     notes.push(howToChoose(field, choices));
     const chosen = Array.isArray(preset) ? preset.join(separatorOf(choices)) : undefined;
-    if (chosen !== undefined) notes.push(`If left out: ${chosen}`);
+    if (chosen !== undefined) notes.push(`Default: ${chosen}`);
     const { title } = rest;
     return {
       type: "string",
@@ -65,7 +65,7 @@ function olderField(field: JsonObject): JsonObject {
       ...(chosen !== undefined && { default: chosen }),
     };
   }
-  if (preset !== undefined) notes.push(`If left out: ${preset}`);
+  if (preset !== undefined) notes.push(`Default: ${preset}`);
   return {
     ...rest,
     ...(notes.length > 0 && { description: notes.join("\n") }),
@@ -84,17 +84,20 @@ function howToChoose({ minItems, maxItems }: JsonObject, choices: readonly Choic
   const list = choices.map(({ value, title }) =>
     title === undefined || title === value ? value : `${value} (${title})`
   );
-  return `Choose ${many || "any number"} of these, and separate with ${mark}: ${
+  return `Choose ${many || "any number"} of these, separated by ${mark}: ${
     list.join(separatorOf(choices))
   }`;
 }
 
-/** Returns a separator that does not occur in any choice: a comma if possible. */
+/** Returns the separator for a list of choices: a semicolon if a choice contains a comma. */
 function separatorOf(choices: readonly Choice[]): ", " | "; " {
   return choices.some(({ value, title }) => `${value}${title ?? ""}`.includes(",")) ? "; " : ", ";
 }
 
-/** Matches a value or title, ignoring case. Unknown text is kept, so that parsing rejects it. */
+/**
+ * Returns the chosen values. Matches values and titles, ignoring case. Keeps unknown text, which
+ * fails validation later.
+ */
 function choose(choices: readonly Choice[], written: string): string[] {
   const words = written.split(separatorOf(choices).trim()).map((word) => word.trim());
   const chosen = words.filter((word) => word !== "").map((word) => {

@@ -1,9 +1,9 @@
 /**
- * Sampling messages for clients that support less:
+ * Converts sampling messages for clients that do not support all features:
  *
  *   before 2025-11-25    one block per message
- *   before 2025-03-26    no audio
- *   without tools        tool calls and their results as text
+ *   before 2025-03-26    no audio: a text takes its place
+ *   without tools        tool calls and their results become text
  */
 import {
   compactMessage,
@@ -17,7 +17,7 @@ import { type LegacyVersion, since } from "../versions.ts";
 
 export interface SampleReader {
   readonly version: LegacyVersion;
-  /** Whether the client lets the model use tools. */
+  /** True if the client lets the model use tools. */
   readonly usesTools: boolean;
 }
 
@@ -41,7 +41,7 @@ function blocksFor({ version, usesTools }: SampleReader, block: MessageContent):
     case "tool_result":
       return usesTools ? [block] : toldResult(version, block);
     case "audio":
-      return since(version, "2025-03-26") ? [block] : [text(`(a sound, ${block.mimeType})`)];
+      return since(version, "2025-03-26") ? [block] : [text(`(audio, ${block.mimeType})`)];
     default:
       return [block];
   }

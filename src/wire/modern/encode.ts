@@ -19,7 +19,7 @@ import { logText, noticeEvent } from "../notice.ts";
 import { nextProgress } from "../progress.ts";
 import { SERVER_INFO } from "./meta.ts";
 
-/** The facts about a call that its notifications depend on. */
+/** The properties of a call that decide how its notifications are written. */
 export interface ModernCall {
   readonly progressToken: RpcId | undefined;
   readonly logLevel: LogLevel | undefined;
@@ -43,15 +43,15 @@ export function encodeNotification(event: ToolSessionEvent, call: ModernCall): s
 }
 
 /**
- * Returns a notice about the call: a log message, or progress for a client that takes no log
- * messages.
+ * Returns a notice about the call: a log message, or a progress notification if the client does not
+ * want log messages.
  */
 export function encodeNotice(text: string, call: ModernCall): string | undefined {
   return encodeNotification({ ...noticeEvent(text), lsn: 0 }, call) ??
     encodeProgress(call, -Infinity, undefined, text);
 }
 
-/** Writes a progress notification. Its value must increase each time, whatever the tool reports. */
+/** Writes a progress notification. Raises the value if it is not higher than the one before. */
 export function encodeProgress(
   call: ModernCall,
   progress: number,
@@ -70,7 +70,7 @@ export function encodeProgress(
   });
 }
 
-/** Returns the questions by name. Their answers carry the same names. */
+/** Returns the questions by name. The client sends its answers under the same names. */
 export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObject {
   const inputs: JsonObject = {};
   for (const request of requests) inputs[request.name] = inputRequest(request);
@@ -116,7 +116,7 @@ function inputRequest(request: ToolSessionRequest): object {
   }
 }
 
-/** For how long, and by whom, a result may be cached. */
+/** How long a result may be cached, and whether shared caches may store it. */
 export interface Caching {
   readonly ttlMs: number;
   readonly cacheScope: "public" | "private";
@@ -143,7 +143,7 @@ export function completeResultText(
   serverInfo: object,
   caching?: Caching,
 ): string {
-  // Few results have any of these. Do not copy the others.
+  // Only these results need a changed copy. All others are written as they are.
   if (caching || "_meta" in result || "resultType" in result) {
     return JSON.stringify(completeResult(result, serverInfo, caching));
   }
@@ -156,7 +156,7 @@ function serverMetaText(serverInfo: object): string {
   return `{"${SERVER_INFO}":${cachedJson(serverInfo)}}`;
 }
 
-/** The answer to a call that has ended. */
+/** Writes the response to a call that has ended. */
 export function outcomeText(
   serverInfo: object,
   id: RpcId,
@@ -176,7 +176,7 @@ export function outcomeText(
   }
 }
 
-/** The answer to a call that has stopped to ask. */
+/** Writes the response to a call that waits for answers. */
 export function inputRequiredText(
   serverInfo: object,
   id: RpcId,
@@ -190,7 +190,7 @@ export function inputRequiredText(
   );
 }
 
-/** A response with a complete result. */
+/** Writes a response with a complete result. */
 export function completeText(
   serverInfo: object,
   id: RpcId,

@@ -1,6 +1,6 @@
 /**
- * Validates the headers that repeat parts of the body for routers and proxies. The headers must
- * match the body.
+ * Compares headers with the body. The modern era repeats parts of the body in headers, so that
+ * routers and proxies need not parse the body.
  */
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../../model/content.ts";
@@ -26,7 +26,7 @@ export function mismatch(
 ): string | undefined {
   const said = headers.get("mcp-method");
   if (said === null) return "the Mcp-Method header is missing";
-  if (said !== method) return `the Mcp-Method header says "${said}", the body "${method}"`;
+  if (said !== method) return `the Mcp-Method header says "${said}", but the body "${method}"`;
   const field = NAME_FIELD[method];
   if (field === undefined) return undefined;
   const name = headers.get("mcp-name");
@@ -68,8 +68,8 @@ function valueAt(at: unknown, key: string): unknown {
 }
 
 /**
- * Whether a header equals a value. A number may be written in several ways. Outside the safe
- * range, numbers cannot be compared exactly, so none matches.
+ * True if a header equals a value. A number may be written in several ways. Numbers outside the safe
+ * range never match, because they cannot be compared exactly.
  */
 function saysSame(decoded: string, value: unknown): boolean {
   switch (typeof value) {

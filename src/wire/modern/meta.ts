@@ -25,13 +25,13 @@ export const TASKS_EXTENSION = `${PREFIX}tasks`;
 export interface RequestMeta {
   readonly version: string;
   readonly client: ClientInfo;
-  /** The least severe level that the client wants. No log messages are sent if it is absent. */
+  /** The lowest log level that the client wants. If undefined, no log messages are sent. */
   readonly logLevel: LogLevel | undefined;
   readonly progressToken: RpcId | undefined;
   readonly trace: TraceContext;
 }
 
-/** Whether a request claims to belong to the modern era. */
+/** True if a request names a protocol version in `_meta`, as requests of the modern era do. */
 export function claimsModern(params: unknown): boolean {
   return isObject(params) && isObject(params._meta) && PROTOCOL_VERSION in params._meta;
 }
@@ -42,13 +42,13 @@ export function claimedVersion({ _meta: meta }: JsonObject): string | undefined 
   return typeof version === "string" ? version : undefined;
 }
 
-/** What is wrong with `_meta`. `wayOut` is set if the remedy is not to send the missing field. */
+/** A problem with `_meta`. `wayOut` is the next step. Default: send the missing field. */
 export interface WrongMeta {
   readonly problem: string;
   readonly wayOut?: string;
 }
 
-/** Reads the metadata, or returns what is wrong with it. */
+/** Reads the metadata of a request. Returns a `WrongMeta` if the metadata is not valid. */
 export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   const { _meta: meta } = params;
   if (!isObject(meta)) return { problem: "params._meta is missing" };
@@ -59,8 +59,8 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
     const most = `${MAX_CAPABILITIES_SIZE} bytes`;
     return {
-      problem: `_meta["${CLIENT_CAPABILITIES}"] take more than ${most}`,
-      wayOut: "declare fewer",
+      problem: `_meta["${CLIENT_CAPABILITIES}"] is larger than ${most}`,
+      wayOut: "declare fewer capabilities",
     };
   }
   const info = meta[CLIENT_INFO] ?? {};
@@ -73,7 +73,7 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   const { progressToken } = meta;
   if (typeof progressToken === "string" && progressToken.length > MAX_ID_LENGTH) {
     const problem = `_meta.progressToken is longer than ${MAX_ID_LENGTH} characters`;
-    return { problem, wayOut: "send a shorter one" };
+    return { problem, wayOut: "send a shorter token" };
   }
   return {
     version,
@@ -91,9 +91,9 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   };
 }
 
-/** Reads only values that are objects. */
+/** Reads the declared capabilities, and ignores values that are not objects. */
 function declaredCapabilities(declared: JsonObject): ClientCapabilities {
-  // Fast path: every request declares capabilities, and nearly always correctly.
+  // Fast path: every request declares capabilities, and they are nearly always valid.
   if (
     holdsObjects(declared.elicitation) && holdsObjects(declared.sampling) &&
     holdsObjects(declared.extensions) && (declared.roots === undefined || isObject(declared.roots))
@@ -108,7 +108,7 @@ function declaredCapabilities(declared: JsonObject): ClientCapabilities {
   };
 }
 
-/** Whether a value is undefined or an object whose values are all objects. */
+/** True if a value is undefined, or an object whose values are all objects. */
 function holdsObjects(value: unknown): boolean {
   if (value === undefined) return true;
   if (!isObject(value)) return false;

@@ -153,7 +153,7 @@ describe("parley bundle", () => {
       assert.equal(code, 0, stderr);
       assert.match(
         stderr,
-        new RegExp(`for ${platform} \\w+; the program was not started, because`),
+        new RegExp(`for ${platform} \\w+; the program was not tested, because`),
       );
       const { manifest } = unpack(join(folder, "it.mcpb"), join(folder, "out"));
       assert.deepEqual(manifest.compatibility.platforms, [platform]);
@@ -182,7 +182,7 @@ describe("parley bundle", () => {
     const args = ["bundle", tools, "--executable", "other", "--out", "it.mcpb"];
     const { code, stderr } = yield* runProgram(args, { cwd: folder });
     assert.equal(code, 0, stderr);
-    assert.match(stderr, /for darwin arm64; .*; its modules start on their own\./);
+    assert.match(stderr, /for darwin arm64; .*; the modules passed a test start\./);
   }, { within: 60_000 });
 
   const onDeno = it.when(currentRuntime() === "deno" && process.platform !== "win32");
@@ -229,7 +229,7 @@ describe("parley bundle", () => {
   it("says that it needs the compiled program", function* () {
     const { code, stderr } = yield* runProgram(["bundle"]);
     assert.equal(code, 2);
-    assert.match(stderr, /^Cannot bundle: this is not the compiled program; compile it first/);
+    assert.match(stderr, /^Cannot bundle: this program is not compiled; compile it \(/);
     const missing = yield* runProgram(["bundle", "--executable", "none"]);
     assert.match(missing.stderr, /^Cannot bundle "none": there is no such file/);
     const nowhere = yield* runProgram(["bundle", "none", "--executable", process.execPath]);

@@ -197,7 +197,7 @@ describe("parley install", () => {
     const cases: [string[], RegExp][] = [
       [["claude-desktop", "--url", "http://x"], /its configuration file supports programs only/],
       [["claude-desktop", "--project"], /Claude Desktop has no project configuration/],
-      [["claude-code"], /Cannot change .*\.claude\.json: it is not JSON \(\w+ in line 1\)/],
+      [["claude-code"], /Cannot change .*\.claude\.json: it is not valid JSON \(\w+ in line 1\)/],
       [["cursor", "none.ts"], /Cannot load "none\.ts"/],
       [["emacs"], /it must be one of claude-desktop, claude-code, vscode, cursor/],
     ];

@@ -100,7 +100,7 @@ describe("parley serve --store", () => {
         [
           ["--store", `sqlite:${path}`],
           {},
-          /^Cannot use the key of the store, ".*": it does not contain a key/m,
+          /^Cannot use the key file ".*" of the store: it does not contain a key/m,
         ],
         [
           ["--state", "sealed"],

@@ -95,7 +95,7 @@ describe("a principal without a name", () => {
         const legacy = await new TestClient(fetch, { headers }).post(initialize());
         assert.equal(legacy.status, 401);
         assert.equal(legacy.headers.get("www-authenticate"), "Bearer");
-        assert.match(JSON.stringify(await legacy.json()), /does not say who calls; sign in/);
+        assert.match(JSON.stringify(await legacy.json()), /the caller is unknown; sign in/);
         const modern = await new ModernClient(fetch, { headers }).start("tools/list");
         assert.equal(modern.status, 401);
         await modern.leave();

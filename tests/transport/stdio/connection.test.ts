@@ -26,7 +26,7 @@ describe("Connection", () => {
       id: 7,
       error: {
         code: -32603,
-        message: "Cannot answer: the server failed; its log has the details",
+        message: "Cannot answer: an internal error occurred; see the server's log",
       },
     });
     assert.deepEqual(reports, [failure]);

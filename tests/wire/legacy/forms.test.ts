@@ -64,12 +64,12 @@ describe("olderForm()", () => {
         type: "string",
         title: "Colours",
         description:
-          "Which?\nChoose at least 1 and at most 2 of these, and separate with commas: r (Red), g (Green), b (Blue)",
+          "Which?\nChoose at least 1 and at most 2 of these, separated by commas: r (Red), g (Green), b (Blue)",
       },
     );
     assert.deepEqual(older({ type: "array", items: { type: "string", enum: ["a", "b"] } }), {
       type: "string",
-      description: "Choose any number of these, and separate with commas: a, b",
+      description: "Choose any number of these, separated by commas: a, b",
     });
   });
 
@@ -82,17 +82,17 @@ describe("olderForm()", () => {
   it("keeps a default, and also writes it in the description", () => {
     assert.deepEqual(older({ type: "string", description: "D", default: "x" }), {
       type: "string",
-      description: "D\nIf left out: x",
+      description: "D\nDefault: x",
       default: "x",
     });
     assert.deepEqual(older({ type: "number", default: 2.5 }), {
       type: "number",
-      description: "If left out: 2.5",
+      description: "Default: 2.5",
       default: 2.5,
     });
     assert.deepEqual(older({ type: "string", oneOf: colours, default: "g" }), {
       type: "string",
-      description: "If left out: g",
+      description: "Default: g",
       enum: ["r", "g", "b"],
       enumNames: ["Red", "Green", "Blue"],
       default: "g",
@@ -102,7 +102,7 @@ describe("olderForm()", () => {
   it("writes the default of a multiple choice so that it can be read back", () => {
     const field = { type: "array", items: { enum: ["a", "b"] }, default: ["a", "b"] };
     const shown = older(field) as { description: string; default: string };
-    assert.match(shown.description, /If left out: a, b/);
+    assert.match(shown.description, /Default: a, b/);
     assert.equal(shown.default, "a, b");
     assert.deepEqual(newer(field, shown.default), ["a", "b"]);
   });

@@ -71,7 +71,7 @@ describe("sampleParams()", () => {
   it("omits audio before 2025-03-26", () => {
     assert.deepEqual(messagesFor("2024-11-05", false)[2], {
       role: "user",
-      content: text("(a sound, audio/wav)"),
+      content: text("(audio, audio/wav)"),
     });
     assert.deepEqual(messagesFor("2025-03-26", false)[2], { role: "user", content: audio });
   });

@@ -1,4 +1,4 @@
-/** Shows a tool's question to the model, and lets the person answer instead. */
+/** Shows the person what a tool asks the model, and lets the person answer in place of the model. */
 import { isCancel, select, text } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
 import { type JsonObject, type McpMessage, textOf } from "../../../model/content.ts";
