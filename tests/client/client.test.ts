@@ -201,8 +201,11 @@ describe("the command line's client", () => {
   it("says who refused it, and what may help", function* () {
     const cases: [RequestListener, RegExp][] = [
       [(_, response) => response.writeHead(401).end(), /HTTP 401.*--header/],
-      [(_, response) => response.writeHead(200).end("<html>hello</html>"), /is it an MCP server\?/],
-      [(_, response) => response.writeHead(404).end(), /is it an MCP server\?/],
+      [
+        (_, response) => response.writeHead(200).end("<html>hello</html>"),
+        /check that it is an MCP server/,
+      ],
+      [(_, response) => response.writeHead(404).end(), /check that it is an MCP server/],
       [(request) => request.socket.destroy(), /Cannot reach/],
     ];
     for (const [listener, pattern] of cases) {

@@ -97,7 +97,10 @@ describe("testTool() without an answer", () => {
   it("rejects, and names the question", async () => {
     await assert.rejects(testTool(summing, {}), /"number"/);
     await assert.rejects(testTool(chatting, {}), /sample/);
-    await assert.rejects(testTool(summing, {}, { elicit: { number: [say(1)] } }), /2\. time/);
+    await assert.rejects(
+      testTool(summing, {}, { elicit: { number: [say(1)] } }),
+      /answer number 2/,
+    );
     const url = createMcpTool("t").description("d").execute(function* (_params, ctx) {
       yield* ctx.elicitUrl({ message: "Go?", url: "https://example.com" });
     });

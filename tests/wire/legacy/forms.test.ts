@@ -75,7 +75,7 @@ describe("olderForm()", () => {
 
   it("separates with semicolons if a choice contains a comma", () => {
     const field = { type: "array", items: { type: "string", enum: ["Oslo, NO", "Rome, IT"] } };
-    assert.match(JSON.stringify(older(field)), /separate with semicolons: Oslo, NO; Rome, IT/);
+    assert.match(JSON.stringify(older(field)), /separated by semicolons: Oslo, NO; Rome, IT/);
     assert.deepEqual(newer(field, "Oslo, NO; rome, it"), ["Oslo, NO", "Rome, IT"]);
   });
 
