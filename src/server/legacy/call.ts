@@ -1,4 +1,10 @@
-/** One call of a legacy client: links the JSON-RPC request to the tool session that runs it. */
+/**
+ * One call of a legacy client: links the JSON-RPC request to the tool session that runs it.
+ *
+ * CALL-1  The call owns its state. `begin` and `restore` give it a session, the callbacks of
+ *         `SessionOwner` tell it what becomes of the session, and readers move its cursor.
+ * CALL-2  A call whose session is not in memory knows when the session was last seen (`seenAt`).
+ */
 import type { JsonObject } from "../../model/content.ts";
 import { EventsGoneError } from "../../model/errors.ts";
 import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
@@ -32,29 +38,36 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #progress: ProgressTrack | undefined;
   /** The session's id, while the session is not in memory. */
   #sessionId = "";
-  /** The session can be replayed after it has left memory, or after a restart. */
-  durable = false;
+  #durable = false;
   #session: LiveToolSession | undefined;
-  /** The session was lost in a restart before it ended. */
-  lost = false;
+  #lost = false;
   #lossTold = false;
-  /** When the session was last known to exist, while it is not in memory. */
-  seenAt: number | undefined;
-  /** True after the registry has removed the call's session. */
-  isGone = false;
-  /** The tool has asked to close the client's connection. */
-  hungUp = false;
+  #seenAt: number | undefined;
+  #isGone = false;
+  #hungUp = false;
   #reader: LogReader | undefined;
   /** The stream that carries the call's messages, if there is one. */
-  stream: CallStream | undefined;
-  /** The LSN up to which that stream has been read. */
-  cursor = 0;
+  #stream: CallStream | undefined;
+  #cursor = 0;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
     this.id = id;
     this.client = client;
     const token = meta?.progressToken;
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
+  }
+
+  /** Gives the call its new session. */
+  begin(session: LiveToolSession): void {
+    this.#session = session;
+    this.#durable = session.durable;
+  }
+
+  /** Restores a call after a restart. `takeUp` loads its session. */
+  restore(sessionId: string, durable: boolean, seenAt: number): void {
+    this.#sessionId = sessionId;
+    this.#durable = durable;
+    this.#seenAt = seenAt;
   }
 
   get progress(): ProgressTrack {
@@ -71,18 +84,34 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#session;
   }
 
-  set session(session: LiveToolSession) {
-    this.#session = session;
-    this.durable = session.durable;
-  }
-
   /** The session's id, also while the session is not in memory. */
   get sessionId(): string {
     return this.#session?.id ?? this.#sessionId;
   }
 
-  set sessionId(id: string) {
-    this.#sessionId = id;
+  /** Whether the session can be replayed after it has left memory, or after a restart. */
+  get durable(): boolean {
+    return this.#durable;
+  }
+
+  /** Whether the session was lost in a restart before it ended. */
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** When the session was last known to exist (CALL-2). Undefined while it is in memory. */
+  get seenAt(): number | undefined {
+    return this.#seenAt;
+  }
+
+  /** Whether the registry has removed the call's session. */
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** The LSN up to which the messages of the call have been read. */
+  get cursor(): number {
+    return this.#cursor;
   }
 
   /** Whether the call's session is in memory. */
@@ -108,7 +137,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   /** Whether the log has reached an LSN. */
   hasPlace(cursor: number): boolean {
-    return this.lost || cursor <= this.session.log.lastLSN;
+    return this.#lost || cursor <= this.session.log.lastLSN;
   }
 
   /** Whether everything up to the end has been read. */
@@ -119,10 +148,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   /** Whether messages follow after an LSN, now or later. */
   hasMoreAfter(lsn: number): boolean {
-    if (this.lost) return !this.#lossTold;
+    if (this.#lost) return !this.#lossTold;
     if (!this.session.outcome) return true;
     let more = false;
-    this.messagesAfter(lsn, () => more = true);
+    this.#messagesAfter(lsn, () => more = true);
     return more;
   }
 
@@ -136,7 +165,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (log.lastLSN === 1) return this.#encode(log.next(0)!) ?? null;
     let only: string | undefined;
     let count = 0;
-    this.messagesAfter(0, (message) => {
+    this.#messagesAfter(0, (message) => {
       only = message;
       count++;
     });
@@ -147,7 +176,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
    * Sends the messages after an LSN, and returns the LSN of the last event read. Events that the
    * log has dropped are skipped, except open questions: the call cannot continue without an answer.
    */
-  messagesAfter(
+  #messagesAfter(
     lsn: number,
     send: (message: string, lsn: number | undefined) => void,
   ): number {
@@ -161,12 +190,30 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return cursor;
   }
 
+  /**
+   * Sends the messages that have not been read. `cursor` has reached an event when the event's
+   * message is sent.
+   */
+  readEvents(send: (message: string, lsn: number | undefined) => void): void {
+    this.#readTo(
+      this.#messagesAfter(this.#cursor, (message, lsn) => {
+        if (lsn !== undefined) this.#cursor = lsn;
+        send(message, lsn);
+      }),
+    );
+  }
+
+  /** Moves the cursor, for a client that resumes the stream. */
+  seek(lsn: number): void {
+    this.#cursor = lsn;
+  }
+
   /** Calls `wake` on each new event. Backpressure: the run waits for this reader, from `cursor` on. */
   watch(wake: () => void): () => void {
     const log = this.#session?.log;
     if (!log) return () => {};
     const unwatch = log.watch(wake);
-    const reader = this.#reader = log.attach(this.cursor);
+    const reader = this.#reader = log.attach(this.#cursor);
     return () => {
       unwatch();
       reader.detach();
@@ -175,8 +222,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /** Moves `cursor` to the LSN up to which the messages have been read. */
-  readTo(lsn: number): void {
-    this.cursor = lsn;
+  #readTo(lsn: number): void {
+    this.#cursor = lsn;
     this.#reader?.taken(lsn);
     if (this.isReadTo(lsn)) this.#told();
   }
@@ -187,7 +234,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {
-    if (!this.lost || this.#lossTold) return lsn;
+    if (!this.#lost || this.#lossTold) return lsn;
     this.#lossTold = true;
     send(errorText(this.id, { code: INTERNAL_ERROR, message: CALL_LOST }), lsn + 1);
     this.gone();
@@ -210,11 +257,11 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   read(send: Send): void {
-    this.readTo(this.messagesAfter(this.cursor, (message) => send(message)));
+    this.#readTo(this.#messagesAfter(this.#cursor, (message) => send(message)));
   }
 
   get done(): boolean {
-    return this.isReadTo(this.cursor);
+    return this.isReadTo(this.#cursor);
   }
 
   /** Sends progress, if the client asked for progress and the call is still running. */
@@ -263,20 +310,36 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   /** Loads the session into memory. Returns undefined if the session is in memory already, or lost. */
   takeUp(): Promise<void> | undefined {
-    if (this.isHere || this.lost) return undefined;
+    if (this.isHere || this.#lost) return undefined;
     const { registry } = this.client.core;
     return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
-      if (!session) return this.lose();
-      this.session = session;
-      this.seenAt = undefined;
+      if (!session) return this.#lose();
+      this.begin(session);
+      this.#seenAt = undefined;
       session.belongTo(this);
       if (session.outcome) this.#isOver();
     });
   }
 
+  /** Whether the session left memory, and was last seen before `time`. */
+  isDoubtful(time: number): boolean {
+    return !this.isHere && this.#seenAt !== undefined && this.#seenAt < time;
+  }
+
+  /** Checks whether the session still exists. Gives the call up if it does not. */
+  async confirm(): Promise<void> {
+    const { registry, deadlines } = this.client.core;
+    if (!this.#lost && await registry.principalOf(this.sessionId) !== undefined) {
+      if (this.#seenAt !== undefined) this.#seenAt = deadlines.now();
+      return;
+    }
+    this.#lose();
+    this.gone();
+  }
+
   /** Marks the call as lost: its session no longer exists. */
-  lose(): void {
-    this.lost = true;
+  #lose(): void {
+    this.#lost = true;
     this.#isOver();
   }
 
@@ -305,26 +368,32 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   left(): void {
     this.#sessionId = this.sessionId;
     this.#session = undefined;
-    this.seenAt = this.client.core.deadlines.now();
+    this.#seenAt = this.client.core.deadlines.now();
+  }
+
+  /** Sends the messages of the call on a stream. */
+  joinStream(stream: CallStream): void {
+    this.#stream = stream;
   }
 
   /** Called when the call can no longer be resumed. */
   gone(): void {
-    if (this.isGone) return;
-    this.isGone = true;
+    if (this.#isGone) return;
+    this.#isGone = true;
     this.client.callsBySession.delete(this.sessionId);
-    const { stream } = this;
+    const stream = this.#stream;
     if (stream?.calls.every((call) => call.isGone)) this.client.streams.delete(stream.number);
   }
 
+  /** Called when the tool asks to close the client's connection. */
   hangUp(): void {
-    this.hungUp = true;
-    this.disconnect();
+    this.#hungUp = true;
+    this.connected();
   }
 
-  /** Ends the call's connection, if the protocol version lets the client resume the stream. */
-  disconnect(): void {
+  /** Ends a new connection of the call's stream, if the tool has asked for that. */
+  connected(): void {
     // Before revision 2025-11-25, clients were not required to resume a closed stream.
-    if (since(this.version, "2025-11-25")) this.stream?.connection?.end();
+    if (this.#hungUp && since(this.version, "2025-11-25")) this.#stream?.connection?.end();
   }
 }

@@ -71,9 +71,7 @@ export function restoreClient(client: ClientSession, kept: KeptClient): void {
   for (const { number, calls } of kept.streams) {
     const restored = calls.map((one) => {
       const call = new Call(one.id, client, { progressToken: one.progressToken } as JsonObject);
-      call.sessionId = one.session;
-      call.durable = one.durable;
-      call.seenAt = one.seenAt ?? client.lastSeen;
+      call.restore(one.session, one.durable, one.seenAt ?? client.lastSeen);
       if (one.durable && !one.ended) client.calls.set(one.id, call);
       client.callsBySession.set(one.session, call);
       return call;

@@ -135,7 +135,7 @@ export class ClientSession {
   /** Makes a stream resumable after its client disconnects. */
   keep(stream: CallStream): void {
     for (const call of stream.calls) {
-      call.stream = stream;
+      call.joinStream(stream);
       if (!call.isHere) continue;
       this.core.registry.keep(call.session);
       if (!call.isGone) this.callsBySession.set(call.sessionId, call);

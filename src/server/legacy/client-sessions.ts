@@ -129,7 +129,7 @@ export class ClientSessions {
     const { limits: { clientSessionTimeToLive }, registry, deadlines } = this.#core;
     const doubtful = doubtfulCalls(session, deadlines.now() - clientSessionTimeToLive);
     if (doubtful.length > 0) {
-      await Promise.all(doubtful.map((call) => this.#lookFor(call)));
+      await Promise.all(doubtful.map((call) => call.confirm()));
       if (session.endedForGood) return;
     }
     const durable = [...session.calls.values()].some((call) => call.durable);
@@ -142,17 +142,6 @@ export class ClientSessions {
     const state = keptClient(session) as unknown as JsonObject;
     await this.#run(() => store.set(session.id, { id: session.id, expiresAt, state }));
     session.keptUntil = expiresAt;
-  }
-
-  /** Checks whether a call's session still exists. Removes the call if it does not. */
-  async #lookFor(call: Call): Promise<void> {
-    const { registry, deadlines } = this.#core;
-    if (!call.lost && await registry.principalOf(call.sessionId) !== undefined) {
-      if (call.seenAt !== undefined) call.seenAt = deadlines.now();
-      return;
-    }
-    call.lose();
-    call.gone();
   }
 
   /** Ends a session permanently, and waits until its stored record is deleted. */
@@ -308,5 +297,5 @@ function doubtfulCalls({ streams }: ClientSession, before: number): Call[] {
   return [...streams.values()]
     .filter(({ connection }) => !connection)
     .flatMap(({ calls }) => calls)
-    .filter(({ isHere, seenAt }) => !isHere && seenAt !== undefined && seenAt < before);
+    .filter((call) => call.isDoubtful(before));
 }

@@ -369,7 +369,8 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   // Without a session, no client could resume the call after a restart.
   const needsCaller = client.sessionless;
   const options = { client: info, principal, trace: traceIn(meta), needsCaller, awaited: true };
-  const session = call.session = client.core.registry.openFleeting(definition, args, options, call);
+  const session = client.core.registry.openFleeting(definition, args, options, call);
+  call.begin(session);
   if (client.sessionless) session.stayHere();
   // A call that has already ended is registered by `ClientSession.keep`, if it needs a stream.
   if (!session.outcome) {

@@ -119,7 +119,7 @@ export class CallReply implements ReplyStream {
       ...stream,
       connected: (connection) => {
         stream.connected(connection);
-        for (const call of this.#calls) if (call.hungUp) call.disconnect();
+        for (const call of this.#calls) call.connected();
       },
     };
   }

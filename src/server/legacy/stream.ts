@@ -46,7 +46,7 @@ export class CallStream implements Feed {
   }
 
   seek(cursors: readonly number[]): void {
-    this.calls.forEach((call, i) => call.cursor = cursors[i]!);
+    this.calls.forEach((call, i) => call.seek(cursors[i]!));
   }
 
   /** Sends all messages that are ready, up to one chunk: the results of a batch may be long. */
@@ -55,12 +55,10 @@ export class CallStream implements Feed {
     for (let n = 0; n < this.calls.length && length < LONGEST_CHUNK; n++) {
       const call = this.calls[this.#turn]!;
       this.#turn = (this.#turn + 1) % this.calls.length;
-      const read = call.messagesAfter(call.cursor, (message, lsn) => {
-        if (lsn !== undefined) call.cursor = lsn;
+      call.readEvents((message, lsn) => {
         length += message.length;
         send(message, lsn === undefined ? undefined : this.position);
       });
-      call.readTo(read);
     }
   }
 
