@@ -138,11 +138,11 @@ function anchor(title: string): string {
 }
 
 /** Formats the page with `deno fmt`. */
-export function formatted(markdown: string): string {
+export function formatted(text: string, ext: "md" | "ts" = "md"): string {
   const { status, stdout, stderr } = spawnSync(
     useRuntime("deno").path,
-    ["fmt", "--ext", "md", "-"],
-    { cwd: root, input: markdown, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 },
+    ["fmt", "--ext", ext, "-"],
+    { cwd: root, input: text, encoding: "utf8", maxBuffer: 64 * 1024 * 1024 },
   );
   if (status !== 0) throw new Error(`Cannot format the page: deno fmt failed:\n${stderr}`);
   return stdout;

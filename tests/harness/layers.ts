@@ -68,6 +68,10 @@ export const house: { readonly [folder: string]: Folder } = {
       "all sessions of this process: admission, retention, durable takeover, background work",
     imports: ["model", "lib", "store", "sampling", "tool", "ask", "run", "session"],
   },
+  ui: {
+    purpose: "what people see in a browser: forms, pages, views; browser code and its built text",
+    imports: ["model", "lib", "schema/wording"],
+  },
   server: {
     purpose: "what the server does with a message: catalogue, queries, pages, and both eras",
     imports: [
@@ -82,6 +86,7 @@ export const house: { readonly [folder: string]: Folder } = {
       "run",
       "session",
       "registry",
+      "ui",
     ],
   },
   transport: {

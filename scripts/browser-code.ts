@@ -1,0 +1,40 @@
+/**
+ * Browser code as text that the server can send. `src/ui/built.ts` is checked in: it works the same
+ * on every runtime, in a bundle and in a compiled program, and needs no build at start.
+ */
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { root } from "../tests/harness/files.ts";
+import { useRuntime } from "../tests/harness/toolchain.ts";
+
+/** The file that holds the text. */
+export const BUILT = "src/ui/built.ts";
+
+/** The scripts, by the name of the constant that holds each. */
+const SCRIPTS: { readonly [constant: string]: { readonly file: string; readonly doc: string } } = {
+  PAGE_SCRIPT: { file: "src/ui/page-script.ts", doc: "The script of the asking page." },
+};
+
+/** The current text of `src/ui/built.ts`, not formatted. */
+export function builtText(): string {
+  const constants = Object.entries(SCRIPTS).map(([name, { file, doc }]) =>
+    `/** ${doc} Made from ${file}. */\nexport const ${name} =\n  ${JSON.stringify(bundle(file))};\n`
+  );
+  return [
+    "/** Browser code as text. `deno task ui` generates it; a test checks that it is up to date. */\n",
+    ...constants,
+  ].join("\n");
+}
+
+/** A script and what it imports, as one minified text without imports. */
+export function bundle(file: string): string {
+  const args = ["build", file, "--minify", "--target=browser", "--format=esm"];
+  const { status, stdout, stderr } = spawnSync(useRuntime("bun").path, args, {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 16 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`Cannot bundle ${join(root, file)}: bun failed:\n${stderr}`);
+  // Inside a page, the text must not end its own element.
+  return stdout.trim().replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
+}

@@ -1,0 +1,333 @@
+/**
+ * The page on which a person answers the questions of a call. It works without scripts.
+ *
+ * A1  Only a form that this page has shown can answer, once, and only the question that it showed.
+ * A2  An answer comes by POST from the page's own origin.
+ * A3  Whatever happens, the visitor learns whether their answer counts.
+ * A4  Values of sensitive fields are passed on and never shown.
+ */
+import { Buffer } from "node:buffer";
+import { createHash } from "node:crypto";
+import { type Operation, race, until } from "effection";
+import { deadline, type Deadlines } from "../lib/deadlines.ts";
+import { PAGE_SCRIPT } from "../ui/built.ts";
+import { type Entered, formFields, type FormProblem } from "../ui/form.ts";
+import { readForm } from "../ui/form-data.ts";
+import { escaped, fieldsHtml } from "../ui/form-html.ts";
+import { pageHtml, type PageParts } from "../ui/page.ts";
+import { STYLE } from "../ui/style.ts";
+import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./doors/types.ts";
+import { isType } from "./guard.ts";
+
+export interface AskingPageOptions {
+  /** The URL of the page, as browsers know it. */
+  readonly url: () => string;
+  readonly deadlines: Deadlines;
+}
+
+/** Milliseconds for which the page after an answer waits for the next question. */
+const NEXT_QUESTION = 2_000;
+
+/** Milliseconds for which a request of the page's script waits for a change. */
+const CHANGE = 25_000;
+
+/** Milliseconds in which the body of a request must arrive. */
+const BODY = 30_000;
+
+const MAX_BODY = 1024 * 1024;
+
+/** Forms that one page can have shown and that can still answer. The oldest are forgotten. */
+const MAX_FORMS = 64;
+
+const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
+const HEADERS = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": `default-src 'none'; style-src ${digest(STYLE)}; script-src ${
+    digest(PAGE_SCRIPT)
+  }; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+};
+
+/** What happened to an answer, for the page after it. */
+type Sent = "accept" | "decline" | "again";
+
+type Current = ReturnType<AskingPlace["current"]>;
+
+const isQuestion = (current: Current): current is AskedQuestion => !("ended" in current);
+
+/** Answers the requests for a page, as `PageOptions.respond`. */
+export function askingPage(
+  place: AskingPlace,
+  options: AskingPageOptions,
+): (request: Request) => Operation<Response> {
+  const page = new AskingPage(place, options);
+  return (request) => page.respond(request);
+}
+
+class AskingPage {
+  readonly #place: AskingPlace;
+  readonly #url: () => string;
+  readonly #deadlines: Deadlines;
+  /** The forms that were shown, by their one-time token: the question, or that it has answered. */
+  readonly #forms = new Map<string, { readonly question: string; used: boolean }>();
+
+  constructor(place: AskingPlace, { url, deadlines }: AskingPageOptions) {
+    this.#place = place;
+    this.#url = url;
+    this.#deadlines = deadlines;
+  }
+
+  *respond(request: Request): Operation<Response> {
+    const { pathname, searchParams } = new URL(request.url);
+    switch (request.method) {
+      case "GET":
+      case "HEAD":
+        return pathname.endsWith("/changed")
+          ? yield* this.#change(searchParams.get("seen"))
+          : yield* this.#show(searchParams.get("sent"));
+      case "POST":
+        return yield* this.#post(request);
+      default:
+        return notice(405, "This page cannot do that", "Open its link in a browser.", {
+          allow: "GET, HEAD, POST",
+        });
+    }
+  }
+
+  get #path(): string {
+    return new URL(this.#url()).pathname;
+  }
+
+  /** Tells the page's script when the page is out of date. */
+  *#change(seen: string | null): Operation<Response> {
+    const isSame = () => markOf(this.#place.current()) === seen;
+    if (isSame()) yield* this.#changeWithin(CHANGE);
+    return Response.json({ changed: !isSame() });
+  }
+
+  *#changeWithin(ms: number): Operation<void> {
+    yield* race([this.#place.changed(), deadline(this.#deadlines, ms)]);
+  }
+
+  *#show(sent: string | null): Operation<Response> {
+    const current = this.#place.current();
+    if (sent !== null && !isQuestion(current) && current.ended === "waiting") {
+      yield* this.#changeWithin(NEXT_QUESTION);
+    }
+    const now = this.#place.current();
+    if (!isQuestion(now)) return this.#ended(now.ended, sent);
+    const told = isSent(sent) ? `${SENT[sent]} Here is the next question.` : undefined;
+    return this.#form(now, told === undefined ? {} : { told });
+  }
+
+  *#post(request: Request): Operation<Response> {
+    if (!this.#isOwn(request.headers)) {
+      return notice(
+        403,
+        "Your answer was not taken",
+        "It came from another site. Open the link that you were given, and answer there.",
+      );
+    }
+    const form = yield* this.#read(request);
+    if (!form) {
+      return notice(413, "Your answer was not taken", "It could not be read, or is too long.");
+    }
+    const current = this.#place.current();
+    const shown = this.#forms.get(form.get("token") ?? "");
+    if (shown?.used) return this.#redirect("again");
+    if (!isQuestion(current)) {
+      return current.ended === "gone" ? this.#ended("gone", null) : this.#closed("answered");
+    }
+    if (shown && shown.question !== current.id) return this.#closed("answered");
+    if (!shown) return this.#outdated(current, form);
+    const action = form.get("action");
+    if (action === "decline") return this.#answered(current, shown, "decline");
+    if (action !== "accept") {
+      return notice(400, "Your answer was not taken", "Choose Accept or Decline.");
+    }
+    const fields = formFields(current.requestedSchema, current.sensitive);
+    const { content, problems, entered } = readForm(fields, form);
+    if (problems.length > 0) return this.#form(current, { problems, entered });
+    return this.#answered(current, shown, "accept", { content, entered });
+  }
+
+  #answered(
+    { id }: AskedQuestion,
+    shown: { used: boolean },
+    action: "accept" | "decline",
+    given?: { content: { [name: string]: unknown }; entered: Entered },
+  ): Response {
+    const outcome: AnswerOutcome = this.#place.answer(id, action, given?.content);
+    switch (outcome.kind) {
+      case "accepted":
+        shown.used = true;
+        return this.#redirect(action);
+      case "invalid": {
+        const current = this.#place.current();
+        if (!isQuestion(current)) return this.#closed("answered");
+        const { problems } = outcome;
+        return this.#form(current, { problems, ...(given && { entered: given.entered }) });
+      }
+      case "closed":
+        return this.#closed(outcome.reason);
+    }
+  }
+
+  /** A form from before a restart, or one too old to be known. What was typed is kept. */
+  #outdated(current: AskedQuestion, form: URLSearchParams): Response {
+    const told = "Your answer was not sent, because the form was out of date. " +
+      "Please check it and send it again.";
+    if (form.get("shown") !== markOf(current)) return this.#form(current, { told, status: 409 });
+    const fields = formFields(current.requestedSchema, current.sensitive);
+    const { entered } = readForm(fields, form);
+    return this.#form(current, { told, entered, status: 409 });
+  }
+
+  #form(current: AskedQuestion, shown: {
+    readonly problems?: readonly FormProblem[];
+    readonly entered?: Entered;
+    readonly told?: string;
+    readonly status?: number;
+  }): Response {
+    const { problems = [], entered, told, status = problems.length > 0 ? 422 : 200 } = shown;
+    const { tool, client, message, requestedSchema, sensitive } = current;
+    const name = tool.title ?? tool.name;
+    const path = this.#path;
+    const mark = markOf(current);
+    const fields = fieldsHtml(formFields(requestedSchema, sensitive), {
+      problems,
+      ...(entered && { entered }),
+    });
+    return html(status, {
+      title: `${problems.length > 0 ? "Problem: " : ""}${name} asks`,
+      watch: { url: `${path}/changed?seen=${encodeURIComponent(mark)}`, how: "tell" },
+      body: `${told === undefined ? "" : `<p class="note" role="status">${escaped(told)}</p>`}
+<h1>${escaped(name)} asks</h1>
+<p class="message">${escaped(message)}</p>
+<form method="post" action="${escaped(path)}" novalidate>
+<input type="hidden" name="token" value="${this.#token(current)}">
+<input type="hidden" name="shown" value="${escaped(mark)}">
+${fields}
+<p id="closed" role="status"></p>
+<div class="actions"><button class="main" name="action" value="accept">Accept</button>
+<button name="action" value="decline">Decline</button></div>
+</form>
+<p class="note who">The tool <code>${escaped(tool.name)}</code> asks this${
+        client === undefined ? "" : `. It was called by <strong>${escaped(client)}</strong>`
+      }. If you did not expect a question, decline it.</p>`,
+    });
+  }
+
+  /** A token for a form that is about to be shown. */
+  #token({ id }: AskedQuestion): string {
+    const token = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
+    this.#forms.set(token, { question: id, used: false });
+    if (this.#forms.size > MAX_FORMS) this.#forms.delete(this.#forms.keys().next().value!);
+    return token;
+  }
+
+  /** The page after an answer. A reload of it sends nothing again. */
+  #redirect(sent: Sent): Response {
+    return new Response(null, {
+      status: 303,
+      headers: { ...HEADERS, location: `${this.#path}?sent=${sent}` },
+    });
+  }
+
+  #ended(ended: "finished" | "waiting" | "gone", sent: string | null): Response {
+    const told = isSent(sent) ? SENT[sent] : "There is nothing to answer.";
+    switch (ended) {
+      case "waiting":
+        return html(200, {
+          title: "Waiting",
+          watch: { url: `${this.#path}/changed?seen=waiting`, how: "reload" },
+          body: `<h1>${told}</h1>
+<p>You can close this tab. If the tool asks something else before that, the question appears here.</p>`,
+        });
+      case "finished":
+        return notice(200, told, "The call has ended. You can close this tab.");
+      case "gone":
+        return notice(
+          410,
+          "This question is no longer open",
+          "The call was cancelled, or it has expired. Nothing was sent. You can close this tab.",
+        );
+    }
+  }
+
+  #closed(reason: (AnswerOutcome & { kind: "closed" })["reason"]): Response {
+    const next = isQuestion(this.#place.current())
+      ? `<p><a href="${escaped(this.#path)}">Show the question that is open now</a></p>`
+      : "<p>You can close this tab.</p>";
+    return html(409, {
+      title: "Your answer was not sent",
+      body: `<h1>Your answer was not sent</h1><p role="alert">${CLOSED[reason]}</p>${next}`,
+    });
+  }
+
+  /** Whether a form was sent from this page (A2). Browsers send `Origin` with every POST. */
+  #isOwn(headers: Headers): boolean {
+    const site = headers.get("sec-fetch-site");
+    if (site !== null && site !== "same-origin") return false;
+    const origin = headers.get("origin");
+    if (origin === null) return site === "same-origin";
+    const host = headers.get("host");
+    return origin === new URL(this.#url()).origin ||
+      (host !== null && (origin === `http://${host}` || origin === `https://${host}`));
+  }
+
+  /** Reads a posted form; undefined if it is none, too large, or too slow. */
+  *#read(request: Request): Operation<URLSearchParams | undefined> {
+    const length = Number(request.headers.get("content-length") ?? NaN);
+    if (!isType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
+      return undefined;
+    }
+    if (!(length <= MAX_BODY)) return undefined;
+    const text = yield* race([until(request.text()), deadline(this.#deadlines, BODY)]);
+    return text === undefined ? undefined : new URLSearchParams(text);
+  }
+}
+
+const SENT: Record<Sent, string> = {
+  accept: "Your answer was sent.",
+  decline: "You declined to answer.",
+  again: "This question was answered before. The first answer counts.",
+};
+
+function isSent(sent: string | null): sent is Sent {
+  return sent !== null && Object.hasOwn(SENT, sent);
+}
+
+const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
+  answered: "The question has been answered already. The first answer counts.",
+  withdrawn: "The tool no longer asks this.",
+  expired: "The time for an answer is over.",
+  ended: "The call has ended or was cancelled.",
+};
+
+/** Names what a page shows, so that its script and its form can tell whether it is still current. */
+function markOf(current: Current): string {
+  if (!isQuestion(current)) return current.ended;
+  return createHash("sha256").update(current.id).digest("base64url").slice(0, 22);
+}
+
+function notice(
+  status: number,
+  title: string,
+  text: string,
+  headers: { readonly [name: string]: string } = {},
+): Response {
+  const parts = { title, body: `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>` };
+  return html(status, parts, headers);
+}
+
+function html(
+  status: number,
+  parts: PageParts,
+  headers: { readonly [name: string]: string } = {},
+): Response {
+  const text = pageHtml(parts.watch ? { ...parts, script: PAGE_SCRIPT } : parts);
+  return new Response(text, { status, headers: { ...HEADERS, ...headers } });
+}

@@ -1,0 +1,34 @@
+/// <reference lib="dom" />
+/**
+ * The script of the asking page, which works without it. It fills in the person's time zone, and
+ * notices when the question that the page shows is no longer open.
+ */
+
+const pad = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, "0");
+for (const input of document.querySelectorAll<HTMLInputElement>("input[data-zone]")) {
+  const minutes = -new Date().getTimezoneOffset();
+  input.value = `${minutes < 0 ? "-" : "+"}${pad(minutes / 60)}:${pad(minutes % 60)}`;
+}
+
+/** Each request waits on the server until something changes, or for half a minute at most. */
+async function watch(url: string): Promise<void> {
+  for (;;) {
+    const response = await fetch(url, { headers: { accept: "application/json" } });
+    // The page was closed, or the server failed: what the page shows is no longer true.
+    if (!response.ok || (await response.json()).changed === true) return;
+  }
+}
+
+const { watch: url, how } = document.body.dataset;
+if (url) {
+  watch(url).then(() => {
+    if (how === "reload") return location.replace(location.pathname + location.search);
+    for (const button of document.querySelectorAll("button")) button.disabled = true;
+    const note = document.querySelector<HTMLElement>("#closed")!;
+    note.append("This question is no longer open: it was answered elsewhere, or withdrawn. ");
+    const link = document.createElement("a");
+    link.href = location.pathname;
+    link.append("See what is next");
+    note.append(link);
+  }, () => {/* The server cannot be reached. The person notices when they answer. */});
+}
