@@ -23,6 +23,7 @@ const packageName: string = JSON.parse(readText("package.json")).name;
 const BORDERS: { readonly [path: string]: string } = {
   "src/shipped.ts": "the only file that imports tools/",
   "src/ask/roots.ts": "a kind of question of its own, beside elicit and sample",
+  "src/ui/built.ts": "generated: browser code as text",
   "src/platform/peer.ts": "what the runtimes say of a connection, which only platform/ may know",
   "tools/bluesky.ts": "the entry of a folder of tools",
   "tools/bluesky/profile.ts": "a definition whose body is loaded on the first call",

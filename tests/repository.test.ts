@@ -48,6 +48,7 @@ describe("the tasks", () => {
       "start",
       "test",
       "test:live",
+      "ui",
       "walks",
     ];
     assert.deepEqual(Object.keys(config.tasks).sort(), names);
