@@ -1,6 +1,6 @@
 /**
- * What elicitation and sampling need from the run of a tool. The run's context implements
- * `Asker`, one for each branch. This folder does not know how a question reaches the client.
+ * The interface that elicitation and sampling need from the run of a tool. The context of each
+ * branch implements `Asker`. Code in `ask/` does not know how a question reaches the client.
  */
 import type { Operation } from "effection";
 import type {
@@ -16,7 +16,7 @@ import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
 
-/** A question before it gets an id and a place in the run. */
+/** A question that has no id and no place in the run yet. */
 export type Question =
   | {
     readonly kind: "elicit";
@@ -37,19 +37,19 @@ export interface Asker {
   readonly client: ClientInfo;
   /** The server's own model, if one is configured. */
   readonly provider: SamplingProvider | undefined;
-  /** Who answers samples by default. A call can override it. */
+  /** Who answers samples by default. The config of a sample can override it. */
   readonly answerer: SampleAnswerer;
-  /** Reads the schemas that the tool passes to `ctx`. */
+  /** Converts the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;
-  /** Whether this form may ask for a password. */
+  /** Returns true if the form with this key may ask for a password. */
   mayAskPassword(key: string): boolean;
-  /** Reports to the operator only. */
+  /** Reports an error to the operator, and to nobody else. */
   report(what: string, error: unknown): void;
   /** Returns an id that is the same when the tool is replayed. */
   newId(kind: string): string;
   /** Returns a random id that is the same when the tool is replayed. */
   fresh(what: string): Operation<string>;
-  /** Milliseconds since the epoch. */
+  /** Returns the time in milliseconds since the epoch. */
   time(): number;
   /**
    * Runs an operation once and records its result, which must be JSON. A replay uses the recorded
@@ -57,8 +57,8 @@ export interface Asker {
    */
   once<T>(name: string, run: () => Operation<T>): Operation<T>;
   /**
-   * In a replay: whether the next recorded event is an elicitation with this key whose message
-   * starts with `start`.
+   * In a replay, returns true if the next recorded event is an elicitation with this key, and its
+   * message starts with `start`.
    */
   askedNext(key: string, start: string): boolean;
   /** Sends the question and waits for the answer. Halting the operation withdraws the question. */
@@ -66,7 +66,8 @@ export interface Asker {
 }
 
 /**
- * Whether the client answered with an error. The response comes from outside and may be anything.
+ * Returns true if the client answered with an error. The response comes from the client, so it may
+ * have any type.
  */
 export function isFailure(response: ClientAnswer): response is RequestFailure {
   return typeof response === "object" && response !== null && "error" in response;

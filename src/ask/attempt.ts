@@ -1,9 +1,9 @@
 /**
  * One attempt at a sample: chooses who answers, sends the request, and reads the response.
  *
- * The client answers if it can. A client that does not support tools gets them described in the
- * prompt. The server's own model answers if the client cannot. It also answers first if each
- * question to the client costs a round trip of the call (revision 2026-07-28 and later).
+ * By default, the client answers if it can, and otherwise the server's own model. For a client that
+ * does not support tools, the prompt describes the tools. In revision 2026-07-28 and later, the
+ * server's own model comes first, because a question to the client costs a round trip.
  */
 import { action, type Operation } from "effection";
 import { checkJson } from "../lib/json.ts";
@@ -44,8 +44,8 @@ export interface Prepared {
   /** The message that the model answers. */
   readonly request: McpMessage;
   /**
-   * Messages that the branch's conversation gets before the exchange. Undefined if the sample has
-   * no prompt.
+   * Messages to append to the branch's conversation before the exchange. Undefined if the sample
+   * has no prompt, and therefore does not continue the conversation.
    */
   readonly continues: readonly McpMessage[] | undefined;
   readonly tools: readonly OfferedTool[];
@@ -68,13 +68,15 @@ export function prepare(
 ): Prepared {
   const { prompt, messages } = (config ?? {}) as { prompt?: unknown; messages?: unknown };
   if ((prompt === undefined) === (messages === undefined)) {
-    throw new TypeError("Cannot sample: it takes either a prompt or messages; pass one of the two");
+    throw new TypeError(
+      "Cannot sample: the config must have either a prompt or messages; pass one of the two",
+    );
   }
   if (prompt !== undefined && typeof prompt !== "string") {
     throw new TypeError("Cannot sample: the prompt is not a string; pass a string, or messages");
   }
   checkLimit("maxTokens", config.maxTokens);
-  // Tool calls without a result count as done once the conversation continues.
+  // A prompt continues the conversation, so add a result to each tool call that has none.
   const continues = prompt === undefined ? undefined : closing(conversation.messages);
   const all = prompt === undefined
     ? readMessages(messages)
@@ -82,7 +84,7 @@ export function prepare(
   checkJson(all);
   checkMessages(all);
   const request = lastUserMessage(all);
-  if (!request) throw new TypeError("Cannot sample: no message is from the user; add one");
+  if (!request) throw new TypeError("Cannot sample: messages has no user message; add one");
   return { config, messages: all, request, continues, tools, choice };
 }
 
@@ -101,7 +103,7 @@ export function* attempt(
   prepared: Prepared,
 ): Operation<Attempt> {
   const { config, tools, choice } = prepared;
-  // A model that returned nothing left an empty message, which models reject.
+  // Remove empty messages, which models reject. An answer without content leaves one.
   const messages = prepared.messages.filter(({ content }) => content.length > 0);
   const needsTools = tools.length > 0 || messages.some(usesTools);
   const answerer = answererOf(asker, config, needsTools);
@@ -160,7 +162,7 @@ function answererOf(
   );
 }
 
-/** Whether a sample would be answered, by the client or by the server's own model. */
+/** Returns true if the client or the server's own model can answer a sample. */
 export function canSample(
   { client, provider, answerer }: Pick<Asker, "client" | "provider" | "answerer">,
 ): boolean {
@@ -170,18 +172,19 @@ export function canSample(
 
 function* askClient(asker: Asker, params: SampleParams): Operation<SampleResponse> {
   const reply = yield* asker.ask({ kind: "sample", key: "sample", params });
-  // A sample has no timeout of its own, but the branch around it may have one.
+  // The sample itself has no timeout, but its branch may have one.
   if (reply.type === "timeout") {
-    throw new SampleError("Cannot ask the model: the time limit has passed; try again");
+    throw new SampleError("Cannot ask the model: the timeout has passed; try again");
   }
   return answerOf(reply.response, "the client");
 }
 
-/** Reserved step name. Author steps cannot use it. */
+/** The reserved name of the step that asks the provider. Steps of authors cannot use it. */
 const PROVIDER_STEP = "__sample__";
 
 /**
- * Asks the provider and records its answer like a client's, so that a replay does not ask again.
+ * Asks the provider. The answer is recorded like that of a client, so that a replay does not ask
+ * again.
  */
 function* askProvider(
   asker: Asker,
@@ -195,7 +198,9 @@ function* askProvider(
 
 type Outcome = { readonly answer: SampleResponse } | { readonly failure: string };
 
-/** Halting this operation aborts the request. */
+/**
+ * Returns the provider's answer or the error message. Halting this operation aborts the request.
+ */
 function outcomeOf(
   asker: Asker,
   provider: SamplingProvider,
@@ -221,7 +226,10 @@ async function answered(
   }
 }
 
-/** Third-party errors may contain anything, so only the operator sees them. */
+/**
+ * Returns the message of a provider's error for the tool. An error of another library may contain
+ * secrets, so only the operator sees its text.
+ */
 function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): string {
   if (error instanceof SampleError) return error.message;
   asker.report(`${provider.name} failed`, error);
@@ -238,7 +246,7 @@ export function answerOf(response: ClientAnswer, who: string): SampleResponse {
   const { content, model } = (response ?? {}) as Partial<SampleResponse>;
   if (!isContent(content) || typeof model !== "string") {
     throw new SampleError(
-      `Cannot use the model's answer: it has no content or names no model; check ${who}`,
+      `Cannot use the model's answer: it has no content, or no model name; check ${who}`,
     );
   }
   return response as SampleResponse;
@@ -249,7 +257,7 @@ function isContent(content: unknown): boolean {
   return Array.isArray(content) ? content.every(isBlock) : isBlock(content);
 }
 
-/** Unknown block types are accepted here and dropped later. */
+/** Returns true for a valid content block. Unknown types are accepted here, and removed later. */
 function isBlock(block: unknown): boolean {
   if (typeof block !== "object" || block === null || !("type" in block)) return false;
   return !ASSISTANT_BLOCKS.includes(block.type) || problemOf(block) === undefined;
@@ -270,8 +278,8 @@ export function responseOf({ content }: SampleResponse): McpMessage {
 }
 
 /**
- * Returns the tokens that the answer cost. The reported count comes from outside and must not be
- * negative.
+ * Returns the number of tokens that the answer cost. A reported number that is not valid is
+ * ignored, and the tokens are estimated.
  */
 export function costOf({ usage }: SampleResponse, { content }: McpMessage): number {
   const counted = usage?.outputTokens;

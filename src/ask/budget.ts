@@ -1,9 +1,9 @@
 /**
  * Limits the tokens that a branch may spend on answers.
  *
- * A branch's spending counts against all its parents, so the tightest limit above it applies. The
- * tokens of a pending answer are reserved, so that concurrent samples cannot spend the same
- * tokens. If the model reports no token count, four characters count as one token.
+ * The tokens of a branch also count for all its parents, so the tightest limit applies. The tokens
+ * of a pending answer are reserved, so that concurrent samples cannot spend the same tokens. If the
+ * model reports no token count, four characters count as one token.
  */
 import { McpToolTokenError } from "../model/errors.ts";
 
@@ -19,7 +19,10 @@ export class TokenBudget {
     return this.#used;
   }
 
-  /** Tokens left for this branch, given all limits above it. */
+  /**
+   * The number of tokens that this branch may still spend, given its limit and those of its
+   * parents.
+   */
   get left(): number {
     return Math.min(this.limit - this.#used - this.#setAside, this.parent?.left ?? Infinity);
   }
@@ -30,13 +33,13 @@ export class TokenBudget {
       const gone = budget.#used + budget.#setAside;
       if (gone >= budget.limit) throw new McpToolTokenError(gone, budget.limit);
     }
-    // Cap the reservation: an infinite one could not be subtracted again.
+    // Cap the reservation, because Infinity could not be subtracted again.
     const granted = Math.min(wanted, this.left, Number.MAX_SAFE_INTEGER);
     this.#add(granted, 0);
     return granted;
   }
 
-  /** Releases a reservation and books the tokens that the answer cost. */
+  /** Releases a reservation, and counts the tokens that the answer cost. */
   settle(granted: number, spent: number): void {
     this.#add(-granted, spent);
   }

@@ -1,4 +1,4 @@
-/** Asks the person, with a form or by sending them to a page. */
+/** Asks the person a question, with a form or with a page that they visit. */
 import type { Operation } from "effection";
 import { type JsonObject, text } from "../model/content.ts";
 import { CapabilityError, ElicitationError } from "../model/errors.ts";
@@ -22,7 +22,7 @@ import type {
 import { type Asker, checkLimit, isFailure } from "./ask.ts";
 import { mask } from "./mask.ts";
 
-/** How often a question is repeated after an invalid answer. */
+/** How many times a question is repeated after an invalid answer. */
 const MAX_REPEATS = 3;
 
 const WAY_OUT =
@@ -30,7 +30,10 @@ const WAY_OUT =
 const WAY_OUT_OF_HIDDEN =
   "use a client that shows forms, or call the tool with everything it needs in its arguments";
 
-/** Elicitation without any declared mode means form mode. */
+/**
+ * Returns true if the client supports forms. A client that declares elicitation without a mode
+ * supports forms.
+ */
 export function canElicitForm({ capabilities: { elicitation } }: ClientInfo): boolean {
   return elicitation !== undefined &&
     (elicitation.form !== undefined || elicitation.url === undefined);
@@ -41,10 +44,10 @@ export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boo
 }
 
 /**
- * Asks until the answer is valid, the person declines, or the time limit passes.
+ * Asks until the answer is valid, the person declines, or the timeout passes.
  *
- * A client that accepts a form with required fields but fills in none did not show it. Asking
- * again would have the same result, so it is treated as a client without forms.
+ * If a client accepts a form that has required fields, but fills in none, it did not show the form.
+ * Asking again would have the same result, so the client is treated as one without forms.
  */
 export function* elicit(
   asker: Asker,
@@ -92,8 +95,7 @@ export function* elicit(
       if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
       // The author's schema threw an error. Asking again would not help.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
-      // Records of earlier versions may contain a repeated question here. A replay must follow
-      // its record.
+      // Earlier versions repeated the question here. A replay of their records must repeat it too.
       if (isBlank(content, requestedSchema) && !asker.askedNext(key, `${message}${AGAIN}`)) {
         throw new CapabilityError(
           "elicitation",
@@ -103,30 +105,33 @@ export function* elicit(
         );
       }
       problem = describeIssues(parsed.issues.map((issue) => redacted(issue, sensitive)));
-    } else problem = `it says neither accept, decline nor cancel`;
+    } else problem = `its action is not accept, decline or cancel`;
     asked = `${message}${AGAIN} ${problem}.`;
   }
   throw new ElicitationError(
     key,
-    `after ${MAX_REPEATS + 1} tries it still does not fit: ${problem}`,
-    "call the tool again with other arguments, or check the client",
+    `it is still not valid after ${MAX_REPEATS + 1} attempts: ${problem}`,
+    "call the tool again with other arguments, or use another client",
   );
 }
 
 /**
- * Follows the message of a repeated question. Stored sessions contain this text, so it must not
- * change.
+ * The text after the message of a repeated question. Stored sessions contain this text, so it must
+ * not change.
  */
 const AGAIN = "\n\nThe last answer could not be used:";
 
-/** Whether the content is `{}` although the form has required fields. */
+/** Returns true if the content is `{}`, although the form has required fields. */
 function isBlank(content: unknown, { required }: JsonObject): boolean {
   return Array.isArray(required) && required.length > 0 &&
     typeof content === "object" && content !== null && !Array.isArray(content) &&
     Object.keys(content).length === 0;
 }
 
-/** Builds the exchange lazily: few tools use its messages. */
+/**
+ * Builds the result of an accepted form. The exchange is built on first access, because few tools
+ * use it.
+ */
 function accepted(
   form: ElicitForm,
   requestId: string,
@@ -145,7 +150,10 @@ function accepted(
   };
 }
 
-/** Replaces the message of a sensitive field, which may quote the secret. */
+/**
+ * Replaces the message of an issue with a sensitive field, because the message may quote the
+ * secret.
+ */
 function redacted(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue {
   const hidden = sensitive.some((field) =>
     issue.path === field || issue.path.startsWith(`${field}.`) || issue.path.startsWith(`${field}[`)
@@ -153,7 +161,7 @@ function redacted(issue: SchemaIssue, sensitive: readonly string[]): SchemaIssue
   return hidden ? { ...issue, message: "is not valid" } : issue;
 }
 
-/** Sends the person to a page, and returns whether they agreed to open it. */
+/** Asks the person to visit a page, and returns whether they agreed. */
 export function* elicitUrl(
   asker: Asker,
   config: ElicitUrlConfig,
@@ -175,7 +183,7 @@ export function* elicitUrl(
   if (action === undefined) {
     throw new ElicitationError(
       "url",
-      "it says neither accept, decline nor cancel",
+      "its action is not accept, decline or cancel",
       "check the client",
     );
   }
@@ -199,7 +207,7 @@ function actionOf(
 
 const known = new WeakMap<object, Schema<unknown>>();
 
-/** Returns the form for a narrowed question, converted once and then reused. */
+/** Returns the narrower form of a question. Each schema is converted once, and then reused. */
 function narrowed(
   schemas: SchemaReader,
   { key, response }: ElicitForm,
@@ -228,10 +236,10 @@ function narrowed(
   );
 }
 
-/** Rejects URL mode: `ctx.elicit` has no URL, so the question would go out as a form. */
+/** Throws if the tool passes `mode: "url"`: `ctx.elicit` has no URL, so it would send a form. */
 function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unknown): void {
   const isUrl = (given: unknown) => (given as { mode?: unknown } | undefined)?.mode === "url";
-  // A tool may declare a context field named `mode`.
+  // The context of a question may have its own field named `mode`.
   const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
   if (!isUrl(options) && (isContext || !isUrl(ask))) return;
   throw new TypeError(
@@ -239,7 +247,7 @@ function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unkn
   );
 }
 
-/** Repeats the compile-time checks for callers without types. */
+/** Repeats the checks of the type checker, for tools that are written in JavaScript. */
 function checkCall(form: ElicitForm, message: unknown, context: JsonObject): void {
   if (typeof message !== "string" || message === "") {
     throw new TypeError(
@@ -250,7 +258,7 @@ function checkCall(form: ElicitForm, message: unknown, context: JsonObject): voi
     const parsed = form.context.parse(context);
     if (!parsed.ok) {
       throw new TypeError(
-        `Cannot elicit "${form.key}": its context does not fit: ${
+        `Cannot elicit "${form.key}": its context does not fit the schema: ${
           describeIssues(parsed.issues)
         }; pass what .elicits() declares`,
       );
@@ -273,7 +281,7 @@ function checkedPage({ message, url }: ElicitUrlConfig): { message: string; url:
   }
   if (typeof message !== "string" || message === "") {
     throw new TypeError(
-      `Cannot send the person to "${url}": it has no message; give the reason in { message }`,
+      `Cannot send the person to "${url}": the message is missing; give the reason in { message }`,
     );
   }
   return { message, url: parsed.href };

@@ -1,11 +1,14 @@
 /** Finds JSON values in text that a model wrote. */
 
-/** Stops the search in text with many unclosed brackets, which would take quadratic time. */
+/**
+ * The maximum number of unclosed brackets. A search in text with many of them would take quadratic
+ * time.
+ */
 const MAX_UNCLOSED = 20;
 
 /**
- * Yields possible values, the most likely first: the whole text, then code fences, then anything
- * in brackets.
+ * Yields the JSON values in a text, the most likely one first: the whole text, then code fences,
+ * then parts in brackets.
  */
 export function* findJson(text: string): Generator<unknown> {
   const whole = parse(text.trim());
@@ -27,7 +30,7 @@ export function* findJson(text: string): Generator<unknown> {
     }
     const found = parse(text.slice(start, end));
     if (found) yield found.value;
-    // Skip the content of a malformed outer value: its parts are not the answer.
+    // Skip the inside of a malformed value: the answer is not one of its parts.
     start = end - 1;
   }
 }

@@ -4,8 +4,8 @@ import type { JsonObject } from "../model/content.ts";
 export const MASK = "••••••";
 
 /**
- * Returns a copy in which every sensitive field is masked. If the content is not an object,
- * nothing of it is copied, because the secret may be anywhere in it.
+ * Returns a copy in which every sensitive field is masked. Returns `{}` if the content is not an
+ * object, because the secret may be anywhere in it.
  */
 export function mask(content: JsonObject, sensitive: readonly string[]): JsonObject {
   if (typeof content !== "object" || content === null || Array.isArray(content)) return {};

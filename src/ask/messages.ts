@@ -10,12 +10,12 @@ import {
 import type { SampleExchange } from "../tool/sample-types.ts";
 
 /**
- * Reads an author's messages and normalises their content to a list of blocks. Repeats the
- * compile-time checks.
+ * Validates the messages of an author, and converts their content to lists of blocks. Repeats the
+ * checks of the type checker, for tools that are written in JavaScript.
  */
 export function readMessages(messages: unknown): McpMessage[] {
   if (!Array.isArray(messages)) {
-    throw new TypeError("Cannot sample: messages is not an array; pass one");
+    throw new TypeError("Cannot sample: messages is not an array; pass an array of messages");
   }
   return messages.map((message, index) => {
     if (message?.role !== "user" && message?.role !== "assistant") {
@@ -39,7 +39,7 @@ const PARTS: Record<string, Record<string, "string" | "object">> = {
   tool_result: { toolUseId: "string", content: "object" },
 };
 
-/** Returns what is wrong with a block, or undefined. */
+/** Returns the problem of a block, or undefined if the block is valid. */
 export function problemOf(block: unknown): string | undefined {
   if (typeof block !== "object" || block === null) return "it is not a content block";
   const { type } = block as { type?: unknown };
@@ -47,15 +47,17 @@ export function problemOf(block: unknown): string | undefined {
   if (!parts) return `its type is ${JSON.stringify(type)}, not ${Object.keys(PARTS).join(", ")}`;
   for (const [name, kind] of Object.entries(parts)) {
     const part = (block as Record<string, unknown>)[name];
-    if (typeof part !== kind || part === null) return `its ${name} is no ${kind}`;
+    if (typeof part !== kind || part === null) {
+      return `its ${name} is not ${kind === "object" ? "an" : "a"} ${kind}`;
+    }
     if (name === "content" && !Array.isArray(part)) return "its content is not an array";
   }
   return undefined;
 }
 
 /**
- * Checks that every `tool_use` is followed by a message that has exactly one `tool_result` for
- * each call.
+ * Throws if a message with `tool_use` blocks is not followed by a message with exactly one
+ * `tool_result` for each of them.
  */
 export function checkMessages(messages: readonly McpMessage[]): void {
   messages.forEach((message, index) => {
@@ -68,7 +70,7 @@ export function checkMessages(messages: readonly McpMessage[]): void {
       if (next.role !== "user" || results.length !== next.content.length) {
         throw wrong(
           index + 1,
-          "after a tool_use it must be a user's, with tool_result blocks only",
+          "it follows a tool_use, so it must be a user message with only tool_result blocks",
         );
       }
       for (const { id } of uses) {
@@ -82,7 +84,7 @@ export function checkMessages(messages: readonly McpMessage[]): void {
       if (!before || !toolUses(before).some(({ id }) => id === toolUseId)) {
         throw wrong(
           index,
-          `its tool_result answers "${toolUseId}", which was not called just before`,
+          `its tool_result answers "${toolUseId}", which the message before it does not call`,
         );
       }
     }
@@ -90,7 +92,9 @@ export function checkMessages(messages: readonly McpMessage[]): void {
 }
 
 function wrong(index: number | string, problem: string): TypeError {
-  return new TypeError(`Cannot sample: messages[${index}] is wrong: ${problem}; correct it`);
+  return new TypeError(
+    `Cannot sample: messages[${index}] is not valid: ${problem}; correct this message`,
+  );
 }
 
 export function toolUses(message: McpMessage): ToolUseContent[] {
@@ -122,8 +126,8 @@ export function toolResults(
 }
 
 /**
- * The messages of an exchange with tools, closed with what the tools gave back:
- * one result for all calls, or one worked out for each.
+ * Returns the messages of an exchange, followed by the results of its tool calls. Pass one result
+ * for all calls, or a function that returns the result of each call.
  *
  * @example
  * ```ts
@@ -146,7 +150,7 @@ export function closeToolCalls(
   return [...messages, toolResults(response, typeof result === "function" ? result : () => result)];
 }
 
-/** Returns the last user message, which the model answers. */
+/** Returns the last user message. The model answers that message. */
 export function lastUserMessage(messages: readonly McpMessage[]): McpMessage | undefined {
   return messages.findLast((message) => message.role === "user");
 }

@@ -1,21 +1,23 @@
 /**
- * Makes tool call ids acceptable to models. Some providers reject a whole conversation if one id
- * is longer than 40 characters or has characters other than letters, digits, `_` and `-`.
+ * Converts the ids of tool calls to ids that all models accept. Some providers reject a whole
+ * conversation if one id is longer than 40 characters or has characters other than letters, digits,
+ * `_` and `-`.
  */
 import type { McpMessage, MessageContent } from "../model/content.ts";
 
 const ACCEPTED = /^[A-Za-z0-9_-]{1,40}$/;
 
 /**
- * Returns the conversation with ids that every provider accepts. Valid ids stay as they are.
- * Other ids come from authors, other models, and sessions stored by earlier versions.
+ * Returns the conversation with ids that every provider accepts. Valid ids stay unchanged. Invalid
+ * ids come from authors, from other models, and from sessions that earlier versions stored.
  */
 export function withModelIds(messages: readonly McpMessage[]): McpMessage[] {
   const given = new Set(messages.flatMap(({ content }) => content.flatMap(idsIn)));
   const short = new Map<string, string>();
   for (const id of given) if (!ACCEPTED.test(id)) short.set(id, "");
   if (short.size === 0) return [...messages];
-  // Number the ids in order, so that a growing conversation keeps the ids it had.
+  // Number the new ids in order of appearance, so that they stay the same when the conversation
+  // grows.
   let number = 0;
   for (const id of short.keys()) {
     let next: string;

@@ -21,7 +21,9 @@ export function* listRoots(asker: Asker): Operation<readonly Root[]> {
   }
   const { roots } = (reply.response ?? {}) as Partial<RootsResponse>;
   if (!Array.isArray(roots)) {
-    throw new ToolError("Cannot list the client's roots: its answer has none; check the client");
+    throw new ToolError(
+      "Cannot list the client's roots: its answer contains no list of roots; check the client",
+    );
   }
   return roots;
 }

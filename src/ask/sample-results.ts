@@ -25,21 +25,24 @@ export function exchange({ request }: Prepared, response: McpMessage, ...rest: M
   return { request, response, messages: [request, response, ...rest] };
 }
 
-/** Validated data, and the call that carried it. */
+/** Validated data, and the tool call that contained it. */
 type Data = { readonly value: unknown; readonly call: FoundCall };
 
-/** Returns the data of an answer, or what is wrong with it. */
+/** Returns the data of an answer, or the problem of the answer. */
 export function dataOf(made: Attempt, tool: OfferedTool): Data | { readonly problem: string } {
   const call = made.calls.find(({ name }) => name === SCHEMA_TOOL);
   if (!call) {
     const [other] = made.calls;
-    return { problem: other ? `it calls "${other.name}" and has no data` : "it has no JSON" };
+    return { problem: other ? `it calls "${other.name}" and has no data` : "it contains no JSON" };
   }
   const parsed = tool.schema.parse(call.input);
   return parsed.ok ? { value: parsed.value, call } : { problem: describeIssues(parsed.issues) };
 }
 
-/** The call already contains the data, so the tool result only confirms it. */
+/**
+ * Builds the result of a sample whose data is valid. The tool call contains the data, so the tool
+ * result in the exchange only confirms it.
+ */
 export function parsedResult(
   prepared: Prepared,
   made: Attempt,
@@ -94,12 +97,12 @@ function assistantCalls(calls: readonly FoundCall[]): McpMessage {
   };
 }
 
-/** Returns a call without validating its arguments. */
+/** Converts a call without validating its arguments. */
 export function rawCall({ id, name, input }: FoundCall): SamplingToolCall {
   return { id, name, arguments: isObject(input) ? input : { value: input } };
 }
 
-/** Returns the calls with validated arguments, or what is wrong with one of them. */
+/** Returns the calls with validated arguments, or the problem of an invalid call. */
 export function checkedCalls(
   { calls }: Attempt,
   tools: readonly OfferedTool[],
@@ -110,7 +113,7 @@ export function checkedCalls(
     const tool = tools.find((offered) => offered.name === name);
     if (!tool) {
       const known = tools.map((offered) => offered.name).join(", ");
-      return { problem: `it calls "${name}", but there are only ${known}` };
+      return { problem: `it calls "${name}", but the only tools are ${known}` };
     }
     const parsed = tool.schema.parse(input);
     if (!parsed.ok) {

@@ -115,7 +115,7 @@ export function* sampleTools(
   });
 }
 
-/** Repeats a compile-time check for callers without types. */
+/** Repeats a check of the type checker, for tools that are written in JavaScript. */
 function refuseBoth(config: { readonly schema?: unknown; readonly tools?: unknown }): void {
   if (config?.schema === undefined || config.tools === undefined) return;
   throw new Error(
@@ -143,13 +143,13 @@ function* guaranteed<R extends SampleResultBase & { exchange: { messages: McpMes
   }
 }
 
-/** Adds the reason for an invalid answer, if the model gave one. */
+/** Adds the reason why an answer is invalid, if the stop reason of the model shows it. */
 function withReason({ answer: { stopReason } }: Attempt, problem: string): string {
   if (stopReason === "maxTokens") return `it was cut off at the token limit, and ${problem}`;
   return stopReason === "refusal" ? `the model refused, and ${problem}` : problem;
 }
 
-/** Returns the conversation extended by the invalid answer and a correction. */
+/** Returns the conversation with the invalid answer and a request to correct it. */
 function corrected(
   messages: readonly McpMessage[],
   response: McpMessage,

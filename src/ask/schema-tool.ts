@@ -1,9 +1,9 @@
 /**
- * Structured data from a model.
+ * Requests structured data from a model.
  *
- * MCP has no structured output, and every provider has its own. All of them have tools, so data
- * is requested as a call of one reserved tool. A client or provider with native structured output
- * recognises that tool. A client without tools gets the request as text.
+ * MCP has no structured output, and each provider has a different form of it. But all of them have
+ * tools, so data is requested as a call of one reserved tool. A provider with structured output
+ * recognises that tool. A client without tools receives the request as text.
  */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
@@ -41,14 +41,14 @@ export function toolParams(
   };
 }
 
-/** A tool call found in an answer, not validated yet. */
+/** A tool call in an answer. Its arguments are not validated yet. */
 export interface FoundCall {
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
 }
 
-/** Returns the calls in an answer, from its blocks or from JSON in its text. */
+/** Finds the tool calls in an answer, in its blocks or as JSON in its text. */
 export function findCalls(
   response: McpMessage,
   said: string,
@@ -78,7 +78,7 @@ export function findCalls(
   return [];
 }
 
-/** Reads a call that the model wrote as JSON, in the requested form or in another common one. */
+/** Reads a call that the model wrote as JSON, in the requested form or in another common form. */
 function callIn(
   value: unknown,
   tools: readonly OfferedTool[],
@@ -88,19 +88,22 @@ function callIn(
   const { tool, name = tool, arguments: input = value.input ?? value.parameters ?? {} } = value;
   if (typeof name !== "string") return undefined;
   const isOffered = tools.some((offered) => offered.name === name);
-  // An unknown tool name counts as a call only if a call was required.
+  // JSON with an unknown tool name counts as a call only if the model had to make a call.
   if (!isOffered && (tool === undefined || mode === "auto")) return undefined;
   return { name, input: inputFor(tools, name, input) };
 }
 
-/** Unwraps data that the model wrote as a call of the reserved tool. */
+/**
+ * Returns the data in a value. If the model wrote a call of the reserved tool, the data is in its
+ * arguments.
+ */
 function withoutCall(value: unknown): unknown {
   return isObject(value) && (value.tool ?? value.name) === SCHEMA_TOOL && "arguments" in value
     ? value.arguments
     : value;
 }
 
-/** Unwraps the input if its schema was wrapped in an object. */
+/** Returns the input of a call. If the schema was wrapped in an object, the input is unwrapped. */
 function inputFor(tools: readonly OfferedTool[], name: string, input: unknown): unknown {
   const schema = tools.find((offered) => offered.name === name)?.schema;
   if (!schema || schema.json.type === "object" || !isObject(input) || !("value" in input)) {
@@ -110,7 +113,10 @@ function inputFor(tools: readonly OfferedTool[], name: string, input: unknown): 
   return !schema.parse(input.value).ok && schema.parse(input).ok ? input : input.value;
 }
 
-/** A tool's input must be an object. Any other schema is wrapped in a `value` field. */
+/**
+ * Returns a schema for the input of a tool, which must be an object. Any other schema is wrapped in
+ * an object with the field `value`.
+ */
 function objectSchema(json: JsonObject): JsonObject {
   if (json.type === "object") return json;
   const { $schema, $defs, definitions, ...value } = json;
@@ -125,7 +131,7 @@ function objectSchema(json: JsonObject): JsonObject {
   };
 }
 
-/** Adjusts references for a schema that was moved two levels down. */
+/** Adjusts the references in a schema that was moved from the root to `properties/value`. */
 function moved(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(moved);
   if (!isObject(node)) return node;
@@ -147,7 +153,7 @@ export function schemaTool({ schemas }: Asker, input: SchemaInput): OfferedTool 
   };
 }
 
-/** Reads the schema. Throws an error that names its owner. */
+/** Converts a schema. `whose` names the schema in the error message. */
 function readSchema(schemas: SchemaReader, whose: string, input: SchemaInput): Schema<unknown> {
   try {
     return schemas.schema(input);
@@ -163,21 +169,23 @@ export function offeredTools(
   tools: SampleToolsConfig["tools"],
 ): OfferedTool[] {
   if (!Array.isArray(tools) || tools.length === 0) {
-    throw new TypeError("Cannot sample with tools: the list is empty; pass at least one");
+    throw new TypeError(
+      "Cannot sample with tools: the list of tools is empty; pass at least one tool",
+    );
   }
   const names = new Set<string>();
   return tools.map(({ name, description, inputSchema }) => {
     if (typeof name !== "string" || name === "") {
-      throw new TypeError("Cannot offer a tool to the model: it has no name; give it one");
+      throw new TypeError("Cannot offer a tool to the model: it has no name; set its name");
     }
     if (name === SCHEMA_TOOL) {
       throw new TypeError(
-        `Cannot offer a tool named "${SCHEMA_TOOL}": the name is reserved; use another`,
+        `Cannot offer a tool named "${SCHEMA_TOOL}": the name is reserved; use another name`,
       );
     }
     if (names.has(name)) {
       throw new TypeError(
-        `Cannot offer tool "${name}" to the model: the name is used twice; rename one`,
+        `Cannot offer tool "${name}" to the model: two tools have this name; rename one of them`,
       );
     }
     names.add(name);

@@ -1,9 +1,9 @@
-/** Samples for clients without tools: tools, calls and results are written as text. */
+/** Converts samples for clients that do not support tools: tools, calls and results become text. */
 import { type McpMessage, type MessageContent, text } from "../model/content.ts";
 import type { SamplingToolChoice } from "../tool/sample-types.ts";
 import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
 
-/** Describes the requested call or data as text. */
+/** Returns an instruction that asks the model for a call of one of the tools, or for data. */
 export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoice): string {
   const [only] = tools;
   if (!only || mode === "none") return "";
@@ -21,14 +21,14 @@ export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoic
   return `${must} JSON of the form {"tool": "<name>", "arguments": {…}}.\n\n${list.join("\n")}`;
 }
 
-/** Whether a message contains tool calls or results. */
+/** Returns true if a message contains tool calls or results. */
 export function usesTools({ content }: McpMessage): boolean {
   return content.some((block) => block.type === "tool_use" || block.type === "tool_result");
 }
 
 /**
- * Returns the messages for a client without tools: calls and results become text, and the
- * instruction is appended at the end, because a client may drop the system prompt.
+ * Returns the messages for a client that does not support tools. Calls and results become text. The
+ * instruction comes at the end, because a client may drop the system prompt.
  */
 export function asText(messages: readonly McpMessage[], instruction: string): McpMessage[] {
   const said = messages.map(({ role, content }): McpMessage => ({
@@ -44,7 +44,7 @@ export function asText(messages: readonly McpMessage[], instruction: string): Mc
 
 function blockInWords(block: MessageContent): MessageContent[] {
   if (block.type === "tool_use") {
-    // Data was requested as plain JSON, so the model's answer is shown as plain JSON.
+    // The instruction asks for data as plain JSON, so show earlier data as plain JSON too.
     const { name, input } = block;
     return [text(JSON.stringify(name === SCHEMA_TOOL ? input : { tool: name, arguments: input }))];
   }

@@ -1,4 +1,4 @@
-/** A branch of a tool's run: its place in the tree, its conversation and its limits. */
+/** A branch of a run: its path, its conversation and its limits. */
 import { TokenBudget } from "../ask/budget.ts";
 import { checkLimit } from "../ask/ask.ts";
 import type { Conversation } from "../ask/sample.ts";
@@ -23,10 +23,13 @@ export class Branch implements Conversation {
     readonly budget: TokenBudget,
   ) {}
 
-  /** Returns how many operations of this kind and key this branch has started before. */
+  /**
+   * Returns how many operations with this kind and key the branch has already started, and counts
+   * one more.
+   */
   count(kind: string, key: string): number {
     const name = `${kind}:${key}`;
-    // Most branches do one thing once. They need no map.
+    // Most branches start one operation only, and need no map.
     if (this.#first === undefined) {
       this.#first = name;
       return 0;
@@ -61,18 +64,21 @@ export class Branch implements Conversation {
   }
 }
 
-/** The branch of the tool itself. */
+/** Returns the branch of the tool itself. */
 export function rootBranch({ limits }: Definition): Branch {
   const budget = new TokenBudget(limits.maxTokens);
   return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
 }
 
-/** The branch of a `before` or `after` phase, which has no conversation and no child branches. */
+/**
+ * Returns the branch of a `before` or `after` phase, which has no conversation and no child
+ * branches.
+ */
 export function phaseBranch(phase: "before" | "after"): Branch {
   return new Branch(phasePath(phase), 0, 0, [], [], new TokenBudget(0));
 }
 
-/** The path under which events of a phase are recorded. */
+/** Returns the branch path of a phase in recorded events. */
 export function phasePath(phase: string): string {
   return `#${phase}`;
 }

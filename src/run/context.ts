@@ -1,8 +1,8 @@
 /**
- * The context that a tool's body gets: one for the tool, and one for each branch.
+ * The contexts that the body of a tool gets as `ctx`: one for the tool, and one for each branch.
  *
- * It is a class with methods on its prototype rather than an object of closures, because every
- * parked call keeps one in memory.
+ * Contexts are classes rather than objects of closures, because every parked call keeps one in
+ * memory.
  */
 import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
@@ -81,7 +81,7 @@ export class ServerContext implements McpToolServerContext {
 
   *#usePage(options: PageOptions): Operation<Page> {
     const { site, principal, facts } = this.host;
-    // Record the page's name, so that its address stays valid after a replay.
+    // Record the name of the page, so that its URL stays the same after a replay.
     const isRecorded = options.path === undefined && !facts.isInside;
     const name = isRecorded ? yield* this.fresh("page") : crypto.randomUUID();
     return yield* resource<Page>(function* (provide) {
@@ -112,7 +112,7 @@ export class ServerContext implements McpToolServerContext {
     );
   }
 
-  /** Emits an event as soon as the reader has room for it, which is nearly always immediately. */
+  /** Waits until the log has room, which is nearly always immediately, and emits an event. */
   #emitWithRoom(emit: () => void): Operation<void> {
     return {
       [Symbol.iterator]: () => {
@@ -282,8 +282,8 @@ export class ToolContext extends ServerContext
     bodies: readonly ((ctx: this) => Operation<unknown>)[],
     options: McpToolBranchOptions,
   ): Operation<unknown[]> {
-    // Reserve the places of all branches before any of them runs. The order is then the same
-    // whether the tool runs as a task or not, and a replay may differ in that.
+    // Reserve the places of all branches before any of them runs. Otherwise their order would
+    // depend on whether the tool runs as a task, which may differ in a replay.
     const parts = bodies.map((body) => this.#open(body, options, this.#reserve(options)));
     if (yield* isLight) return yield* runParallel(this.host, parts);
     return yield* all(parts);
@@ -305,7 +305,7 @@ export class ToolContext extends ServerContext
     return outcome.value;
   }
 
-  /** Reserves a context for a branch, and a place for its timeout if it has one. */
+  /** Creates the context of a branch, and reserves a place for its timeout if it has one. */
   #reserve(options: McpToolBranchOptions): Reserved<this> {
     const branch = this.#branch.open(options);
     const ctx = new ToolContext(this.host, this.#tool, branch) as this;
@@ -313,7 +313,7 @@ export class ToolContext extends ServerContext
     return { ctx, late };
   }
 
-  // `Asker`: what elicitation and sampling need.
+  // The implementation of `Asker`, for elicitation and sampling.
 
   get provider(): SamplingProvider | undefined {
     return this.host.sampling.provider;
@@ -327,7 +327,10 @@ export class ToolContext extends ServerContext
     return this.#tool.schemas;
   }
 
-  /** A replayed question is still allowed if the server's setting has changed since. */
+  /**
+   * Returns true if the form may ask for a password. A replay may repeat a recorded question, even
+   * if the server no longer allows new ones.
+   */
   mayAskPassword(key: string): boolean {
     return this.host.site.formPasswords || this.host.wasAsked(this.#branch.path, "elicit", key);
   }
@@ -379,8 +382,8 @@ function operation<T>(body: () => Operation<T>): Operation<T> {
 }
 
 /**
- * Copies a value as JSON. The log must not change when the tool modifies its objects, and an
- * event that cannot be serialised must not fail the tool.
+ * Copies a value as JSON, because the tool may modify its objects later. If the value cannot be
+ * serialised, returns an error message instead of throwing.
  */
 function snapshot(data: unknown): unknown {
   try {
@@ -390,13 +393,13 @@ function snapshot(data: unknown): unknown {
   }
 }
 
-/** Replaces values that JSON would drop or reject. */
+/** Replaces values that JSON would drop or reject, such as errors. */
 function readable(_key: string, value: unknown): unknown {
   if (value instanceof Error) return { name: value.name, message: value.message };
   return typeof value === "bigint" ? String(value) : value;
 }
 
-/** Returns an operation that calls a function and does not wait. */
+/** Returns an operation that only calls a function. */
 function doing(act: () => void): Operation<void> {
   return operation(function* () {
     act();

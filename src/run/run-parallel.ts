@@ -1,12 +1,12 @@
 /**
- * Runs several operations concurrently, each as a strand, while their tool needs no task.
- * Effection's `all` does the same, but costs about 20 KB for each waiting operation.
+ * Runs several operations concurrently, each as a strand, for a tool that runs without a task.
+ * Effection's `all` does the same with tasks, but needs about 20 KB for each waiting operation.
  *
- * PAR1  The first operation that throws decides the outcome. The others are halted, and have run
- *       their `finally` blocks, before the outcome is reported.
- * PAR2  Halting the group completes when all operations have run their `finally` blocks.
- * PAR3  The tool never continues from inside Effection's reducer, where an operation that became
- *       a task ends.
+ * PARALLEL-1 The first operation that throws decides the outcome. The outcome is reported after all
+ *            others have been halted, and have run their `finally` blocks. PARALLEL-2 Halting the
+ *            group completes when all operations have run their `finally` blocks. PARALLEL-3 The
+ *            tool never continues from inside Effection's reducer. An operation that became a task
+ *            ends there.
  */
 import type { Operation, Scope } from "effection";
 import { isStandIn, StrandBase, type StrandOutcome } from "../lib/strand.ts";
@@ -17,19 +17,19 @@ type Result = { readonly ok: true; readonly value?: unknown } | Failure;
 export interface ParallelHome {
   /** The scope for a part that needs a task. */
   readonly scope: Scope;
-  /** Adds to the number of parts that run besides the first. */
+  /** Changes the number of parts that run in addition to the first, by `parts`. */
   addParallel(parts: number): void;
 }
 
-/** Whether the caller runs without a task. */
+/** An operation that returns true if its caller runs without a task. */
 export const isLight: Operation<boolean> = effect((resolve, routine) => {
   resolve({ ok: true, value: isStandIn(routine) });
   return (done) => done({ ok: true });
 });
 
 /**
- * Returns the results of all parts, in order. The caller must be `isLight`. A part must do
- * nothing before its first step, as generators do.
+ * Runs all parts, and returns their results in order. The caller must run without a task (see
+ * `isLight`). A part must do nothing before its first step, which is true for generators.
  */
 export function runParallel(
   home: ParallelHome,
@@ -71,7 +71,7 @@ class Group {
     for (const strand of this.#strands) strand.start();
   }
 
-  /** Halts the remaining parts, then calls `done`. */
+  /** Halts the parts that still run, and calls `done` when all have ended. */
   leave(done: (result: Result) => void): void {
     // The outcome has been reported already.
     if (this.#left === 0) return done({ ok: true });
@@ -89,13 +89,14 @@ class Group {
     } else if (outcome.error !== undefined) {
       this.#cleanupError ??= { ok: false, error: outcome.error };
     }
-    // PAR1, PAR2: report only after the last part has ended.
+    // PARALLEL-1, PARALLEL-2: report the outcome only after the last part has ended.
     if (this.#left === 0) this.#settle();
     else if (this.#failure && !decided) this.#haltAll();
   }
 
   #haltAll(): void {
-    // Halting the last part may end the group, which clears its list.
+    // This is safe although the list may change: halting the last part may end the group, which
+    // clears the list.
     for (const strand of this.#strands) strand.halt();
   }
 
@@ -106,7 +107,7 @@ class Group {
   }
 }
 
-/** One part of a group. A part that has become a task may do several things at once. */
+/** One part of a group. A part that has become a task may run several things concurrently. */
 class PartStrand extends StrandBase<unknown> {
   readonly #group: Group;
   readonly #home: ParallelHome;
@@ -133,14 +134,14 @@ class PartStrand extends StrandBase<unknown> {
   protected ended(outcome: StrandOutcome<unknown>): void {
     if (this.light) return this.#group.ended(this.#index, outcome);
     this.#home.addParallel(-1);
-    // PAR3: a part that became a task ends inside the reducer.
+    // PARALLEL-3: a part that became a task ends inside the reducer, so report it later.
     queueMicrotask(() => this.#group.ended(this.#index, outcome));
   }
 }
 
 /**
- * Returns an operation of one effect. See strand.ts for the Effection internals that this relies
- * on.
+ * Returns an operation that consists of one effect. It relies on the Effection internals that
+ * `lib/strand.ts` describes.
  */
 function effect<T>(
   enter: (

@@ -1,4 +1,4 @@
-/** What running a tool needs from its session. */
+/** The interface between a run and its session: everything that the run of a tool needs. */
 import type { Buffer } from "node:buffer";
 import type { Operation, Scope } from "effection";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
@@ -18,7 +18,7 @@ import type { Deadlines } from "../lib/deadlines.ts";
 
 /** An error that is reported to the operator only. */
 export interface Fault {
-  /** What went wrong. */
+  /** What went wrong, as a short sentence. */
   readonly what: string;
   /** The name of the tool, prompt or resource; `-` if none is involved. */
   readonly toolName: string;
@@ -45,11 +45,11 @@ export type RunOutcome =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
-/** The server, as a run sees it. */
+/** The server, as tools see it, with the method that opens pages. */
 export interface Site extends ServerSite {
   /**
-   * Opens a page for a principal, until the page is closed or expires. A page without a path is
-   * addressed by its name.
+   * Opens a page for a principal, until the page is closed or expires. If the page has no path, its
+   * URL contains `name`.
    */
   open(page: PageOptions, principal: string, name: string): Operation<Page>;
 }
@@ -62,41 +62,43 @@ export interface RunPort {
   readonly client: ClientInfo;
   readonly trace: TraceContext;
   readonly deadlines: Deadlines;
-  /** Who answers samples besides the client. */
+  /** The server's own model, and when it answers samples. */
   readonly sampling: SamplingSetup;
   /**
-   * True from the moment the run is told to stop. After a `yield*` inside `finally`, JavaScript
-   * continues a generator that was returning, so code that must not run after a halt checks this
-   * flag.
+   * True from the moment at which the run is halted. Code that must not run after a halt checks
+   * this flag: after a `yield*` inside `finally`, JavaScript continues a generator that was
+   * returning.
    */
   readonly halting: boolean;
-  /** Records an event. Records nothing while the run is being halted. */
+  /** Records an event. Does nothing while the run is being halted. */
   emit(body: EventBody): void;
   /**
-   * Returns an operation to wait for before the next event, if the reader is behind, or undefined
-   * if there is room. Call it again after waiting.
+   * Returns undefined if the log has room for the next event. If the reader is behind, returns an
+   * operation that waits. Call this again after the wait.
    */
   room(): Operation<void> | undefined;
   /** Ends the client's request. The client reconnects for the result. */
   hangUp(): void;
   /** Notifies all clients of the server, not only this caller. */
   announce(change: ServerChange): void;
-  /** Records progress. Counts up if `progress` is omitted. */
+  /** Records progress. If `progress` is omitted, adds one to the last number. */
   notify(message: string, progress?: number, total?: number, branch?: string): void;
   /** Sends a question and waits for its answer. Throws while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
-  /** In a replay: whether the next recorded question of a branch is this one. */
+  /** In a replay, returns true if the next recorded step of the branch is this question. */
   wasAsked(branch: string, kind: Place["kind"], key: string): boolean;
   /** The scope for work that needs a task. */
   readonly scope: Scope;
-  /** Adds to the number of parts that run besides the first, while none of them is a task. */
+  /**
+   * Changes the number of parts that run in addition to the first, without being tasks, by `parts`.
+   */
   addParallel(parts: number): void;
-  /** Runs operations once and records their outcomes. */
+  /** Runs operations and records their outcomes. */
   readonly facts: Facts;
   /** When the call started, in milliseconds since the epoch. */
   readonly createdAt: number;
   report(fault: Fault): void;
-  /** The run stops itself, because its time is over. */
+  /** Called when the run stops itself, because its timeout has passed. */
   runHalting(): void;
   /** Reports the outcome of the run. Called exactly once. */
   runEnded(outcome: RunOutcome): void;
@@ -104,12 +106,21 @@ export interface RunPort {
 
 /** Operations whose outcome is recorded. A replay uses the recorded outcome. */
 export interface Facts {
-  /** Whether a step is running. Operations inside a step are not recorded separately. */
+  /**
+   * True while the body of a step is on the stack. Operations inside a step are not recorded
+   * separately.
+   */
   readonly isInside: boolean;
-  /** In a replay: whether this elicitation is the next recorded event of the branch. */
+  /**
+   * In a replay, returns true if the next recorded step of the branch is an elicitation with this
+   * key, and its message starts with `start`.
+   */
   askedNext(branch: string, key: string, start: string): boolean;
   step<T>(place: Place, run: (key: string) => Operation<T>): Operation<T>;
-  /** `drawn` holds random bytes that are the same in a replay. Use them if present. */
+  /**
+   * Records the value that `make` returns. If `drawn` is present, `make` must derive the value from
+   * these random bytes, which are the same in a replay.
+   */
   value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T>;
   sleep(place: Place, ms: number): Operation<void>;
 }

@@ -1,8 +1,8 @@
 /**
  * Runs a tool, a prompt or a resource.
  *
- * RUN1  Every run ends in exactly one outcome, whatever the arguments are and whatever the
- *       author's code does. Nothing is thrown at the caller.
+ * RUN-1 Every run ends with exactly one outcome, whatever the arguments are and whatever the
+ * author's code does. `runTool` never throws.
  */
 import type { Operation, Scope } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -32,8 +32,8 @@ export interface Run {
 }
 
 /**
- * Creates a run without starting it, so that the caller can halt it from the first step on. The
- * outcome may be reported before this function or `start` returns.
+ * Creates a run without starting it, so that the caller can halt it during its first step. The
+ * outcome may be reported before `runTool` or `start` returns.
  */
 export function runTool(tool: Definition, args: unknown, host: RunPort, home: Scope): Run {
   const params = tool.parameters.parse(args ?? {});
@@ -53,7 +53,7 @@ export function runTool(tool: Definition, args: unknown, host: RunPort, home: Sc
   return NOTHING_TO_RUN;
 }
 
-/** A subclass rather than closures: each parked call keeps one in memory. */
+/** A run is an object of a class, not of closures, because each parked call keeps one in memory. */
 class ToolRun extends StrandBase<unknown> implements Run {
   readonly #tool: Definition;
   readonly #host: RunPort;
@@ -73,13 +73,14 @@ class ToolRun extends StrandBase<unknown> implements Run {
   override start(): void {
     super.start();
     const { timeout } = this.#tool.limits;
-    // Only a tool that waits can time out.
+    // A tool that ended in its first step cannot time out.
     if (timeout === undefined || this.#over) return;
     const host = this.#host;
-    // A replayed run has used part of its time before.
+    // The timeout starts with the call, so a replayed run has less time left.
     const left = Math.max(0, host.createdAt + timeout - host.deadlines.now());
     this.#timer = host.deadlines.add(left, () => {
-      // A run that is being halted already keeps that reason, however long its cleanup takes.
+      // A run that is already being halted keeps its first reason, even if its cleanup takes longer
+      // than the timeout.
       if (host.halting) return;
       this.#timedOut = true;
       this.halt();
@@ -103,7 +104,8 @@ class ToolRun extends StrandBase<unknown> implements Run {
     const host = this.#host;
     this.#over = true;
     this.#timer?.cancel();
-    // A tool that asks in `finally` during a halt gets an error. Do not report that error.
+    // If a tool asks a question in `finally` during a halt, it gets an error. Do not report that
+    // error.
     if (
       outcome.type === "halted" && outcome.error !== undefined &&
       !(outcome.error instanceof SessionHaltedError)
@@ -129,7 +131,10 @@ function bodyOf(
     : handoff(body.phases, params, host, tool);
 }
 
-/** Accepts a plain function too, if it returns an operation. */
+/**
+ * Returns the value if it is an operation, and throws otherwise. A body may be a plain function
+ * that returns an operation.
+ */
 function operationOf(part: string, value: unknown): Operation<unknown> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     if (Symbol.iterator in value) return value as Operation<unknown>;
@@ -172,7 +177,10 @@ function outcomeOf(
   }
 }
 
-/** Decides who gets to see an error, and how much of it. */
+/**
+ * Converts an error that the tool threw to an outcome (RUN-1). The class of the error decides
+ * whether the model, the client or only the operator sees its message.
+ */
 function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
   if (error instanceof ToolError) return refusal(tool, error.message);
   if (error instanceof ProtocolError) {
@@ -189,7 +197,7 @@ function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
   host.report(faultOf("it threw", tool, host, error));
   return refusal(
     tool,
-    `Cannot finish ${tool.kind} "${tool.name}": the tool threw an unexpected error (session ${host.id}); the server's log has the details`,
+    `Cannot finish ${tool.kind} "${tool.name}": it threw an unexpected error (session ${host.id}); the server's log has the details`,
   );
 }
 

@@ -31,14 +31,20 @@ import type {
 /** The compile-time state of a tool builder. */
 export interface Draft {
   name: string;
-  /** The parameters as the body gets them, and as a caller passes them. */
+  /**
+   * The type of the parameters as the body gets them (`params`) and as a caller passes them
+   * (`input`).
+   */
   params: unknown;
   input: unknown;
-  /** The structured result, after and before its schema is applied. */
+  /**
+   * The type of the structured result after its schema is applied (`output`) and before
+   * (`returns`).
+   */
   output: unknown;
   returns: unknown;
   elicits: ElicitsMap;
-  /** The methods that have been called. */
+  /** The names of the methods that have been called. */
   set: string;
 }
 
@@ -53,13 +59,16 @@ interface FreshDraft<TName extends string> {
   set: never;
 }
 
-/** The state after method `M` was called. `Added` holds the types that the call added. */
+/**
+ * The state of the builder after method `M` was called. `Added` holds the types that the call
+ * added.
+ */
 type After<D extends Draft, M extends string, Added = unknown> =
   & Omit<D, keyof Added | "set">
   & Added
   & { set: D["set"] | M };
 
-/** `Value`, or an error message as a type if the method was called before. */
+/** `Value`, or an error message as a type if method `M` was already called. */
 type Once<D extends Draft, M extends string, Value> = M extends D["set"] ? `${M}() is already set`
   : Value;
 
@@ -82,7 +91,7 @@ export interface McpToolBuilder<D extends Draft> {
   ): McpToolBuilder<After<D, "description">>;
   /** Sets the name that people see. */
   title(text: string): McpToolBuilder<D>;
-  /** Sets hints about the tool's behaviour. */
+  /** Sets hints for clients about the behaviour of the tool. */
   annotations(hints: ToolAnnotations): McpToolBuilder<D>;
   icons(icons: readonly Icon[]): McpToolBuilder<D>;
   /** Sets the schema of the arguments. It must be an object schema. */
@@ -102,7 +111,9 @@ export interface McpToolBuilder<D extends Draft> {
   elicits<E extends ElicitsMap>(
     questions: Once<D, "elicits", E>,
   ): McpToolBuilder<After<D, "elicits", { elicits: E }>>;
-  /** Sets the capabilities that a client needs. Calls from other clients fail before they run. */
+  /**
+   * Sets the capabilities that a client needs. Calls from other clients fail before the tool runs.
+   */
   requires(requirements: McpToolRequirements): McpToolBuilder<D>;
   limits(limits: McpToolLimits): McpToolBuilder<D>;
   /**

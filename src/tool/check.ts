@@ -1,4 +1,4 @@
-/** Validates definitions. Errors say how to correct them. */
+/** Validates the definitions of tools, prompts and resources when they are built. */
 import type { Icon } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
@@ -31,7 +31,7 @@ export interface RawDefinition {
   readonly durable?: McpToolDurability;
 }
 
-/** MCP's rule for tool names since 2025-11-25. */
+/** The allowed tool names in MCP since revision 2025-11-25. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 const NO_PARAMETERS: SchemaInput = {
@@ -57,7 +57,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   const core = checkedCore("tool", raw, body);
   return {
     ...core,
-    // A plain object has no header marks.
+    // A plain Zod object cannot mark header parameters.
     headerParameters: raw.parameters && isPlainObject(raw.parameters)
       ? []
       : checkedHeaders(subject, core.parameters.json),
@@ -85,7 +85,7 @@ export function checkedCore<K extends Definition["kind"]>(
     throw new DefinitionError(
       subject,
       "its name",
-      kind === "tool" ? "is outside MCP's rules" : "is empty",
+      kind === "tool" ? "is not a valid tool name in MCP" : "is empty",
       kind === "tool"
         ? "use 1 to 128 letters, digits, underscores, hyphens and dots"
         : "give it one",
@@ -96,7 +96,7 @@ export function checkedCore<K extends Definition["kind"]>(
   return {
     kind,
     name,
-    // A schema may be undefined by mistake, if two files import each other. Do not treat that as
+    // If two files import each other, a schema may be undefined by mistake. Do not treat that as
     // "no parameters".
     parameters: withField(
       subject,
@@ -127,7 +127,7 @@ export function refuseUndescribed(subject: string, description: unknown): string
   );
 }
 
-/** Checks that each completer belongs to an existing argument or variable. */
+/** Throws if a completer is for an argument or variable that does not exist. */
 export function checkedCompleters(
   subject: string,
   completers: { readonly [name: string]: Completer } = {},
@@ -138,8 +138,8 @@ export function checkedCompleters(
     throw new DefinitionError(
       subject,
       `completes.${name}`,
-      "names no existing argument or variable",
-      known.length > 0 ? `name one of ${known.join(", ")}` : "leave it out",
+      "is for an argument or variable that does not exist",
+      known.length > 0 ? `use one of ${known.join(", ")}` : "leave it out",
     );
   }
   return new Map(Object.entries(completers));
@@ -168,7 +168,7 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
       subject,
       `${where}.sensitive`,
       `names "${field}", which the form does not have`,
-      fields.length > 0 ? `name one of ${fields.join(", ")}` : "leave it out",
+      fields.length > 0 ? `use one of ${fields.join(", ")}` : "leave it out",
     );
   }
   return {
@@ -187,12 +187,12 @@ function checkedContext(subject: string, where: string, input: SchemaInput): Sch
   throw new DefinitionError(
     subject,
     `${where}.message`,
-    "is reserved: ctx.elicit takes the question's message beside the context",
+    "is reserved: ctx.elicit takes the message of the question in a field of this name",
     "give the field another name",
   );
 }
 
-/** Adds the tool's name and the field to a schema error. */
+/** Converts a schema error to a `DefinitionError`, which names the tool and the field. */
 function withField<S extends Schema>(subject: string, field: string, make: () => S): S {
   try {
     return make();
@@ -229,7 +229,10 @@ function checkBody(subject: string, body: ToolBody): void {
   }
 }
 
-/** Validates the task settings. They go out unchanged, and the wire has only whole milliseconds. */
+/**
+ * Validates the task settings. Times must be whole milliseconds, because clients receive them
+ * unchanged.
+ */
 function checkedTask(subject: string, task: McpToolTask): McpToolTask {
   for (const key of ["ttl", "pollInterval"] as const) {
     const value = task[key];

@@ -1,4 +1,4 @@
-/** The types of elicitations: what a tool asks the person, and what it gets back. */
+/** The types of elicitations: the questions that a tool asks the person, and their results. */
 import type { Operation } from "effection";
 import type {
   JsonObject,
@@ -34,7 +34,7 @@ export interface ElicitExchange<TContext, TResponse> {
   withArguments(
     fn: (context: TContext) => JsonObject,
   ): [ElicitRequestMessage, ElicitResponseMessage];
-  /** Carries the type of the answer; always undefined at run time. */
+  /** Only for the type checker: the type of the answer. Always undefined at run time. */
   readonly answer?: TResponse;
 }
 
@@ -53,11 +53,14 @@ export interface ElicitTimeout {
   readonly action: "timeout";
 }
 
-/** Whether the person agreed to visit a page. It does not tell what they did there. */
+/**
+ * The result of an elicitation with a page. It says whether the person agreed to visit the page,
+ * but not what they did there.
+ */
 export interface ElicitUrlResult {
   /** What the person did. */
   readonly action: "accept" | "decline" | "cancel";
-  /** The id of this elicitation, by which the page can report that it is done. */
+  /** The id of this elicitation. A page can use it to report that it is done. */
   readonly elicitationId: string;
   /** Tells the client that the interaction on the page is complete. */
   complete(): Operation<void>;
@@ -70,15 +73,15 @@ export interface ElicitOptions {
 }
 
 /**
- * Options with a form that allows less than the declared one, for one question: for example only
- * the seats that are free.
+ * Options with a form for this question only. The form must allow less than the declared one, for
+ * example only the seats that are free.
  */
 export interface NarrowedElicitOptions<S extends SchemaInput = SchemaInput> extends ElicitOptions {
   /** The narrower form. */
   readonly response: S;
 }
 
-/** The schema, if the declared form allows every answer that the schema allows. */
+/** `S` if the declared form allows every answer that `S` allows, or an error message as a type. */
 export type Narrower<S, TAnswer> = Infer<S> extends TAnswer ? S
   : "this form accepts answers that the declared one does not";
 

@@ -17,14 +17,17 @@ import type { McpToolLimits, McpToolRequirements } from "./settings.ts";
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
 
-/** A prompt that is being built, as a tool is. */
+/** Builds a prompt. Each method returns a new builder. */
 export interface McpPromptBuilder<A, E extends ElicitsMap> {
-  /** What the prompt is for. */
+  /** Sets the description: what the prompt is for. */
   description(text: string): McpPromptBuilder<A, E>;
-  /** A name for people. */
+  /** Sets the name that people see. */
   title(text: string): McpPromptBuilder<A, E>;
   icons(icons: readonly Icon[]): McpPromptBuilder<A, E>;
-  /** What the person fills in: an object schema. Values arrive as strings. */
+  /**
+   * Sets the schema of the arguments, which the person fills in. It must be an object schema.
+   * Values arrive as strings.
+   */
   arguments<S extends SchemaInput>(schema: S): McpPromptBuilder<Infer<S>, E>;
   /** Suggests values while the person types. */
   completes(
@@ -33,7 +36,7 @@ export interface McpPromptBuilder<A, E extends ElicitsMap> {
   elicits<Q extends ElicitsMap>(questions: Q): McpPromptBuilder<A, Q>;
   requires(requirements: McpToolRequirements): McpPromptBuilder<A, E>;
   limits(limits: McpToolLimits): McpPromptBuilder<A, E>;
-  /** Makes the messages. */
+  /** Finishes the prompt with the function that returns its messages. */
   execute(
     body: (args: A, ctx: Context<E>) => Operation<PromptReturn>,
   ): FinalizedMcpPrompt;
@@ -52,8 +55,8 @@ interface RawPrompt {
 }
 
 /**
- * Starts a prompt: a text that people choose by name, and that can ask them for more.
- * Its name must be unique on the server that serves it.
+ * Starts the definition of a prompt: a text that people choose by name. It can ask the person
+ * questions. The name must be unique on its server.
  *
  * @example
  * ```ts

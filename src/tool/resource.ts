@@ -25,25 +25,25 @@ type VariablesOf<U extends string> = U extends `${string}{${infer V}}${infer Res
   ? (V extends `+${infer Name}` ? Name : V) | VariablesOf<Rest>
   : never;
 
-/** A resource that is being built. */
+/** Builds a resource. Each method returns a new builder. */
 export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
-  /** The address, or a template such as `notes://{folder}/{name}` for a family of resources. */
+  /** Sets the URI, or a template such as `notes://{folder}/{name}` for a family of resources. */
   uri<U extends string>(uri: U): McpResourceBuilder<VariablesOf<U>, E>;
   description(text: string): McpResourceBuilder<V, E>;
-  /** A name for people. */
+  /** Sets the name that people see. */
   title(text: string): McpResourceBuilder<V, E>;
   mimeType(type: string): McpResourceBuilder<V, E>;
   size(bytes: number): McpResourceBuilder<V, E>;
   annotations(annotations: ContentAnnotations): McpResourceBuilder<V, E>;
   icons(icons: readonly Icon[]): McpResourceBuilder<V, E>;
-  /** Names the members of a family that are worth listing. */
+  /** Sets the function that lists members of a family for clients. */
   lists(list: () => Operation<readonly ListedResource[]>): McpResourceBuilder<V, E>;
-  /** Suggests values for the template's variables. */
+  /** Sets functions that suggest values for the variables of the template. */
   completes(completers: { readonly [K in V]?: Completer }): McpResourceBuilder<V, E>;
   elicits<Q extends ElicitsMap>(questions: Q): McpResourceBuilder<V, Q>;
   requires(requirements: McpToolRequirements): McpResourceBuilder<V, E>;
   limits(limits: McpToolLimits): McpResourceBuilder<V, E>;
-  /** Reads it. */
+  /** Finishes the resource with the function that returns its contents. */
   read(
     body: (
       address: { readonly uri: string } & { readonly [K in V]: string },
@@ -69,8 +69,8 @@ interface RawResource {
 }
 
 /**
- * Starts a resource, or a family of them under one template of addresses. Its name is
- * for people and programs; its address is what is read.
+ * Starts the definition of a resource, or of a family of resources with one URI template. Clients
+ * list resources by name, and read them by URI.
  *
  * @example
  * ```ts

@@ -18,14 +18,16 @@ import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import { describeIssues } from "../schema/issues.ts";
 import type { Definition, FinalizedMcpPrompt, FinalizedMcpTool } from "./types.ts";
 
-/** The return value does not fit the tool's `output` schema. This is a mistake of the author. */
+/**
+ * The return value does not fit the `output` schema of the tool, which is a mistake in the tool.
+ */
 export class OutputMismatch extends Error {
   override readonly name = "OutputMismatch";
 }
 
 const BLOCK_TYPES = new Set(["text", "image", "audio", "resource", "resource_link"]);
 
-/** Throws if the return value cannot be sent. */
+/** Converts a return value to a result. Throws if the value cannot be sent. */
 export function toResult(definition: Definition, value: unknown): CallResult {
   // Fast path: most tools return a string, which can always be sent.
   if (typeof value === "string" && definition.kind === "tool") {
@@ -44,14 +46,14 @@ function shaped(definition: Definition, value: unknown): CallResult {
     case "prompt":
       return toPromptResult(definition as FinalizedMcpPrompt, value);
     case "resource":
-      // The body, which knows the URI, has built the result.
+      // The body of a resource has already built the result, because it needs the URI for that.
       return value as ResourceResult;
   }
 }
 
 /**
- * Builds the outcome of a call that was refused. A tool reports it to the model. Prompts and
- * resources cannot do that, so the client gets a JSON-RPC error.
+ * Returns the outcome of a call that was refused. For a tool, the model receives the message as a
+ * result. Prompts and resources have no error result, so the client receives a JSON-RPC error.
  */
 export function refusal(
   { kind }: Definition,
@@ -79,7 +81,7 @@ export function toToolResult(tool: FinalizedMcpTool, value: unknown): ToolResult
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return { content: [text(value)] };
   if (isContent(value)) return { content: value };
-  // An object whose toJSON() returns undefined has no JSON.
+  // `JSON.stringify` returns undefined for an object whose `toJSON()` returns undefined.
   const json = typeof value === "object" ? JSON.stringify(value) : undefined;
   return { content: [text(json ?? String(value))] };
 }
@@ -93,7 +95,7 @@ function validated(tool: FinalizedMcpTool, value: unknown): JsonObject {
   const parsed = tool.output!.parse(value);
   if (parsed.ok) return parsed.value as JsonObject;
   throw new OutputMismatch(
-    `Cannot use the result of tool "${tool.name}": its output does not fit: ${
+    `Cannot use the result of tool "${tool.name}": it does not fit the output schema: ${
       describeIssues(parsed.issues)
     }; return what .output() declares`,
   );
@@ -105,8 +107,8 @@ function isContent(value: unknown): value is ContentBlock[] {
 }
 
 /**
- * Whether a value is a full result. An object with a `content` field is plain data if it fits
- * `output`.
+ * Returns true if a value is a full result. An object with a `content` field is data, not a full
+ * result, if it fits the `output` schema.
  */
 function isFullResult(value: unknown, tool: FinalizedMcpTool): value is ToolResult {
   if (typeof value !== "object" || value === null || !("content" in value)) return false;

@@ -1,4 +1,4 @@
-/** The types of samples: what a tool asks the model, and what it gets back. */
+/** The types of samples: the questions that a tool asks a model, and their results. */
 import type { JsonObject, McpMessage, McpMessageInput } from "../model/content.ts";
 import type { ModelPreferences } from "../model/events.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
@@ -18,7 +18,7 @@ export type ToolDefinition = SamplingToolDefinition;
 
 /** A tool call by the model. */
 export interface SamplingToolCall<TName extends string = string, TArguments = JsonObject> {
-  /** The id of the call, by which `closeToolCalls` matches its result. */
+  /** The id of the call. `closeToolCalls` uses it to assign a result to the call. */
   readonly id: string;
   /** The name of the tool. */
   readonly name: TName;
@@ -32,7 +32,7 @@ export type ToolCall<TName extends string = string, TArguments = JsonObject> = S
   TArguments
 >;
 
-/** The possible calls of a list of tools, as a union that `name` discriminates. */
+/** The possible calls of a list of tools: a union with the discriminant `name`. */
 export type ToolCallOf<T extends SamplingToolDefinition> = T extends SamplingToolDefinition
   ? SamplingToolCall<
     T["name"],
@@ -69,7 +69,9 @@ export interface SamplePrompt {
   messages?: never;
 }
 
-/** Messages of their own, which leave the conversation of the branch unchanged. */
+/**
+ * Messages that are sent instead of the conversation of the branch. They do not become part of it.
+ */
 export interface SampleMessages {
   /** The messages to send. */
   messages: readonly McpMessageInput[];
@@ -112,7 +114,7 @@ export type McpToolSampleConfig =
   & SampleInput;
 
 interface Retries {
-  /** How often to ask again after an answer that does not fit. Default: 2. */
+  /** The maximum number of retries after an invalid answer. Default: 2. */
   retries?: number;
 }
 
@@ -149,8 +151,8 @@ export interface SampleExchange<TParsed = undefined> {
   /** The answer of the model. */
   readonly response: McpMessage;
   /**
-   * `[request, response]` for text, `[request, toolUse, toolResult]` for data.
-   * With tools it ends in the model's calls, and `closeToolCalls` adds their results.
+   * `[request, response]` for text, `[request, toolUse, toolResult]` for data. For tool calls, the
+   * list ends with the calls of the model, and `closeToolCalls` adds their results.
    */
   readonly messages: McpMessage[];
   /** The data of the answer, if the sample had a schema. */

@@ -17,9 +17,11 @@ export interface ToolAnnotations {
 
 /** The capabilities that a client must have to call a tool. Other clients are refused. */
 export interface McpToolRequirements {
-  /** The client can ask the person: in any mode, with forms, or with URLs. */
+  /** The client can ask the person: in any mode (`true`), with forms, or with URLs. */
   elicitation?: boolean | "form" | "url";
-  /** A model can be asked, or can be asked with tools. */
+  /**
+   * The client or the server has a model that can be asked (`true`), or that can also call tools.
+   */
   sampling?: boolean | "tools";
   /** The client can list its roots. */
   roots?: boolean;
@@ -27,11 +29,14 @@ export interface McpToolRequirements {
 
 /** The limits of a tool, or of one of its branches. */
 export interface McpToolLimits {
-  /** Depth of nested branches. Default: 10. */
+  /** The maximum depth of nested branches. Default: 10. */
   maxDepth?: number;
-  /** Tokens of all model answers together. Default: no limit. */
+  /** The maximum number of tokens of all model answers together. Default: no limit. */
   maxTokens?: number;
-  /** Milliseconds from the call to its result, including time spent waiting. Default: no limit. */
+  /**
+   * The maximum time from the call to its result, including time spent waiting, in milliseconds.
+   * Default: no limit.
+   */
   timeout?: number;
 }
 
@@ -46,11 +51,11 @@ export interface McpToolBranchOptions extends McpToolLimits {
 /** The settings of a durable tool. */
 export interface McpToolDurability {
   /**
-   * The version of the tool's code. Change it when the tool does different steps, or the same
-   * steps in another order: a session that another version began is not continued.
+   * The version of the tool's code. Change it when the tool does other steps, or the same steps in
+   * another order. A call that another version started is not continued; it fails.
    */
   readonly version: string;
-  /** Whether the client may carry the record of a session, encrypted, instead of the store. */
+  /** Whether the client, instead of the store, may keep the encrypted record of a session. */
   readonly sealed: boolean;
 }
 

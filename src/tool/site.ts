@@ -1,17 +1,20 @@
-/** What a tool can know about its server, and the pages that it can open there. */
+/** The types for what a tool knows about its server, and for the pages that it can open there. */
 import type { Operation } from "effection";
 
 /** The server that runs a tool. */
 export interface ServerSite {
-  /** Whether only this machine can reach the server: over stdio, on loopback, or in this process. */
+  /**
+   * Whether only programs on this machine can reach the server: over stdio, on loopback, or in the
+   * same process.
+   */
   readonly local: boolean;
-  /** The URL under which browsers reach the server; undefined if they cannot. */
+  /** The URL at which browsers reach the server. Undefined if they cannot. */
   readonly url: string | undefined;
-  /** Whether forms may ask for passwords. By default only pages may. */
+  /** Whether forms may ask for passwords. Default: false; only pages may ask for them. */
   readonly formPasswords: boolean;
 }
 
-/** The options of a page for a browser, or of a document for another program. */
+/** The options of a page that a browser or another program requests. */
 export interface PageOptions {
   /** Answers each request for the page's URL, and for URLs below it. */
   readonly respond: (request: Request) => Operation<Response>;
@@ -21,7 +24,10 @@ export interface PageOptions {
   readonly port?: number;
   /** Milliseconds for which the page stays open after the tool ends, or `Infinity`. Default: 0. */
   readonly stays?: number;
-  /** Whether everybody may open the page. Default: false; with named callers, only the tool's caller may. */
+  /**
+   * Whether everybody may open the page. Default: false; if the server names its callers, only the
+   * caller of the tool may.
+   */
   readonly open?: boolean;
 }
 
@@ -35,7 +41,9 @@ export interface Page {
 
 /** What a tool can know about its caller and its server, and how it opens pages. */
 export interface ToolEnvironment {
-  /** The name of the caller, from the server's `principal` option; empty for the anonymous caller. */
+  /**
+   * The name of the caller, from the server's `principal` option. Empty for the anonymous caller.
+   */
   readonly principal: string;
   /** The server that runs the tool. */
   readonly server: ServerSite;

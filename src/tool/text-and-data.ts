@@ -1,6 +1,6 @@
 /**
- * Compares the text of a result with its data. Some clients give the model only
- * `structuredContent`, so information that is only in the text does not reach it.
+ * Compares the text of a result with its data. Some clients pass only `structuredContent` to the
+ * model, so information that is only in the text does not reach the model.
  */
 import type { ToolResult } from "../model/events.ts";
 
@@ -8,14 +8,17 @@ import type { ToolResult } from "../model/events.ts";
 const WORDS = /\p{N}+|\p{L}{3,}/gu;
 const CAMEL_CASE = /(?<=\p{Ll})(?=\p{Lu})/gu;
 
-/** Words without information. */
+/** Common words that carry no information. */
 const STOP_WORDS = new Set(
   ("all also and any are been but can did does for from had has have here into its not now off " +
     "one only our out she than that the their them then there they this was were what when " +
     "which who will with you your").split(" "),
 );
 
-/** Returns the words of a result's text that its data lacks. Empty if the result has no data. */
+/**
+ * Returns the words that are in the text of a result, but not in its data. Returns none if the
+ * result has no data.
+ */
 export function wordsOnlyInText(result: ToolResult): string[] {
   const { content, structuredContent, isError } = result;
   if (structuredContent === undefined || isError) return [];
@@ -28,8 +31,8 @@ export function wordsOnlyInText(result: ToolResult): string[] {
 }
 
 /**
- * Splits text into words in a normal form: wide digits become digits, and `shoppingList` becomes
- * two words.
+ * Splits text into words, and normalises them: full-width digits become digits, and `shoppingList`
+ * becomes two words.
  */
 function wordsOf(text: string): string[] {
   const plain = text.normalize("NFKC").replace(CAMEL_CASE, " ").toLowerCase();
@@ -51,7 +54,10 @@ function knownWords(value: unknown, words = new Set<string>()): Set<string> {
   return words;
 }
 
-/** Whether a word is known, also in another form: flight and flights, book and booked. */
+/**
+ * Returns true if a word or another form of it is known, such as flight for flights, or book for
+ * booked.
+ */
 function isAmong(known: ReadonlySet<string>, word: string): boolean {
   if (known.has(word)) return true;
   if (/^\p{N}/u.test(word)) return false;
@@ -62,10 +68,10 @@ function isAmong(known: ReadonlySet<string>, word: string): boolean {
   return false;
 }
 
-/** Returns a warning for the tool's author, if there are such words. */
+/** Returns a warning for the author of the tool if there are words that only the text contains. */
 export function textAndDataWarning(toolName: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined;
   const shown = words.slice(0, 5).map((word) => `"${word}"`).join(", ");
   const more = words.length > 5 ? ` and ${words.length - 5} more` : "";
-  return `The text of tool "${toolName}" says ${shown}${more}, which its structuredContent does not; some clients give the model structuredContent only, so put it there too`;
+  return `The text of tool "${toolName}" says ${shown}${more}, which its structuredContent does not; some clients pass only structuredContent to the model, so add it there too`;
 }

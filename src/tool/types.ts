@@ -59,9 +59,12 @@ import type { UriPattern } from "./uri-pattern.ts";
 
 /** A question that a tool may ask the person. */
 export interface ElicitDefinition {
-  /** The form: a flat object of primitives and enums. */
+  /** The schema of the form: a flat object of primitives and enums. */
   readonly response: SchemaInput;
-  /** Data that the tool passes with the question. It is kept with the answer, and not shown to the person. */
+  /**
+   * The schema of data that the tool passes with the question. The data is kept with the answer,
+   * and not shown to the person.
+   */
   readonly context?: SchemaInput;
   /** Fields of the answer that must not be shown or stored in plain text. */
   readonly sensitive?: readonly string[];
@@ -85,11 +88,11 @@ export interface McpToolServerContext extends ToolEnvironment {
   /** The client that called, and its capabilities. */
   readonly client: ClientInfo;
   /**
-   * Whether the client or the server's own model can answer a sample. It may change when the
-   * server restarts; a durable tool that depends on it reads it in `before`.
+   * Whether the client or the server's own model can answer a sample. The value may change when the
+   * server restarts, so a durable tool that depends on it should read it in `before`.
    */
   readonly canSample: boolean;
-  /** The distributed trace of the caller; empty if it sent none. */
+  /** The distributed trace of the caller. Empty if the caller sent none. */
   readonly trace: TraceContext;
   /** Sends a log message to the client, if the client requested messages of this level. */
   log(level: LogLevel, data: unknown, logger?: string): Operation<void>;
@@ -106,16 +109,19 @@ export interface McpToolServerContext extends ToolEnvironment {
   random(): Operation<number>;
   /** Returns a new UUID. Recorded: a replay returns the same UUID. */
   uuid(): Operation<string>;
-  /** Waits. A restart does not extend the wait. */
+  /**
+   * Waits for `ms` milliseconds. In a durable tool, a restart of the server does not extend the
+   * wait.
+   */
   sleep(ms: number): Operation<void>;
   /**
-   * Reports progress. Without a number, each call counts one. Waits while the client is far
+   * Reports progress. Without `progress`, each call counts as one. Waits while the client is far
    * behind in reading its stream.
    */
   notify(message: string, progress?: number, total?: number): Operation<void>;
   /**
-   * Closes the connection of this call, if the client can reconnect for the rest. Use it before
-   * a wait of minutes.
+   * Closes the connection of this call, if the client can reconnect and read the rest. Use it
+   * before a long wait.
    */
   hangUp(): Operation<void>;
   /** Notifies all clients that the list of tools, prompts or resources has changed. */
@@ -128,18 +134,24 @@ export interface McpToolServerContext extends ToolEnvironment {
 export interface McpToolContext extends McpToolServerContext {
   /** The conversation of this branch. Samples with a `prompt` continue it. */
   readonly messages: readonly McpMessage[];
-  /** The conversation of the branch that opened this one, as it was then. */
+  /** The conversation of the parent branch, as it was when this branch was opened. */
   readonly parentMessages: readonly McpMessage[];
-  /** 0 in the tool itself, one more in each branch. */
+  /** The depth of this branch: 0 in the tool itself, and one more in each nested branch. */
   readonly depth: number;
-  /** Asks the person to visit a page. The result tells whether they agreed, not what they did there. */
+  /**
+   * Asks the person to visit a page. The result says whether they agreed, but not what they did
+   * there.
+   */
   elicitUrl(config: ElicitUrlConfig): Operation<ElicitUrlResult>;
   /** Asks the person to visit a page, with a timeout. */
   elicitUrl(
     config: ElicitUrlConfig,
     options: ElicitOptions,
   ): Operation<ElicitUrlResult | (ElicitTimeout & { readonly elicitationId: string })>;
-  /** Turns the call into a task, if the client supports tasks and `.task` has `start: "when_told"`. */
+  /**
+   * Turns the call into a task, if the client supports tasks and the tool's `.task` has `start:
+   * "when_told"`.
+   */
   startTask(): Operation<void>;
   /** Returns the directories and files that the client exposes to servers. */
   roots(): Operation<readonly Root[]>;
@@ -151,7 +163,7 @@ export interface McpToolContext extends McpToolServerContext {
   ): Operation<SampleResultWithParsed<Infer<S>>>;
   /** Asks the model for tool calls. The tool runs them itself. */
   sample(config: SampleConfigWithTools & SampleInput): Operation<SampleResultWithToolCalls>;
-  /** Asks the model with a config whose kind is not known at compile time. */
+  /** Asks the model. This overload is for a config whose kind is not known at compile time. */
   sample(
     config: McpToolSampleConfig,
   ): Operation<SampleResult | SampleResultWithParsed<unknown> | SampleResultWithToolCalls>;
@@ -231,7 +243,10 @@ export type OutputReturn<TStructured> =
   | FullToolResult<TStructured> & { structuredContent: TStructured }
   | FullToolResult<TStructured> & { isError: true };
 
-/** A tool in three phases. The phases `before` and `after` run once, also in a replay. */
+/**
+ * The body of a tool with three phases. The results of `before` and `after` are recorded, and a
+ * replay uses them.
+ */
 export interface McpToolHandoffConfig<TParams, THandoff, TClient, TReturn, TContext> {
   /** Prepares the call. Its result is recorded and passed to the other phases. */
   before(params: TParams, ctx: McpToolServerContext): Operation<THandoff>;
@@ -241,7 +256,7 @@ export interface McpToolHandoffConfig<TParams, THandoff, TClient, TReturn, TCont
   after(handoff: THandoff, client: TClient, ctx: McpToolServerContext): Operation<TReturn>;
 }
 
-/** How a finished tool is run. */
+/** The code of a tool, prompt or resource: one function, or three phases. */
 export type ToolBody =
   | { readonly type: "execute"; execute(params: unknown, ctx: unknown): Operation<unknown> }
   | {
@@ -251,19 +266,19 @@ export type ToolBody =
 
 /** What tools, prompts and resources have in common. The builders create them. */
 export interface Definition {
-  /** Whether it is a tool, a prompt or a resource. */
+  /** Whether the definition is a tool, a prompt or a resource. */
   readonly kind: "tool" | "prompt" | "resource";
-  /** The name, which is unique among its kind. */
+  /** The name. It is unique among definitions of the same kind. */
   readonly name: string;
-  /** The schema of its parameters. */
+  /** The schema of the parameters. */
   readonly parameters: Schema<unknown>;
-  /** The questions that it may ask, by key. */
+  /** The questions that the body may ask, by key. */
   readonly elicits: ReadonlyMap<string, ElicitForm>;
   /** The capabilities that a client must have. */
   readonly requires: McpToolRequirements;
   /** The limits of a run. */
   readonly limits: McpToolLimits;
-  /** Reads the schemas that the body passes to `ctx`. */
+  /** Converts the schemas that the body passes to `ctx`. */
   readonly schemas: SchemaReader;
   /** Present if a run can continue from its record. */
   readonly durable?: McpToolDurability;
@@ -289,7 +304,7 @@ export interface FinalizedMcpTool<
   readonly task?: McpToolTask;
   /** Parameters that clients also send as HTTP headers. */
   readonly headerParameters: readonly HeaderParameter[];
-  /** Carries types; always undefined at run time. */
+  /** Only for the type checker. Always undefined at run time. */
   readonly types?: { readonly input: TInput; readonly result: TResult };
 }
 
@@ -301,7 +316,7 @@ export interface FinalizedMcpToolWithElicits<
   TResult = unknown,
   TElicits extends ElicitsMap = ElicitsMap,
 > extends FinalizedMcpTool<TName, TInput, TResult> {
-  /** Carries types; always undefined at run time. */
+  /** Only for the type checker. Always undefined at run time. */
   readonly elicitTypes?: TElicits;
 }
 

@@ -1,14 +1,14 @@
 /**
  * The URI of a resource, or the URI template of a family of resources.
  *
- * Two forms of RFC 6570 are supported, because only they can be matched without ambiguity:
- * `{name}` for one path segment, and `{+name}` for everything up to the end or to the next
- * literal part.
+ * Two forms of RFC 6570 are supported: `{name}` matches one path segment, and `{+name}` matches
+ * everything up to the next literal part or the end. Other forms cannot be matched without
+ * ambiguity.
  */
 
 export interface UriPattern {
   readonly text: string;
-  /** Empty for a URI without variables. */
+  /** The names of the variables. Empty for a URI without variables. */
   readonly variables: readonly string[];
   /** Returns the variables' values, or undefined if the URI does not match. */
   match(uri: string): { readonly [variable: string]: string } | undefined;
@@ -55,7 +55,7 @@ function escape(literal: string): string {
   return literal.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-/** Decodes a value. Returns it unchanged if its percent-encoding is not valid. */
+/** Decodes a percent-encoded value. Returns the value unchanged if its encoding is not valid. */
 function decode(value: string): string {
   try {
     return decodeURIComponent(value);

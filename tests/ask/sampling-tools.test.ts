@@ -189,7 +189,7 @@ describe("ctx.sampleTools()", () => {
       [[], /at least one/],
       [undefined, /at least one/],
       [[{ name: "__schema__", inputSchema }], /reserved/],
-      [[{ name: "a", inputSchema }, { name: "a", inputSchema }], /the name is used twice/],
+      [[{ name: "a", inputSchema }, { name: "a", inputSchema }], /two tools have this name/],
       [[{ name: "", inputSchema }], /name/],
       [[{ inputSchema }], /name/],
       [[{ name: "a" }], /"a"/],

@@ -45,7 +45,7 @@ describe("textAndDataWarning()", () => {
     const warning = textAndDataWarning("t", ["aa", "bb", "cc", "dd", "ee", "ff", "gg"])!;
     assert.match(
       warning,
-      /tool "t" says "aa", "bb", "cc", "dd", "ee" and 2 more, which .* put it there too$/,
+      /tool "t" says "aa", "bb", "cc", "dd", "ee" and 2 more, which .* add it there too$/,
     );
   });
 });
