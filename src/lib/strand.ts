@@ -97,21 +97,17 @@ export abstract class StrandBase<T> {
   /** Called when the strand continues as a task. */
   protected promoted(): void {}
 
-  /**
-   * Creates the generator. Must be called once, before `start()`. If `body` throws, the strand ends
-   * here.
-   */
-  protected prepare(): void {
+  /** Runs the operation up to its first wait. Does nothing if the strand was halted before. */
+  start(): void {
+    if (this.#phase !== Phase.running) return;
+    // `body()` is author code too, and may halt the strand.
+    this.#stepping = true;
     try {
       this.#steps = this.body()[Symbol.iterator]() as Steps;
     } catch (error) {
-      this.#end(Step.throw, error);
+      return this.#end(Step.throw, error);
     }
-  }
-
-  /** Runs the operation up to its first wait. */
-  start(): void {
-    if (this.#phase === Phase.running) this.#advance(Step.next, undefined);
+    this.#advance(Step.next, undefined);
   }
 
   /** True while the strand runs without a task. It then waits for at most one thing at a time. */
@@ -126,8 +122,8 @@ export abstract class StrandBase<T> {
     if (this.#stepping) return;
     if (this.#task) this.#haltTask(this.#task);
     else if (this.#exit) this.#leave({ ok: true });
+    else if (!this.#steps) this.#end(Step.return, undefined);
     // In the remaining case an effect is being left, and `#advance` handles the halt after that.
-    else if (this.#turn === 0) this.#advance(Step.return, undefined);
   }
 
   #advance(step: Step, value: unknown): void {
@@ -326,7 +322,6 @@ export class Strand<T> extends StrandBase<T> {
     super(home);
     this.#body = body;
     this.#ended = ended;
-    this.prepare();
   }
 
   protected body(): Operation<T> {

@@ -120,7 +120,6 @@ class PartStrand extends StrandBase<unknown> {
     this.#home = home;
     this.#part = part;
     this.#index = index;
-    this.prepare();
   }
 
   protected body(): Operation<unknown> {

@@ -67,7 +67,6 @@ class ToolRun extends StrandBase<unknown> implements Run {
     this.#tool = tool;
     this.#params = params;
     this.#host = host;
-    this.prepare();
   }
 
   override start(): void {
@@ -96,7 +95,11 @@ class ToolRun extends StrandBase<unknown> implements Run {
     const params = this.#params;
     // The generator owns the parameters from here on.
     this.#params = undefined;
-    return bodyOf(this.#tool.body, params, this.#host, this.#tool);
+    const tool = this.#tool;
+    const host = this.#host;
+    return tool.body.type === "execute"
+      ? operationOf("execute", tool.body.execute(params, new ToolContext(host, tool)))
+      : handoff(tool.body.phases, params, host, tool);
   }
 
   protected ended(outcome: StrandOutcome<unknown>): void {
@@ -119,17 +122,6 @@ class ToolRun extends StrandBase<unknown> implements Run {
 }
 
 const NOTHING_TO_RUN: Run = { start() {}, halt() {}, light: true };
-
-function bodyOf(
-  body: ToolBody,
-  params: unknown,
-  host: RunPort,
-  tool: Definition,
-): Operation<unknown> {
-  return body.type === "execute"
-    ? operationOf("execute", body.execute(params, new ToolContext(host, tool)))
-    : handoff(body.phases, params, host, tool);
-}
 
 /**
  * Returns the value if it is an operation, and throws otherwise. A body may be a plain function
