@@ -13,6 +13,7 @@ const DEFAULT_MAX_DEPTH = 10;
 export class Branch implements Conversation {
   #counts: Map<string, number> | undefined;
   #first: string | undefined;
+  #budget: TokenBudget | undefined;
 
   constructor(
     readonly path: string,
@@ -20,8 +21,14 @@ export class Branch implements Conversation {
     readonly maxDepth: number,
     readonly messages: McpMessage[],
     readonly parentMessages: readonly McpMessage[],
-    readonly budget: TokenBudget,
+    readonly maxTokens: number | undefined,
+    readonly parent?: Branch,
   ) {}
+
+  /** Created on first access: most branches never sample. */
+  get budget(): TokenBudget {
+    return this.#budget ??= new TokenBudget(this.maxTokens, this.parent?.budget);
+  }
 
   /**
    * Returns how many operations with this kind and key the branch has already started, and counts
@@ -59,15 +66,15 @@ export class Branch implements Conversation {
         ...(options.messages ?? []).map(normalizeMessage),
       ],
       this.messages.slice(),
-      new TokenBudget(options.maxTokens, this.budget),
+      options.maxTokens,
+      this,
     );
   }
 }
 
 /** Returns the branch of the tool itself. */
 export function rootBranch({ limits }: Definition): Branch {
-  const budget = new TokenBudget(limits.maxTokens);
-  return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], budget);
+  return new Branch("", 0, limits.maxDepth ?? DEFAULT_MAX_DEPTH, [], [], limits.maxTokens);
 }
 
 /**
@@ -75,7 +82,7 @@ export function rootBranch({ limits }: Definition): Branch {
  * branches.
  */
 export function phaseBranch(phase: "before" | "after"): Branch {
-  return new Branch(phasePath(phase), 0, 0, [], [], new TokenBudget(0));
+  return new Branch(phasePath(phase), 0, 0, [], [], 0);
 }
 
 /** Returns the branch path of a phase in recorded events. */

@@ -188,20 +188,16 @@ export class ToolContext extends ServerContext
     this.#tool = tool;
   }
 
-  get #branch(): Branch {
-    return this.branchState;
-  }
-
   get messages(): readonly McpMessage[] {
-    return this.#branch.messages;
+    return this.branchState.messages;
   }
 
   get parentMessages(): readonly McpMessage[] {
-    return this.#branch.parentMessages;
+    return this.branchState.parentMessages;
   }
 
   get depth(): number {
-    return this.#branch.depth;
+    return this.branchState.depth;
   }
 
   elicit(
@@ -250,17 +246,17 @@ export class ToolContext extends ServerContext
 
   // deno-lint-ignore no-explicit-any
   sample(config: McpToolSampleConfig): Operation<any> {
-    return operation(() => sample(this, this.#branch, config));
+    return operation(() => sample(this, this.branchState, config));
   }
 
   // deno-lint-ignore no-explicit-any
   sampleSchema(config: SampleSchemaConfig): Operation<any> {
-    return operation(() => sampleSchema(this, this.#branch, config));
+    return operation(() => sampleSchema(this, this.branchState, config));
   }
 
   // deno-lint-ignore no-explicit-any
   sampleTools(config: SampleToolsConfig): Operation<any> {
-    return operation(() => sampleTools(this, this.#branch, config));
+    return operation(() => sampleTools(this, this.branchState, config));
   }
 
   branch<T>(
@@ -301,15 +297,17 @@ export class ToolContext extends ServerContext
       return { value: yield* body(ctx) };
     });
     const outcome = yield* race([inTime, this.host.facts.sleep(late!, timeout)]);
-    if (!outcome) throw new McpToolTimeoutError(`branch ${ctx.#branch.path}`, timeout);
+    if (!outcome) throw new McpToolTimeoutError(`branch ${ctx.branchState.path}`, timeout);
     return outcome.value;
   }
 
   /** Creates the context of a branch, and reserves a place for its timeout if it has one. */
   #reserve(options: McpToolBranchOptions): Reserved<this> {
-    const branch = this.#branch.open(options);
+    const branch = this.branchState.open(options);
     const ctx = new ToolContext(this.host, this.#tool, branch) as this;
-    const late = options.timeout === undefined ? undefined : this.#branch.place("sleep", "timeout");
+    const late = options.timeout === undefined
+      ? undefined
+      : this.branchState.place("sleep", "timeout");
     return { ctx, late };
   }
 
@@ -332,12 +330,12 @@ export class ToolContext extends ServerContext
    * if the server no longer allows new ones.
    */
   mayAskPassword(key: string): boolean {
-    return this.host.site.formPasswords || this.host.wasAsked(this.#branch.path, "elicit", key);
+    return this.host.site.formPasswords || this.host.wasAsked(this.branchState.path, "elicit", key);
   }
 
   newId(kind: string): string {
-    const { path } = this.#branch;
-    return `${kind}${path.replaceAll("/", "_")}_${this.#branch.count("id", kind)}`;
+    const { path } = this.branchState;
+    return `${kind}${path.replaceAll("/", "_")}_${this.branchState.count("id", kind)}`;
   }
 
   report(what: string, error: unknown): void {
@@ -350,15 +348,15 @@ export class ToolContext extends ServerContext
   }
 
   once<T>(name: string, run: () => Operation<T>): Operation<T> {
-    return this.host.facts.step(this.#branch.place("step", name), run);
+    return this.host.facts.step(this.branchState.place("step", name), run);
   }
 
   askedNext(key: string, start: string): boolean {
-    return this.host.facts.askedNext(this.#branch.path, key, start);
+    return this.host.facts.askedNext(this.branchState.path, key, start);
   }
 
   ask(question: Question, timeout?: number): Operation<Reply> {
-    const place = this.#branch.place(question.kind, question.key);
+    const place = this.branchState.place(question.kind, question.key);
     return this.host.ask({ ...question, place }, timeout);
   }
 }
