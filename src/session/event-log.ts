@@ -20,7 +20,7 @@ import {
 } from "../model/events.ts";
 import { estimateSize } from "./estimate-size.ts";
 import type { Journal } from "./journal.ts";
-import { LogReader, Pace } from "./pace.ts";
+import { type LogReader, Pace } from "./pace.ts";
 
 export interface LogLimits {
   /** How many events are kept for readers that are behind. */
@@ -29,35 +29,45 @@ export interface LogLimits {
   readonly maxBytes: number;
 }
 
+/** The log as its own methods see it. For other code, its fields are read-only. */
+type Own = { -readonly [K in keyof EventLog]: EventLog[K] };
+
 export class EventLog {
   readonly #session: { readonly id: string } | string;
   readonly #limits: LogLimits;
   #events: ToolSessionEvent[] = [];
-  /** How many of `#events`, from the front, are no longer kept. */
-  #dropped = 0;
+  /** The LSN of the first event that is kept. `#events` may still hold earlier ones. */
+  readonly firstLSN: number = 1;
+  /** The LSN of the last event that readers can see. */
+  readonly lastLSN: number = 0;
+  /** True once the final event has been appended. */
+  readonly closed: boolean = false;
   #bytes = 0;
   /** Bytes of all events that were ever appended, except the final one. */
   #appendedBytes = 0;
   /** The final event, until its size is needed. */
   #unweighed: ToolSessionEvent | undefined;
+  /** The LSN of the last event, recorded or not. */
   #last = 0;
-  #visible = 0;
-  #closed = false;
   #journal: Journal | undefined;
   /** One watcher, or a set of several: most logs have one at most. */
   #watchers: (() => void) | Set<() => void> | undefined;
   #readers: LogReader[] | undefined;
   /** The LSN after which an expected reader will begin; -1 if none is expected. */
-  #awaitedAt = -1;
+  #awaitedAt: number;
   #awaitedBytes = 0;
   /** Created when a run first has to wait. */
   #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
-  /** Takes the session rather than its id, which is generated on first access. */
-  constructor(session: { readonly id: string } | string, limits: LogLimits) {
+  /**
+   * Takes the session rather than its id, which is generated on first access. `awaited` means that
+   * a reader is about to read from the start.
+   */
+  constructor(session: { readonly id: string } | string, limits: LogLimits, awaited = false) {
     this.#session = session;
     this.#limits = limits;
+    this.#awaitedAt = awaited ? 0 : -1;
   }
 
   get #sessionId(): string {
@@ -66,10 +76,12 @@ export class EventLog {
 
   /** Continues after the events of an earlier run. */
   restore(events: readonly ToolSessionEvent[]): void {
+    const own: Own = this;
     this.#events = [...events];
     this.#bytes = this.#appendedBytes = estimateSize(events);
-    this.#last = this.#visible = events.at(-1)?.lsn ?? 0;
-    this.#closed = events.length > 0 && isFinal(events.at(-1)!);
+    this.#last = own.lastLSN = events.at(-1)?.lsn ?? 0;
+    own.firstLSN = events[0]?.lsn ?? 1;
+    own.closed = events.length > 0 && isFinal(events.at(-1)!);
   }
 
   /** Attaches a journal. The journal then decides when events become visible (LOG-1). */
@@ -91,25 +103,11 @@ export class EventLog {
     return Math.max(this.bytes, this.#appendedBytes);
   }
 
-  /** The LSN of the last event that readers can see. */
-  get lastLSN(): number {
-    return this.#visible;
-  }
-
-  /** The LSN of the first event that is still kept. */
-  get firstLSN(): number {
-    return this.#last - (this.#events.length - this.#dropped) + 1;
-  }
-
-  /** True once the final event has been appended. */
-  get closed(): boolean {
-    return this.#closed;
-  }
-
   /** Appends an event. Calls `then` once it is recorded, before any reader wakes. */
   append(body: EventBody, then?: () => void): void {
     // LOG-4
-    if (this.#closed) return;
+    if (this.closed) return;
+    const own: Own = this;
     const event = { ...body, lsn: this.#last + 1 } as ToolSessionEvent;
     const final = isFinal(body);
     // Most logs hold only a final event, and its size is never needed.
@@ -120,13 +118,13 @@ export class EventLog {
       this.#appendedBytes += bytes;
     }
     this.#last++;
-    this.#closed = final;
+    own.closed = final;
     this.#events.push(event);
     if (this.#journal) {
       if (then) (this.#recorded ??= []).push({ lsn: event.lsn, then });
       this.#journal.write(event);
     } else {
-      this.#visible = event.lsn;
+      own.lastLSN = event.lsn;
       then?.();
       this.#show();
     }
@@ -134,7 +132,7 @@ export class EventLog {
 
   /** For the journal: everything up to this LSN is recorded. */
   recorded(lsn: number): void {
-    this.#visible = lsn;
+    (this as Own).lastLSN = lsn;
     const waiting = this.#recorded;
     while (waiting && waiting.length > 0 && waiting[0]!.lsn <= lsn) waiting.shift()!.then();
     this.#show();
@@ -142,7 +140,7 @@ export class EventLog {
 
   /** Resolves to whether everything so far could be recorded; undefined if it is recorded. */
   whenRecorded(): Promise<boolean> | undefined {
-    if (this.#visible >= this.#last || !this.#journal) return undefined;
+    if (this.lastLSN >= this.#last || !this.#journal) return undefined;
     const lsn = this.#last;
     return new Promise((tell) => {
       (this.#recorded ??= []).push({ lsn, then: () => tell(true), lost: () => tell(false) });
@@ -157,9 +155,9 @@ export class EventLog {
     const waiting = this.#recorded;
     this.#journal = undefined;
     this.#recorded = undefined;
-    this.#closed = false;
+    (this as Own).closed = false;
     for (const { lost } of waiting ?? []) lost?.();
-    while (this.#last > this.#visible) {
+    while (this.#last > this.lastLSN) {
       this.#bytes = this.bytes - estimateSize(this.#events.pop());
       this.#last--;
     }
@@ -168,28 +166,23 @@ export class EventLog {
 
   /** The visible events after an LSN, in order. */
   after(lsn: number): readonly ToolSessionEvent[] {
-    if (lsn >= this.#visible) return NONE;
-    const first = this.firstLSN;
-    if (lsn + 1 < first) throw new EventsGoneError(this.#sessionId, lsn, first);
-    const start = this.#dropped + (lsn + 1 - first);
-    return this.#events.slice(start, start + this.#visible - lsn);
+    if (lsn >= this.lastLSN) return NONE;
+    if (lsn + 1 < this.firstLSN) throw new EventsGoneError(this.#sessionId, lsn, this.firstLSN);
+    const start = lsn + 1 - this.#events[0]!.lsn;
+    return this.#events.slice(start, start + this.lastLSN - lsn);
   }
 
   /** The visible event after an LSN, if there is one. */
   next(lsn: number): ToolSessionEvent | undefined {
-    if (lsn >= this.#visible) return undefined;
-    const first = this.firstLSN;
-    if (lsn + 1 < first) throw new EventsGoneError(this.#sessionId, lsn, first);
-    return this.#events[this.#dropped + (lsn + 1 - first)];
+    if (lsn >= this.lastLSN) return undefined;
+    if (lsn + 1 < this.firstLSN) throw new EventsGoneError(this.#sessionId, lsn, this.firstLSN);
+    return this.#events[lsn + 1 - this.#events[0]!.lsn];
   }
 
   /** The newest kept event that fits, recorded or not. */
   findLast(fits: (event: ToolSessionEvent) => boolean): ToolSessionEvent | undefined {
-    for (let i = this.#events.length - 1; i >= this.#dropped; i--) {
-      const event = this.#events[i]!;
-      if (fits(event)) return event;
-    }
-    return undefined;
+    const event = this.#events.findLast(fits);
+    return event && event.lsn >= this.firstLSN ? event : undefined;
   }
 
   /** The recorded questions that were neither answered nor withdrawn. */
@@ -224,9 +217,9 @@ export class EventLog {
 
   /** A reader is about to read after an LSN. From now on, runs wait for it. */
   awaitReader(lsn: number): void {
-    if (this.#closed) return;
+    if (this.closed) return;
     this.#awaitedAt = lsn;
-    this.#awaitedBytes = lsn === 0 ? 0 : this.#bytesUpTo(lsn);
+    this.#awaitedBytes = this.#bytesUpTo(lsn);
   }
 
   /** The expected reader does not come. */
@@ -238,25 +231,27 @@ export class EventLog {
   /** Attaches a reader that has everything up to an LSN. From now on, runs wait for it. */
   attach(lsn: number): LogReader {
     this.#awaitedAt = -1;
-    const reader = new LogReader(this, lsn, lsn === 0 ? 0 : this.#bytesUpTo(lsn));
+    const reader = { log: this, lsn, bytes: this.#bytesUpTo(lsn), isBehind: false };
     if (this.#readers) this.#readers.push(reader);
     else this.#readers = [reader];
     this.#pace?.changed();
     return reader;
   }
 
-  /** For `LogReader`. */
+  /** A reader has stopped reading. */
   detach(reader: LogReader): void {
-    const left = this.#readers?.filter((one) => one !== reader);
-    this.#readers = left && left.length > 0 ? left : undefined;
+    const readers = this.#readers;
+    const index = readers?.indexOf(reader) ?? -1;
+    if (!readers || index < 0) return;
+    if (readers.length > 1) readers.splice(index, 1);
+    else this.#readers = undefined;
     this.#pace?.changed();
   }
 
-  /** For `LogReader`. */
+  /** A reader has taken everything up to an LSN. */
   taken(reader: LogReader, lsn: number): void {
-    // Counts from the nearer end: some readers take one event at a time, others all.
-    const isNear = lsn - reader.lsn < this.#last - lsn && reader.lsn + 1 >= this.firstLSN;
-    reader.bytes = isNear ? reader.bytes + this.#bytesIn(reader.lsn, lsn) : this.#bytesUpTo(lsn);
+    if (lsn === reader.lsn) return;
+    reader.bytes = this.#bytesUpTo(lsn, reader);
     reader.lsn = lsn;
     reader.isBehind = false;
     this.#pace?.renew();
@@ -267,7 +262,7 @@ export class EventLog {
     const { maxEvents, maxBytes } = this.#limits;
     // Most logs stay far below the limits.
     if (this.#last * 2 < maxEvents && this.#appendedBytes * 2 < maxBytes) return false;
-    if (this.#journal && this.#isAhead(this.#visible, this.#appendedBytes)) return true;
+    if (this.#journal && this.#isAhead(this.lastLSN, this.#appendedBytes)) return true;
     if (this.#awaitedAt >= 0 && this.#isAhead(this.#awaitedAt, this.#awaitedBytes)) return true;
     const readers = this.#readers;
     if (!readers) return false;
@@ -297,25 +292,29 @@ export class EventLog {
     return events > 0 && (events * 2 >= maxEvents || (this.#appendedBytes - bytes) * 2 >= maxBytes);
   }
 
-  #bytesUpTo(lsn: number): number {
-    return this.#appendedBytes - this.#bytesIn(lsn, this.#last);
-  }
-
-  /** Bytes of the kept events after one LSN up to another. */
-  #bytesIn(after: number, upTo: number): number {
-    const first = this.firstLSN;
-    let bytes = 0;
-    for (let lsn = Math.max(after + 1, first); lsn <= upTo; lsn++) {
-      const event = this.#events[this.#dropped + lsn - first]!;
-      if (event !== this.#unweighed) bytes += estimateSize(event);
+  /**
+   * Bytes of all events up to an LSN. Counts from the end, or from a position that is nearer: some
+   * readers take one event at a time, others all.
+   */
+  #bytesUpTo(lsn: number, from?: LogReader): number {
+    if (lsn === 0) return 0;
+    const isNear = from !== undefined && lsn - from.lsn < this.#last - lsn &&
+      from.lsn + 1 >= this.firstLSN;
+    let bytes = isNear ? from.bytes : this.#appendedBytes;
+    const after = isNear ? from.lsn : Math.max(lsn, this.firstLSN - 1);
+    const upTo = isNear ? lsn : this.#last;
+    for (let at = after + 1; at <= upTo; at++) {
+      const event = this.#events[at - this.#events[0]!.lsn]!;
+      if (event !== this.#unweighed) bytes += isNear ? estimateSize(event) : -estimateSize(event);
     }
     return bytes;
   }
 
   #show(): void {
     // Readers come first: a reader that keeps up must not lose the start of a large batch (LOG-3).
-    this.stir();
-    this.#trim();
+    if (this.#watchers) this.stir();
+    // The last event stays, because it may be the result.
+    if (this.#last > this.firstLSN) this.#trim();
     this.#pace?.changed();
   }
 
@@ -330,20 +329,17 @@ export class EventLog {
 
   #trim(): void {
     const { maxEvents, maxBytes } = this.#limits;
-    let kept = this.#events.length - this.#dropped;
-    // The last event stays, because it may be the result.
+    const own: Own = this;
+    let kept = this.#last - this.firstLSN + 1;
     while (kept > 1 && (kept > maxEvents || this.bytes > maxBytes)) {
-      const event = this.#events[this.#dropped]!;
-      if (event.lsn >= this.#visible) break;
-      this.#bytes -= estimateSize(event);
-      this.#dropped++;
+      if (this.firstLSN >= this.lastLSN) break;
+      this.#bytes -= estimateSize(this.#events[this.#events.length - kept]);
+      own.firstLSN++;
       kept--;
     }
+    const dropped = this.#events.length - kept;
     // Copying the array at every drop would make a long stream quadratic.
-    if (this.#dropped > 64 && this.#dropped > kept) {
-      this.#events = this.#events.slice(this.#dropped);
-      this.#dropped = 0;
-    }
+    if (dropped > 64 && dropped > kept) this.#events = this.#events.slice(dropped);
   }
 }
 
@@ -366,7 +362,7 @@ export function readEvents(
     *[Symbol.iterator]() {
       const session = yield* find();
       const place = session.log.attach(afterLSN);
-      yield* ensure(() => place.detach());
+      yield* ensure(() => session.log.detach(place));
       return new Reader(session, place);
     },
   };
@@ -383,7 +379,7 @@ class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
     for (;;) {
       const event = log.next(this.place.lsn);
       if (event) {
-        this.place.taken(event.lsn);
+        log.taken(this.place, event.lsn);
         return { done: false, value: event };
       }
       const { outcome } = this.session;

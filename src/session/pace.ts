@@ -11,38 +11,19 @@
  * PACE-4  Events that must be recorded wait for the journal, however long that takes.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
+import type { EventLog } from "./event-log.ts";
 
 /** How many milliseconds a run waits for a reader that takes nothing (PACE-2). */
 export const KEEP_UP_TIME = 5_000;
 
-/** The position of one reader in a log. The log updates it. */
-export class LogReader {
-  readonly #log: { taken(reader: LogReader, lsn: number): void; detach(reader: LogReader): void };
+/** The position of one reader in a log. Only the log changes it. */
+export interface LogReader {
+  readonly log: EventLog;
   lsn: number;
   /** The approximate number of bytes that the reader has taken. */
   bytes: number;
   /** The reader does not keep up: no run waits for it. */
-  isBehind = false;
-
-  constructor(
-    log: { taken(reader: LogReader, lsn: number): void; detach(reader: LogReader): void },
-    lsn: number,
-    bytes: number,
-  ) {
-    this.#log = log;
-    this.lsn = lsn;
-    this.bytes = bytes;
-  }
-
-  /** The reader has taken everything up to an LSN. */
-  taken(lsn: number): void {
-    if (lsn !== this.lsn) this.#log.taken(this, lsn);
-  }
-
-  /** The reader has stopped reading. */
-  detach(): void {
-    this.#log.detach(this);
-  }
+  isBehind: boolean;
 }
 
 /** The runs that wait until their log has room. */

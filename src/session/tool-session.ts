@@ -176,7 +176,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.principal = principal;
     this.createdAt = this.updatedAt = createdAt;
     this.durable = this.replayable = tool.durable !== undefined;
-    this.log = new EventLog(this, home.logLimits);
+    this.log = new EventLog(this, home.logLimits, options.awaited);
     this.trace = trace;
     this.owner = owner;
     this.needsCaller = needsCaller;
@@ -184,7 +184,6 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (portable) this.seed = newSessionId();
     this.taskSince = options.taskSince;
     if (answers) this.questions.presets = new Map(answers);
-    if (options.awaited) this.log.awaitReader(0);
   }
 
   /** Generated on first access: most calls never need an id. */

@@ -30,7 +30,7 @@ describe("EventLog.isFull", () => {
     assert.equal(log.isFull, false);
     append(1);
     assert.equal(log.isFull, true);
-    reader.taken(5);
+    log.taken(reader, 5);
     assert.equal(log.isFull, false);
   });
 
@@ -39,11 +39,11 @@ describe("EventLog.isFull", () => {
     const reader = log.attach(0);
     append(4, "x".repeat(1_400));
     assert.equal(log.isFull, true);
-    reader.taken(1);
+    log.taken(reader, 1);
     assert.equal(log.isFull, false);
     append(1, "x".repeat(1_400));
     assert.equal(log.isFull, true);
-    reader.taken(5);
+    log.taken(reader, 5);
     assert.equal(log.isFull, false);
     append(3, "x".repeat(1_400));
     assert.equal(log.isFull, false, "what was taken does not count");
@@ -56,7 +56,7 @@ describe("EventLog.isFull", () => {
     const reader = log.attach(20);
     append(20);
     assert.equal(log.isFull, true);
-    reader.detach();
+    log.detach(reader);
     assert.equal(log.isFull, false);
   });
 
@@ -64,9 +64,9 @@ describe("EventLog.isFull", () => {
     const { log, append } = logOf();
     const [fast, slow] = [log.attach(0), log.attach(0)];
     append(5);
-    fast.taken(5);
+    log.taken(fast, 5);
     assert.equal(log.isFull, true);
-    slow.taken(3);
+    log.taken(slow, 3);
     assert.equal(log.isFull, false);
   });
 
@@ -102,11 +102,11 @@ describe("EventLog.whenRoom()", () => {
         append(name === "b" ? 5 : 0);
       });
     }
-    reader.taken(5);
+    log.taken(reader, 5);
     assert.deepEqual(order, [], "not while the reader is at work");
     await turn();
     assert.deepEqual(order, ["a", "b"]);
-    reader.taken(10);
+    log.taken(reader, 10);
     await turn();
     assert.deepEqual(order, ["a", "b", "c"]);
     assert.equal(clock.timers, 0);
@@ -123,11 +123,11 @@ describe("EventLog.whenRoom()", () => {
     assert.equal(first.over, true);
     append(50);
     assert.equal(log.isFull, false);
-    reader.taken(55);
+    log.taken(reader, 55);
     append(5);
     assert.equal(log.isFull, true, "it is waited for again");
     const second = wait();
-    reader.detach();
+    log.detach(reader);
     await turn();
     assert.equal(second.over, true);
     assert.equal(clock.timers, 0);
@@ -139,7 +139,7 @@ describe("EventLog.whenRoom()", () => {
     append(6);
     const waiting = wait();
     clock.advance(KEEP_UP_TIME - 1);
-    reader!.taken(1);
+    log.taken(reader!, 1);
     await turn();
     clock.advance(KEEP_UP_TIME - 1);
     assert.equal(waiting.over, false);

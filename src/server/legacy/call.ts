@@ -216,7 +216,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     const reader = this.#reader = log.attach(this.#cursor);
     return () => {
       unwatch();
-      reader.detach();
+      log.detach(reader);
       if (this.#reader === reader) this.#reader = undefined;
     };
   }
@@ -224,7 +224,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Moves `cursor` to the LSN up to which the messages have been read. */
   #readTo(lsn: number): void {
     this.#cursor = lsn;
-    this.#reader?.taken(lsn);
+    this.#reader?.log.taken(this.#reader, lsn);
     if (this.isReadTo(lsn)) this.#told();
   }
 

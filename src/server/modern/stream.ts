@@ -112,7 +112,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
       const message = encodeNotification(event, this);
       if (message !== undefined) messages.push(message);
     }
-    this.#reader?.taken(this.#cursor);
+    if (this.#reader) log.taken(this.#reader, this.#cursor);
     return messages;
   }
 
@@ -211,9 +211,9 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     if (!this.#unwatch) return;
     this.#unwatch();
     this.#unwatch = undefined;
-    this.#reader?.detach();
-    this.#window?.cancel();
     const { session } = this;
+    if (this.#reader) session.log.detach(this.#reader);
+    this.#window?.cancel();
     this.#core.registry.letGo(session);
     if (this.#answered || session.holders > 0 || session.outcome) return;
     // A client that has a state can still answer the open questions.
