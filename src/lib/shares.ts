@@ -22,22 +22,21 @@ const MAX_COMPARED = 64;
 
 const ANONYMOUS = "";
 
+/** The shares as their own methods see them. For other code, the fields are read-only. */
+type Own = { -readonly [K in keyof Shares]: Shares[K] };
+
 export class Shares {
   readonly limits: ShareLimits;
+  /** How much all principals hold together. */
+  readonly total: number = 0;
   readonly #held = new Map<string, number>();
   /**
    * The principals, grouped by magnitude: the binary logarithm of what each holds, rounded down.
    */
   readonly #magnitudes: (Set<string> | undefined)[] = [];
-  #total = 0;
 
   constructor(limits: ShareLimits) {
     this.limits = limits;
-  }
-
-  /** How much all principals hold together. */
-  get total(): number {
-    return this.#total;
   }
 
   /** How much a principal holds. */
@@ -57,16 +56,47 @@ export class Shares {
    */
   reached(principal: string, more = 1): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
-    if (principal !== ANONYMOUS && this.of(principal) + more > maxPerPrincipal) return "share";
-    return this.#total + more > max ? "total" : undefined;
+    const held = this.#held.get(principal) ?? 0;
+    if (principal !== ANONYMOUS && held + more > maxPerPrincipal) return "share";
+    return this.total + more > max ? "total" : undefined;
+  }
+
+  /**
+   * The limit that a principal has exceeded. Beyond the limit for all, a principal may hold less
+   * than half as much as the largest holder.
+   */
+  exceeded(principal: string): Reached | undefined {
+    const { max, maxPerPrincipal } = this.limits;
+    const held = this.#held.get(principal) ?? 0;
+    if (held > max || principal !== ANONYMOUS && held > maxPerPrincipal) return "share";
+    return this.total > max && this.#isLarge(held) ? "total" : undefined;
+  }
+
+  /**
+   * The limit that a principal nearly exceeds: only `spare` of it is left, as a fraction. The spare
+   * part of the limit for all is for principals that hold less than half as much as the largest.
+   */
+  nearlyReached(principal: string, spare: number): Reached | undefined {
+    const { max, maxPerPrincipal } = this.limits;
+    const held = this.#held.get(principal) ?? 0;
+    const own = principal === ANONYMOUS ? max : Math.min(max, maxPerPrincipal);
+    if (held >= own * (1 - spare)) return "share";
+    if (this.total < max * (1 - spare)) return undefined;
+    return this.total >= max || this.#isLarge(held) ? "total" : undefined;
+  }
+
+  /** True if no principal holds more than twice as much. */
+  #isLarge(held: number): boolean {
+    const { largest } = this;
+    return largest === undefined || 2 * held >= this.of(largest);
   }
 
   /** Adds to what a principal holds. A negative amount is subtracted. */
   take(principal: string, amount = 1): void {
     if (amount === 0) return;
-    const before = this.of(principal);
+    const before = this.#held.get(principal) ?? 0;
     const after = Math.max(0, before + amount);
-    this.#total += after - before;
+    (this as Own).total += after - before;
     if (after === 0) this.#held.delete(principal);
     else this.#held.set(principal, after);
     const from = magnitudeOf(before);
@@ -84,7 +114,7 @@ export class Shares {
   replace(amounts: Iterable<readonly [principal: string, amount: number]>): void {
     this.#held.clear();
     this.#magnitudes.length = 0;
-    this.#total = 0;
+    (this as Own).total = 0;
     for (const [principal, amount] of amounts) this.take(principal, amount);
   }
 

@@ -8,20 +8,16 @@ import type { Budget } from "./budget.ts";
 export class Admission {
   /** The maximum number of live sessions. */
   readonly max: number;
+  /** True if the registry is closing or closed. No session can start then. */
+  readonly isClosed: boolean = false;
   readonly #sessions = new Map<string, LiveToolSession>();
   readonly #shares: Shares;
   readonly #budget: Budget;
-  #isClosed = false;
 
   constructor(limits: ShareLimits, budget: Budget) {
     this.max = limits.max;
     this.#shares = new Shares(limits);
     this.#budget = budget;
-  }
-
-  /** True if the registry is closing or closed. No session can start then. */
-  get isClosed(): boolean {
-    return this.#isClosed;
   }
 
   get size(): number {
@@ -43,12 +39,12 @@ export class Admission {
     return [...this.#sessions.values()];
   }
 
-  close(): void {
-    this.#isClosed = true;
+  close(this: { isClosed: boolean }): void {
+    this.isClosed = true;
   }
 
   checkOpen(): void {
-    if (this.#isClosed) throw new RegistryClosedError();
+    if (this.isClosed) throw new RegistryClosedError();
   }
 
   /**
@@ -69,7 +65,7 @@ export class Admission {
     session.registered = true;
     this.#sessions.set(session.id, session);
     this.#shares.take(session.principal);
-    const problem = this.#budget.enter(session, params);
+    const problem = this.#budget.measure(session, params);
     if (problem !== undefined && session.waiting) session.endForRoom(problem);
   }
 

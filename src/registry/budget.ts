@@ -40,24 +40,24 @@ export class Budget {
   /** Counts memory that a caller uses outside of calls. Throws if that would exceed a limit. */
   hold(principal: string, bytes: number, verb: string): void {
     const reached = this.memory.reached(principal, bytes);
-    if (reached !== undefined) {
-      const limit = reached === "share" ? this.memory.limitOf(principal) : this.memory.limits.max;
-      const problem = problemOf(this.memory, principal, reached, "of memory");
-      throw new SessionLimitError(limit, problem, verb);
-    }
+    if (reached) throw limitError(this.memory, principal, reached, "of memory", verb);
     this.memory.take(principal, bytes);
   }
 
   /** Throws if a caller may not start another call now (BUDGET-2). */
   check(principal: string, durable: boolean): void {
-    refuse(this.memory, principal, "of memory");
-    if (durable && this.countsStore) refuse(this.store, principal, "of the store");
+    const memory = this.memory.nearlyReached(principal, SPARE);
+    if (memory) throw limitError(this.memory, principal, memory, "of memory");
+    if (!durable || !this.countsStore) return;
+    const store = this.store.nearlyReached(principal, SPARE);
+    if (store) throw limitError(this.store, principal, store, "of the store");
   }
 
   /** Throws if the calls of this caller exceed the memory limit, so that none may resume now. */
   checkTakenUp(principal: string): void {
-    const problem = exceeded(this.memory, principal, "of memory");
-    if (problem === undefined) return;
+    const reached = this.memory.exceeded(principal);
+    if (!reached) return;
+    const problem = problemOf(this.memory, principal, reached, "of memory");
     throw new SessionLimitError(this.memory.limitOf(principal), problem, "go on with the call now");
   }
 
@@ -67,24 +67,30 @@ export class Budget {
     if (this.countsStore) session.stored = session.baggage + session.log.bytes;
   }
 
-  /** Measures a call that the registry adds. Returns why it may not wait, as `measure` does. */
-  enter(session: RegisteredSession, params: unknown): string | undefined {
-    session.baggage ||= baggageOf(session, params);
-    return this.measure(session);
-  }
-
-  /** Measures a call. If it has grown beyond the budget, returns why it may not wait (BUDGET-3). */
-  measure(session: LiveToolSession): string | undefined {
-    const grown = this.#charge(session);
-    if (!grown) return undefined;
+  /**
+   * Measures a call. If it has grown beyond the budget, returns why it may not wait (BUDGET-3).
+   * `params` are the call's arguments, for a call that the registry adds.
+   */
+  measure(session: RegisteredSession, params?: unknown): string | undefined {
     const { principal } = session;
-    return exceeded(this.memory, principal, "of memory") ??
-      (session.stored > 0 ? exceeded(this.store, principal, "of the store") : undefined);
+    session.baggage ||= baggageOf(session, params);
+    const bytes = session.baggage + session.log.bytes;
+    const more = bytes - session.charged;
+    this.memory.take(principal, more);
+    session.charged = bytes;
+    const isStored = this.countsStore && session.durable && !session.portable;
+    const moreStored = isStored ? this.#chargeStore(session) : 0;
+    if (more <= 0 && moreStored <= 0) return undefined;
+    const memory = this.memory.exceeded(principal);
+    if (memory) return problemOf(this.memory, principal, memory, "of memory");
+    const store = session.stored > 0 ? this.store.exceeded(principal) : undefined;
+    return store && problemOf(this.store, principal, store, "of the store");
   }
 
   /** A call has left memory, or ended. */
   leave(session: RegisteredSession): void {
-    if (session.outcome) this.#chargeStore(session);
+    const isStored = this.countsStore && session.durable && !session.portable;
+    if (session.outcome && isStored) this.#chargeStore(session);
     this.memory.give(session.principal, session.charged);
     session.charged = 0;
   }
@@ -95,22 +101,13 @@ export class Budget {
     session.stored = 0;
   }
 
-  /** Returns true if a call holds more than when it was last measured. */
-  #charge(session: RegisteredSession): boolean {
-    const bytes = session.baggage + session.log.bytes;
-    const more = bytes - session.charged;
-    this.memory.take(session.principal, more);
-    session.charged = bytes;
-    return this.#chargeStore(session) || more > 0;
-  }
-
-  #chargeStore(session: RegisteredSession): boolean {
-    if (!this.countsStore || !session.durable || session.portable) return false;
+  /** Returns how much more a call takes in the store than when it was last measured. */
+  #chargeStore(session: RegisteredSession): number {
     const bytes = session.baggage + session.log.totalBytes;
     const more = bytes - session.stored;
     this.store.take(session.principal, more);
     session.stored = bytes;
-    return more > 0;
+    return more;
   }
 }
 
@@ -120,31 +117,15 @@ function baggageOf({ client, trace, presets }: LiveToolSession, params: unknown)
   return bytes;
 }
 
-function refuse(shares: Shares, principal: string, what: string): void {
-  const { max } = shares.limits;
-  const own = shares.limitOf(principal);
-  const reached = shares.of(principal) >= own * (1 - SPARE)
-    ? "share"
-    : shares.total >= max || shares.total >= max * (1 - SPARE) && isLarge(shares, principal)
-    ? "total"
-    : undefined;
-  if (reached === undefined) return;
-  const limit = reached === "share" ? own : max;
-  throw new SessionLimitError(limit, problemOf(shares, principal, reached, what));
-}
-
-function exceeded(shares: Shares, principal: string, what: string): string | undefined {
-  const reached = shares.of(principal) > shares.limitOf(principal)
-    ? "share"
-    : shares.total > shares.limits.max && isLarge(shares, principal)
-    ? "total"
-    : undefined;
-  return reached && problemOf(shares, principal, reached, what);
-}
-
-/** Returns true if no caller holds more than twice as much as this one. */
-function isLarge(shares: Shares, principal: string): boolean {
-  return 2 * shares.of(principal) >= shares.of(shares.largest ?? principal);
+function limitError(
+  shares: Shares,
+  principal: string,
+  reached: Reached,
+  what: string,
+  verb?: string,
+): SessionLimitError {
+  const limit = reached === "share" ? shares.limitOf(principal) : shares.limits.max;
+  return new SessionLimitError(limit, problemOf(shares, principal, reached, what), verb);
 }
 
 function problemOf(shares: Shares, principal: string, reached: Reached, what: string): string {

@@ -221,7 +221,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     owner?: SessionOwner,
   ): LiveToolSession {
     if (this.#live.isClosed || this.#draining) throw new RegistryClosedError();
-    this.#listStarting();
+    if (this.#starting) this.#listStarting();
     const { client = IN_PROCESS, principal = "", portable = false } = options;
     this.#live.checkRoom(principal, tool.durable !== undefined && !portable);
     const now = this.deadlines.now();
@@ -324,7 +324,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Finds a session in memory. Does not find a session that is leaving memory. */
   find(id: string): LiveToolSession | undefined {
-    this.#listStarting();
+    if (this.#starting) this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
     return session?.suspending ? undefined : session;
   }
@@ -365,7 +365,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
-    if (session.outcome && session.holders === 0) this.#retention.remove(session);
+    // A call that ended in its first step is not registered, unless it was kept.
+    if (session.registered && session.outcome && session.holders === 0) {
+      this.#retention.remove(session);
+    }
   }
 
   /** Called by a session that began to wait, stopped waiting, or ended. */
@@ -373,7 +376,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.outcome && session === this.#starting) {
       // The code that opened the call decides whether it is kept.
       this.#starting = undefined;
-      tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
+      if (this.#onCall) tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
       return;
     }
     if (session.registered) this.#live.changed(session);
@@ -386,7 +389,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         this.#retention.finish(session);
         if (session.durable) this.#durability.ended(session);
       }
-      tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
+      if (this.#onCall) tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
     }
     this.#activity.changed();
     this.#retention.reschedule(session);

@@ -22,10 +22,9 @@ function printFault({ what, toolName, sessionId, error }: Fault): void {
 export function tellEnded(
   session: LiveToolSession,
   now: number,
-  onCall: ((call: EndedCall) => void) | undefined,
+  onCall: (call: EndedCall) => void,
   report: (fault: Fault) => void,
 ): void {
-  if (!onCall) return;
   const { id: sessionId, toolName, client, principal, createdAt, tool: { kind } } = session;
   const duration = now - createdAt;
   try {

@@ -49,11 +49,6 @@ export class FinishedSessions {
     return this.#byId.get(id);
   }
 
-  /** Returns true for this run of a session, not for an earlier or later run with the same id. */
-  has(session: LiveToolSession): boolean {
-    return session.list !== undefined;
-  }
-
   /** Adds a session. Returns the sessions to evict for it (RETAIN-2). */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
     const earlier = this.#byId.get(session.id);
@@ -78,8 +73,10 @@ export class FinishedSessions {
   }
 
   #count(session: LiveToolSession, times: 1 | -1): void {
-    this.#counts.take(session.principal, times);
-    this.#weights.take(session.principal, times * weightOf(session));
+    const { principal, log, durable, baggage } = session;
+    this.#counts.take(principal, times);
+    // For a durable session, the arguments and client data in its record count too.
+    this.#weights.take(principal, times * (durable ? log.bytes + baggage : log.bytes));
   }
 
   /** The session whose grace period started first. */
@@ -170,11 +167,6 @@ export class FinishedSessions {
   }
 }
 
-/** For a durable session, the arguments and client data in its record count too. */
-function weightOf({ log, durable, baggage }: LiveToolSession): number {
-  return durable ? log.bytes + baggage : log.bytes;
-}
-
 const UNLIMITED = { max: Infinity, maxPerPrincipal: Infinity };
 const NONE: readonly LiveToolSession[] = [];
 
@@ -206,7 +198,8 @@ export class Retention {
     session.expiry = undefined;
     if (session.holders > 0 || this.#parts.live.isClosed) return;
     if (session.outcome) {
-      if (!this.#finished.has(session)) return;
+      // Without a list, this run of the session is not kept.
+      if (!session.list) return;
       const now = this.#parts.deadlines.now();
       const promised = session.keepUntil - now;
       if (promised > 0) {
