@@ -20,10 +20,11 @@ export interface ShapeProblem {
 
 /** Returns the problem if JSON text nests too deep or has too many parts. */
 export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
-  if (nestsDeeperThan(text, MAX_DEPTH)) {
+  // Each level of valid JSON takes at least two characters, and each part at least one.
+  if (text.length > 2 * MAX_DEPTH && nestsDeeperThan(text, MAX_DEPTH)) {
     return { state: `it nests deeper than ${MAX_DEPTH} levels`, remedy: "flatten it" };
   }
-  if (hasMoreThan(text, maxParts)) {
+  if (text.length > maxParts && hasMoreThan(text, maxParts)) {
     const state = `it has more than ${maxParts} keys, strings and elements`;
     return { state, remedy: "send fewer" };
   }
@@ -35,8 +36,6 @@ export function shapeProblem(text: string, maxParts: number): ShapeProblem | und
  * JSON.
  */
 export function nestsDeeperThan(text: string, levels: number): boolean {
-  // Each level of valid JSON takes at least two characters.
-  if (text.length <= 2 * levels) return false;
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
@@ -63,8 +62,6 @@ export function nestsDeeperThan(text: string, levels: number): boolean {
  * body is so short that this function returns immediately.
  */
 export function hasMoreThan(text: string, parts: number): boolean {
-  // Each part takes at least one character.
-  if (text.length <= parts) return false;
   let count = 0;
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {

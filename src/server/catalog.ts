@@ -15,21 +15,20 @@ export interface FoundResource {
   readonly variables: { readonly [variable: string]: string };
 }
 
+/** The catalog as its own methods see it. For other code, its version is read-only. */
+type Own = { -readonly [K in keyof Catalog]: Catalog[K] };
+
 export class Catalog {
   readonly tools = new Map<string, FinalizedMcpTool>();
   readonly prompts = new Map<string, FinalizedMcpPrompt>();
   readonly resources = new Map<string, FinalizedMcpResource>();
   /** Resources with a fixed URI, by URI. Only templates are matched one after another. */
   readonly #byUri = new Map<string, FinalizedMcpResource>();
-  #version = 0;
+  /** Increases with every change. Values computed from the catalog can be cached per version. */
+  readonly version: number = 0;
 
   constructor(definitions: Iterable<Definition> = []) {
     for (const definition of definitions) this.add(definition);
-  }
-
-  /** Increases with every change. Values computed from the catalog can be cached per version. */
-  get version(): number {
-    return this.#version;
   }
 
   add(definition: Definition): void {
@@ -47,7 +46,7 @@ export class Catalog {
       const resource = definition as FinalizedMcpResource;
       if (resource.uri.variables.length === 0) this.#byUri.set(resource.uri.text, resource);
     }
-    this.#version++;
+    (this as Own).version++;
   }
 
   /** Removes a definition. Returns false if there is none. */
@@ -55,7 +54,7 @@ export class Catalog {
     const resource = kind === "resource" ? this.resources.get(name) : undefined;
     if (resource) this.#byUri.delete(resource.uri.text);
     const removed = this.#shelf(kind).delete(name);
-    if (removed) this.#version++;
+    if (removed) (this as Own).version++;
     return removed;
   }
 

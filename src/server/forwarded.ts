@@ -67,9 +67,8 @@ export class Proxies {
     return this.#ranges.length > 0;
   }
 
-  /** How a request was forwarded; null if it came directly. */
-  forwarding(request: Request, connection: unknown): Forwarding | null {
-    if (!isForwarded(request.headers)) return null;
+  /** How a forwarded request came here. */
+  forwarding(request: Request, connection: unknown): Forwarding {
     if (!this.trustsAny) return UNTRUSTED;
     const trusts = (address: string | undefined) => this.#trusts(address);
     const isTrusted = trusts(this.#peerOf?.(request, connection));

@@ -37,7 +37,7 @@ export class Guard {
     const host = request.headers.get("host") ?? hostOf(request.url);
     const called = forwarding?.hosts.length ? [host, ...forwarding.hosts] : [host];
     for (const name of called) {
-      if (!this.#knowsHost(name)) {
+      if (!LOOPBACK.test(name) && !this.#allowsHost(name)) {
         return `this server does not answer to the name "${name}"; allow the name (--allow-host)`;
       }
     }
@@ -54,10 +54,6 @@ export class Guard {
     if (this.#origins.has("*") || this.#origins.has(origin.toLowerCase())) return true;
     const [scheme, host] = origin.split("://");
     return (scheme === "http" || scheme === "https") && host !== undefined && LOOPBACK.test(host);
-  }
-
-  #knowsHost(host: string): boolean {
-    return LOOPBACK.test(host) || this.#allowsHost(host);
   }
 
   /** Whether the operator has configured the host name, with or without its port. */

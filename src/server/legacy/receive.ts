@@ -157,6 +157,7 @@ export class LegacyEra implements SessionEra {
       return new SessionlessClient(principal, this.#core, version ?? ASSUMED_VERSION);
     }
     const found = this.sessions.lookup(id, principal);
+    if (found instanceof ClientSession) return found;
     return found instanceof Promise ? found.then(foundClient) : foundClient(found);
   }
 

@@ -64,7 +64,7 @@ export class ModernCalls {
     const { id, params, method } = request;
     const { meta, caller: { headers, principal } } = context;
     const tool = definition as FinalizedMcpTool;
-    if (headers && definition.kind === "tool") {
+    if (headers && definition.kind === "tool" && tool.headerParameters.length > 0) {
       const problem = parameterMismatch(headers, tool.headerParameters, args);
       if (problem) throw headersDiffer(problem);
     }

@@ -116,28 +116,23 @@ export class ModernEra implements Era {
       const problem = this.#core.refusesStream(caller.principal);
       if (problem !== undefined) return busy(id, problem, MODERN_ERRORS);
     }
-    return this.#resume(message, { meta, caller });
+    const context = { meta, caller };
+    const resumption = resumptionOf(this.#core, this.#states, message, context);
+    if (!resumption?.revived) return this.#receive(message, context, resumption);
+    // The calls that the request continues are being loaded into memory.
+    return later(
+      resumption.revived,
+      (failure) =>
+        failure
+          ? failed(this.#core, id, failure.error, MODERN_ERRORS)
+          : this.#receive(message, context, resumption),
+      { id },
+    );
   }
 
   /** This revision has no batches. */
   receiveBatch(items: readonly unknown[], caller: Caller): ModernReply {
     return this.receive(readMessage(items), caller);
-  }
-
-  /** Loads the calls that a request continues into memory, if necessary, before handling it. */
-  #resume(request: RpcRequest, context: RequestContext): ModernReply {
-    const { id } = request;
-    const resumption = resumptionOf(this.#core, this.#states, request, context);
-    const revived = resumption?.revived;
-    if (!revived) return this.#receive(request, context, resumption);
-    return later(
-      revived,
-      (failure) =>
-        failure
-          ? failed(this.#core, id, failure.error, MODERN_ERRORS)
-          : this.#receive(request, context, resumption),
-      { id },
-    );
   }
 
   #receive(request: RpcRequest, context: RequestContext, resumption?: Resumption): ModernReply {

@@ -45,14 +45,13 @@ export function sealState(sealer: Sealer, state: RequestState, context: string):
 /** Maximum length of a state that contains a record, in characters. */
 const LONGEST = 64 * 1024;
 
-/** Seals a state with the session's record. Undefined if the record is not portable or is too large. */
+/** Seals a state with the record of a portable session. Undefined if the record is too large. */
 function carriedState(
   sealer: Sealer,
   session: LiveToolSession,
   state: RequestState,
   context: string,
 ): string | undefined {
-  if (!session.portable || !session.replayable) return undefined;
   const { createdAt, log, tool, seed } = session;
   // A log that has dropped its first events is incomplete, and too large as well.
   if (log.firstLSN === 1) {
@@ -122,8 +121,10 @@ export class States {
   /** Seals a state. The state contains the session's record, if the record is portable. */
   seal(session: LiveToolSession, state: RequestState, binding: StateBinding): SealedState {
     const context = contextOf(binding);
-    const record = carriedState(this.#sealer, session, state, context);
-    if (record !== undefined) return { requestState: record, carried: true };
+    if (session.portable && session.replayable) {
+      const requestState = carriedState(this.#sealer, session, state, context);
+      if (requestState !== undefined) return { requestState, carried: true };
+    }
     const sealed = sealState(this.#sealer, state, context);
     if (context.length <= LONGEST_KNOWN) this.#remember({ sealed, state, context });
     return { requestState: sealed, carried: false };

@@ -55,8 +55,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #cursor: number;
   #reader: LogReader | undefined;
   #state: RunState | undefined;
-  /** Notifications that were read to decide how the reply travels. */
-  #news: readonly string[] = [];
+  /** Notifications that have been read from the log, and not sent. */
+  #news: string[] = [];
   #window: Deadline | undefined;
   #quiet = false;
   /** Whether the task that the run has become is stored. */
@@ -96,24 +96,29 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return this.#answered;
   }
 
-  /** Notifications that are ready, without their frames. */
-  notifications(): string[] {
-    const messages: string[] = [];
+  /** Adds the notifications that are ready to `#news`. */
+  #readNews(): void {
     const { log } = this.session;
     // A reader that is too far behind loses only notifications. Questions are never lost.
     const lost = log.firstLSN - 1 - this.#cursor;
     if (lost > 0) {
       this.#cursor += lost;
       const notice = encodeNotice(lostNotice(lost), this);
-      if (notice !== undefined) messages.push(notice);
+      if (notice !== undefined) this.#news.push(notice);
     }
     for (const event of log.after(this.#cursor)) {
       this.#cursor = event.lsn;
       const message = encodeNotification(event, this);
-      if (message !== undefined) messages.push(message);
+      if (message !== undefined) this.#news.push(message);
     }
     if (this.#reader) log.taken(this.#reader, this.#cursor);
-    return messages;
+  }
+
+  /** Returns the notifications that have been read, and forgets them. */
+  #takeNews(): readonly string[] {
+    const news = this.#news;
+    this.#news = [];
+    return news;
   }
 
   // -------------------------------------------------------------- as a reply
@@ -138,11 +143,6 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return this.#state && this.#news.length === 0 ? this.#respond() : undefined;
   }
 
-  #readNews(): void {
-    const news = this.notifications();
-    if (news.length > 0) this.#news = [...this.#news, ...news];
-  }
-
   leave(): Refused | undefined {
     if (this.#state) return undefined;
     this.release();
@@ -159,7 +159,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   open(): OpenStream {
     return {
       feed: this,
-      first: this.#news,
+      first: this.#takeNews(),
       connected() {},
       closed: () => this.release(),
     };
@@ -184,7 +184,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   }
 
   read(send: Send): void {
-    for (const message of this.notifications()) send(message);
+    this.#readNews();
+    for (const message of this.#takeNews()) send(message);
     if (this.#state && !this.#answered) send(textOf(this.#respond()));
   }
 

@@ -8,7 +8,7 @@ import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import { type CoreOptions, ServerCore } from "../../server/core.ts";
 import type { PrincipalOf, ServerLimits } from "../../server/options.ts";
 import { Eras } from "../../server/eras.ts";
-import { Proxies, type ProxyOptions } from "../../server/forwarded.ts";
+import { isForwarded, Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
   accepts,
   Guard,
@@ -70,7 +70,7 @@ export class Handler implements McpHandler {
     // Deno creates the second argument for each request if the handler declares it.
     this.fetch = this.#proxies.trustsAny
       ? (request, connection) => this.#fetch(request, connection)
-      : (request) => this.#fetch(request, undefined);
+      : this.#fetch.bind(this);
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
@@ -89,14 +89,16 @@ export class Handler implements McpHandler {
   }
 
   /** Not async: each additional `await` would slow down every request. */
-  #fetch(request: Request, connection: unknown): Promise<Response> {
+  #fetch(request: Request, connection: unknown = undefined): Promise<Response> {
     try {
       const path = pathOf(request.url);
       if (path === "/healthz" || path === "/readyz") {
         return this.#probe(request, path === "/readyz").catch(this.#failed);
       }
       const origin = request.headers.get("origin");
-      const forwarding = this.#proxies.forwarding(request, connection);
+      const forwarding = isForwarded(request.headers)
+        ? this.#proxies.forwarding(request, connection)
+        : null;
       const refusal = this.#guard.refuses(request, origin, forwarding);
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));

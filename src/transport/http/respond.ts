@@ -136,8 +136,8 @@ export class Responder {
 function respondWithValue({ text, batch, clientSession }: Value): Response {
   if (batch) return respondWithBatch(batch);
   return clientSession === undefined
-    ? json(text)
-    : json(text, { "content-type": "application/json", [SESSION_HEADER]: clientSession });
+    ? new Response(text, JSON_RESPONSE)
+    : new Response(text, { headers: { ...JSON_HEADERS, [SESSION_HEADER]: clientSession } });
 }
 
 function respondWithBatch(texts: readonly string[]): Response {
@@ -171,10 +171,6 @@ export const EVENT_STREAM_HEADERS = {
 
 /** The options of most responses, created once. */
 const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
-
-export function json(text: string, headers?: Record<string, string>): Response {
-  return new Response(text, headers ? { headers } : JSON_RESPONSE);
-}
 
 export function accepted(): Response {
   return new Response(null, { status: 202 });
