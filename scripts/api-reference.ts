@@ -87,7 +87,7 @@ const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["The server's own model", /^src\/sampling\//],
   ["Sessions", /^src\/(?:session|registry|run|lib)\//],
   ["Stores", /^src\/store\//],
-  ["Schemas, contents and events", /^src\/(?:schema\/|model\/(?:content|events)\.ts)/],
+  ["Schemas, contents and events", /^src\/(?:schema\/|model\/(?:content|events|principal)\.ts)/],
 ];
 
 /** The whole page, as Markdown that is not formatted yet. */

@@ -1,5 +1,6 @@
 /** `createParley` and `useParley`: put the parts of a server together. */
 import { type Operation, resource, until } from "effection";
+import { TokenGate } from "./auth/gate.ts";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./platform/process-stdio.ts";
@@ -64,7 +65,9 @@ export function createParley(options: ParleyOptions = {}): Parley {
 }
 
 function buildParley(options: HandlerOptions): Parley {
-  const handler = new Handler({ openPort: listen, peerOf, ...options });
+  const { auth } = options;
+  const gate = auth && new TokenGate({ ...options, auth });
+  const handler = new Handler({ openPort: listen, peerOf, ...options, ...(gate && { gate }) });
   const { core, eras } = handler;
   const { catalog, changes, registry } = core;
   const changed = (kind: Definition["kind"]) =>

@@ -36,7 +36,7 @@ const ELSEWHERE: { readonly [message: string]: string } = {
  * the message after it follows the grammar.
  */
 const MADE_OF_PARTS =
-  /^(?:BlockedRequest|Definition|Capability|Elicitation|McpToolTimeout|Page|Vault|Schema)(?:Error|Problem)$/;
+  /^(?:BlockedRequest|Definition|Capability|Elicitation|Issuer|McpToolTimeout|Page|Vault|Schema)(?:Error|Problem)$/;
 
 /** Errors that are thrown outside our grammar, each for a reason. */
 const OTHERS: { readonly [text: string]: string } = {

@@ -7,6 +7,7 @@ import type { Fault, SamplingSetup } from "../run/run-port.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ClientSessionStore, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
+import type { AuthOptions } from "./access.ts";
 import type { LazyDefinitions } from "./lazy-catalog.ts";
 
 /** The name, version and description that a server sends to its clients. */
@@ -135,6 +136,11 @@ export interface ParleyOptions {
   readonly legacySse?: boolean;
   /** Names the caller of each request. Default: all requests come from one anonymous caller. */
   readonly principal?: PrincipalOf;
+  /**
+   * Names the caller of each request by an OAuth access token, and refuses requests without one.
+   * Calls over stdio are exempt: their caller started the program. Default: no tokens.
+   */
+  readonly auth?: AuthOptions;
   /**
    * Host names that requests may use to reach the server, with or without a port. Default: only
    * loopback names, and the host of `publicUrl`.

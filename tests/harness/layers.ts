@@ -89,6 +89,10 @@ export const house: { readonly [folder: string]: Folder } = {
       "ui",
     ],
   },
+  auth: {
+    purpose: "access control: access tokens, issuers and their keys, sign-in",
+    imports: ["model", "lib", "wire", "server"],
+  },
   transport: {
     purpose: "HTTP, the HTTP+SSE of 2024-11-05, stdio: each turns a reply into bytes",
     imports: ["model", "lib", "wire", "server"],

@@ -4,7 +4,9 @@
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
 import { SessionNotContinuedError } from "../../model/errors.ts";
+import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
+import type { Gate } from "../../server/access.ts";
 import { type CoreOptions, ServerCore } from "../../server/core.ts";
 import type { PrincipalOf, ServerLimits } from "../../server/options.ts";
 import { Eras } from "../../server/eras.ts";
@@ -26,7 +28,10 @@ import { refuse, Responder } from "./respond.ts";
 import { LegacySse } from "./sse-2024.ts";
 
 /** The options of a handler, including those that the platform adds. */
-export interface HandlerOptions extends CoreOptions, ProxyOptions {}
+export interface HandlerOptions extends CoreOptions, ProxyOptions {
+  /** Names callers by their access tokens. Default: `principal` names them. */
+  readonly gate?: Gate;
+}
 
 /** The options of `close`. */
 export interface CloseOptions {
@@ -60,6 +65,7 @@ export class Handler implements McpHandler {
   readonly #guard: Guard;
   readonly #path: string;
   readonly #principal: PrincipalOf | undefined;
+  readonly #gate: Gate | undefined;
   readonly #responder: Responder;
   readonly #sse: LegacySse | undefined;
   readonly #proxies: Proxies;
@@ -75,8 +81,9 @@ export class Handler implements McpHandler {
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
     this.#principal = options.principal;
+    this.#gate = options.gate;
     // Without named callers, all clients get the same lists, so shared caches may store them.
-    const cacheScope = options.principal ? "private" : "public";
+    const cacheScope = options.principal || options.gate ? "private" : "public";
     const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
     this.eras = new Eras(this.core, caching);
     this.#responder = new Responder(this.core);
@@ -95,6 +102,9 @@ export class Handler implements McpHandler {
       if (path === "/healthz" || path === "/readyz") {
         return this.#probe(request, path === "/readyz").catch(this.#failed);
       }
+      // Before the checks of host and origin: what clients read to sign in is public.
+      const own = this.#gate?.serve(request, path);
+      if (own) return Promise.resolve(own).catch(this.#failed);
       const origin = request.headers.get("origin");
       const forwarding = isForwarded(request.headers)
         ? this.#proxies.forwarding(request, connection)
@@ -137,6 +147,7 @@ export class Handler implements McpHandler {
       await this.core.registry.drain(grace);
     }
     this.core.closing = true;
+    this.#gate?.close();
     this.eras.stop();
     // Calls end before streams, so that open streams can still deliver the outcomes.
     const pages = this.core.pages.close();
@@ -146,12 +157,24 @@ export class Handler implements McpHandler {
     this.#sse?.sessions.endAll("the server is shutting down");
   }
 
-  /** Routes a request. Never rejects. Most requests are anonymous POSTs and take the fast path. */
+  /** Routes a request. Never rejects. Most requests are POSTs of messages and take the fast path. */
   #route(request: Request, path: string): Promise<Response> {
     const short = path === this.#path && !this.#principal && !this.#sse?.handles(path);
     if (!short || request.method !== "POST") return this.#find(request, path).catch(this.#failed);
     const closed = this.#enter();
-    return closed ? Promise.resolve(closed) : this.#post(request, undefined, ANONYMOUS);
+    if (closed) return Promise.resolve(closed);
+    if (!this.#gate) return this.#post(request, undefined, ANONYMOUS);
+    const caller = this.#gate.callerOf(request);
+    if (caller instanceof Promise) {
+      return caller.then((caller) => this.#postFrom(caller, request)).catch(this.#failed);
+    }
+    return this.#postFrom(caller, request);
+  }
+
+  #postFrom(caller: Principal | Response, request: Request): Promise<Response> {
+    return caller instanceof Response
+      ? Promise.resolve(caller)
+      : this.#post(request, undefined, caller.id);
   }
 
   async #find(request: Request, path: string): Promise<Response> {
@@ -230,6 +253,10 @@ export class Handler implements McpHandler {
 
   /** Finds the caller's name. Refuses an empty name, because it stands for the anonymous caller. */
   async #callerOf(request: Request): Promise<string | Response> {
+    if (this.#gate) {
+      const caller = await this.#gate.callerOf(request);
+      return caller instanceof Response ? caller : caller.id;
+    }
     if (!this.#principal) return ANONYMOUS;
     const principal = await this.#principal(request);
     // Refuse values of other types, which a function without types may return.

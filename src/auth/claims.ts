@@ -1,0 +1,69 @@
+/** Turns the claims of a token into a principal. */
+import type { Claim, Principal } from "../model/principal.ts";
+import type { Profile } from "./profiles.ts";
+import { TokenRefused } from "./refusal.ts";
+
+/** The claims of a token, or the answer of an introspection endpoint. */
+export interface Claims {
+  readonly [name: string]: unknown;
+}
+
+/** Claims about the token itself. They change with every token and say nothing about the caller. */
+const OF_THE_TOKEN = new Set(
+  "iss sub aud exp nbf iat jti scope scp client_id azp cid cnf active token_type typ sid nonce at_hash auth_time"
+    .split(" "),
+);
+
+/** Longer names are no names. */
+const MAX_SUBJECT = 512;
+
+/** Scopes that clients ask for on their own behalf, and that are never those of a server. */
+const NOT_OURS = "offline_access";
+
+/** The principal of a token whose claims have been verified. */
+export function principalOf(issuer: string, claims: Claims, profile: Profile): Principal {
+  const client = first(claims, profile.client);
+  const { sub: subject = client } = claims;
+  if (typeof subject !== "string" || subject === "" || subject.length > MAX_SUBJECT) {
+    throw new TokenRefused("The access token does not name its subject");
+  }
+  if (profile.clients && (client === undefined || !profile.clients.includes(client))) {
+    throw new TokenRefused("The access token is for another client");
+  }
+  for (const [claim, value] of Object.entries(profile.marks)) {
+    if (claims[claim] !== undefined && claims[claim] !== value) {
+      throw new TokenRefused("The token is not an access token");
+    }
+  }
+  // A program that acts for itself has its client id as its subject. A person could have the same
+  // name, so the id says which of both it is.
+  const kind = subject === client ? "client" : "user";
+  return Object.freeze({
+    id: `${issuer}|${kind}|${subject}`,
+    subject,
+    issuer,
+    ...(client !== undefined && { client }),
+    scopes: Object.freeze(scopesIn(claims, profile.scopes)),
+    claims: Object.freeze(
+      Object.fromEntries(
+        Object.entries(claims).filter(([name]) => !OF_THE_TOKEN.has(name)),
+      ),
+    ) as { readonly [name: string]: Claim },
+  });
+}
+
+function first(claims: Claims, names: readonly string[]): string | undefined {
+  const name = names.find((name) => typeof claims[name] === "string" && claims[name] !== "");
+  return name === undefined ? undefined : claims[name] as string;
+}
+
+function scopesIn(claims: Claims, names: readonly string[]): string[] {
+  for (const name of names) {
+    const value = claims[name];
+    const scopes = typeof value === "string" ? value.split(" ") : value;
+    if (!Array.isArray(scopes)) continue;
+    return [...new Set(scopes.filter((one) => typeof one === "string" && one !== ""))]
+      .filter((scope) => scope !== NOT_OURS);
+  }
+  return [];
+}

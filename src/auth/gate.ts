@@ -1,0 +1,174 @@
+/**
+ * The gate of a server: names the caller of each request by its access token.
+ *
+ * G1  A token that was accepted recently costs a hash and a look-up, and no promise.
+ * G2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
+ */
+import { type Clock, systemClock } from "../lib/clock.ts";
+import type { Principal } from "../model/principal.ts";
+import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
+import type { AuthOptions, Gate } from "../server/access.ts";
+import type { ParleyOptions } from "../server/options.ts";
+import { errorText } from "../wire/json-rpc.ts";
+import type { Reach } from "./bounded-fetch.ts";
+import { checkAuthOptions, issuerUrls } from "./options.ts";
+import { IssuerUnavailable, TokenRefused } from "./refusal.ts";
+import { ProtectedResource } from "./resource.ts";
+import { hashOf, TokenCache } from "./token-cache.ts";
+import type { Tokens, Verified } from "./tokens.ts";
+
+/** The longest `Authorization` header that is read. Runtimes limit all headers to about as much. */
+const MAX_HEADER = 16_384;
+
+export class TokenGate implements Gate {
+  readonly #clock: Clock;
+  readonly #closing = new AbortController();
+  readonly #resource: ProtectedResource;
+  readonly #cache = new TokenCache();
+  readonly #options: AuthOptions;
+  readonly #reach: Reach;
+  #tokens: Promise<Tokens> | undefined;
+
+  constructor(options: ParleyOptions & { readonly auth: AuthOptions }) {
+    const { auth, publicUrl, path = "/mcp", clock = systemClock } = options;
+    checkAuthOptions(options);
+    this.#options = auth;
+    this.#clock = clock;
+    const { fetch } = auth;
+    this.#reach = { clock, signal: this.#closing.signal, ...(fetch && { fetch }) };
+    const audience = auth.audience === undefined ? undefined : [auth.audience].flat();
+    this.#resource = new ProtectedResource({
+      url: () => {
+        if (auth.resource !== undefined) return auth.resource;
+        const told = typeof publicUrl === "function" ? publicUrl() : publicUrl;
+        return told === undefined ? undefined : told.replace(/\/+$/, "") + path;
+      },
+      path,
+      audience,
+      issuers: issuerUrls(auth),
+      scopes: auth.scopes ?? [],
+      name: options.info?.title ?? options.name ?? "Parley",
+    });
+  }
+
+  serve(request: Request, path: string): Response | undefined {
+    return this.#resource.hasMetadataAt(path) ? this.#metadata(request) : undefined;
+  }
+
+  callerOf(request: Request): Principal | Response | Promise<Principal | Response> {
+    const authorization = request.headers.get("authorization");
+    if (authorization === null) return this.#challenge(request, 401);
+    const token = bearerIn(authorization);
+    if (token === undefined) {
+      return this.#challenge(request, 401, {
+        error: "invalid_request",
+        error_description: "Send the access token as Authorization: Bearer",
+      });
+    }
+    const hash = hashOf(token);
+    const known = this.#cache.get(hash, this.#clock.now());
+    if (known && known.jkt === undefined) return this.#admitted(request, known);
+    return this.#verified(request, token, hash);
+  }
+
+  close(): void {
+    this.#closing.abort();
+  }
+
+  async #verified(request: Request, token: string, hash: string): Promise<Principal | Response> {
+    try {
+      const tokens = await (this.#tokens ??= this.#load());
+      const verified = await this.#cache.verified(hash, () => tokens.verify(token));
+      if (verified.jkt !== undefined) throw new TokenRefused("The token needs a DPoP proof");
+      return this.#admitted(request, verified);
+    } catch (error) {
+      return this.#refusal(request, error);
+    }
+  }
+
+  /** Loads the libraries on first use, so that servers start fast. */
+  async #load(): Promise<Tokens> {
+    const { Tokens } = await import("./tokens.ts");
+    return new Tokens(this.#options, this.#reach, () => this.#resource.audience);
+  }
+
+  /** Checks the scopes that every request needs. */
+  #admitted(request: Request, { principal }: Verified): Principal | Response {
+    const { scopes = [] } = this.#options;
+    if (scopes.every((scope) => principal.scopes.includes(scope))) return principal;
+    return this.#challenge(request, 403, {
+      error: "insufficient_scope",
+      scope: scopes.join(" "),
+    });
+  }
+
+  #refusal(request: Request, error: unknown): Response {
+    if (error instanceof TokenRefused) {
+      return this.#challenge(request, 401, {
+        error: "invalid_token",
+        error_description: error.description,
+      });
+    }
+    if (!(error instanceof IssuerUnavailable)) throw error;
+    return refusal(
+      503,
+      {
+        "retry-after": String(Math.max(1, Math.ceil(error.retryAfter / 1_000))),
+      },
+      SERVER_BUSY,
+      "Cannot check the access token: its issuer cannot be reached; try again later",
+    );
+  }
+
+  #challenge(
+    request: Request,
+    status: 401 | 403,
+    parameters?: { readonly [name: string]: string },
+  ): Response {
+    const message = status === 403
+      ? "Cannot serve the request: the access token lacks a scope; sign in again with the scopes that WWW-Authenticate names"
+      : "Cannot serve the request: it has no valid access token; sign in as WWW-Authenticate says";
+    const challenge = this.#resource.challenge(request, parameters);
+    return refusal(status, { "www-authenticate": challenge }, INVALID_REQUEST, message);
+  }
+
+  /** Public by design: web pages of every origin may read it. */
+  #metadata(request: Request): Response {
+    const headers = {
+      "access-control-allow-origin": "*",
+      "access-control-allow-headers": "*",
+      "access-control-allow-methods": "GET, OPTIONS",
+    };
+    if (request.method === "OPTIONS") return new Response(null, { status: 204, headers });
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      return new Response(null, { status: 405, headers: { ...headers, allow: "GET, OPTIONS" } });
+    }
+    const text = JSON.stringify(this.#resource.metadata(request));
+    return new Response(request.method === "HEAD" ? null : text, {
+      headers: {
+        ...headers,
+        "content-type": "application/json",
+        "cache-control": "public, max-age=300",
+        vary: "Host",
+      },
+    });
+  }
+}
+
+/** The token in an `Authorization` header. Undefined if the header has another form. */
+function bearerIn(authorization: string): string | undefined {
+  if (authorization.length > MAX_HEADER) return undefined;
+  return /^Bearer +([\w~+/.-]+=*)$/i.exec(authorization)?.[1];
+}
+
+function refusal(
+  status: number,
+  headers: { readonly [name: string]: string },
+  code: number,
+  message: string,
+): Response {
+  return new Response(errorText(undefined, { code, message }), {
+    status,
+    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+  });
+}

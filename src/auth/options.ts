@@ -1,0 +1,50 @@
+/** Checks the options of access control when a server is created. */
+import type { AuthOptions, IssuerOptions } from "../server/access.ts";
+import { isLoopback } from "../server/guard.ts";
+import type { ParleyOptions } from "../server/options.ts";
+
+export function issuerUrls({ issuers }: AuthOptions): string[] {
+  return issuers.map((given) => typeof given === "string" ? given : given.issuer);
+}
+
+export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthOptions }): void {
+  const { auth, publicUrl } = options;
+  if (options.principal) {
+    throw new TypeError(
+      'Cannot use the options "auth" and "principal" together: each names the caller; keep one of them',
+    );
+  }
+  if (auth.issuers.length === 0) {
+    throw new TypeError("Cannot check tokens: auth.issuers is empty; name an issuer");
+  }
+  issuerUrls(auth).forEach(checkIssuer);
+  const introspected = auth.issuers.filter((given) => (given as IssuerOptions).introspection);
+  if (introspected.length > 1) {
+    throw new TypeError(
+      "Cannot introspect tokens: several issuers are set up for it, and such tokens do not name their issuer; keep one",
+    );
+  }
+  if (auth.resource === undefined && publicUrl === undefined) {
+    throw new TypeError(
+      "Cannot check tokens: the server does not know its own address, which tokens name as their audience; set publicUrl or auth.resource",
+    );
+  }
+  if (auth.scopes?.includes("offline_access")) {
+    throw new TypeError(
+      'Cannot require the scope "offline_access": it is for clients, to get refresh tokens; leave it out',
+    );
+  }
+}
+
+function checkIssuer(issuer: string): void {
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
+  if (!url || url.search || url.hash || issuer.includes("|")) {
+    throw new TypeError(
+      `Cannot trust issuer "${issuer}": it is no issuer URL; pass one such as "https://login.example.com"`,
+    );
+  }
+  if (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url.host)) return;
+  throw new TypeError(
+    `Cannot trust issuer "${issuer}": it is not https; only issuers on this machine may be http`,
+  );
+}

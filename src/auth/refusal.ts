@@ -1,0 +1,24 @@
+/** Why a request is refused, before it becomes a response. */
+
+/** The request has no token that is valid here. */
+export class TokenRefused extends Error {
+  override readonly name = "TokenRefused";
+  /** `description` is for the client's developer. It never quotes the token. */
+  constructor(readonly description: string, readonly reason = description) {
+    super(reason);
+  }
+}
+
+/** The authorization server cannot be asked now. */
+export class IssuerUnavailable extends Error {
+  override readonly name = "IssuerUnavailable";
+  /** `retryAfter` is in milliseconds. */
+  constructor(readonly issuer: string, readonly retryAfter: number, why: string) {
+    super(`Cannot reach the issuer "${issuer}": ${why}; check that the server can connect to it`);
+  }
+}
+
+/** What is wrong with an issuer. Becomes part of the message of `IssuerUnavailable`. */
+export class IssuerProblem extends Error {
+  override readonly name = "IssuerProblem";
+}

@@ -1,0 +1,78 @@
+/**
+ * A document of an authorization server, kept in memory.
+ *
+ * R1  At most one request is under way, whoever waits for it.
+ * R2  A document that is old is renewed before it is used. It stays in use while the authorization
+ *     server cannot be reached.
+ * R3  After a failure, the next request waits: a second at first, a minute at most.
+ * R4  After a success, the next request waits too, so that clients cannot cause requests at will.
+ */
+import type { Clock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
+import { IssuerUnavailable } from "./refusal.ts";
+
+const FIRST_DELAY = 1_000;
+const MAX_DELAY = 60_000;
+
+export interface RemoteDocumentOptions<T> {
+  readonly issuer: string;
+  readonly clock: Clock;
+  /** Milliseconds after which the document is renewed. */
+  readonly maxAge: number;
+  /** Milliseconds between two successful requests (R4). */
+  readonly cooldown: number;
+  load(): Promise<T>;
+}
+
+export class RemoteDocument<T> {
+  readonly #options: RemoteDocumentOptions<T>;
+  #value: T | undefined;
+  #loadedAt = 0;
+  #failures = 0;
+  /** No request starts before this time. */
+  #nextAt = 0;
+  #why = "";
+  #loading: Promise<T> | undefined;
+
+  constructor(options: RemoteDocumentOptions<T>) {
+    this.#options = options;
+  }
+
+  /** The document. Throws `IssuerUnavailable` if there is none yet and it cannot be loaded. */
+  get(): T | Promise<T> {
+    if (this.#value === undefined) return this.#load();
+    const { clock, maxAge } = this.#options;
+    const now = clock.now();
+    if (now - this.#loadedAt < maxAge || now < this.#nextAt) return this.#value;
+    return this.#load().catch(() => this.#value!);
+  }
+
+  /** A newer document than `seen`. Returns `seen` if it was loaded only a moment ago (R4). */
+  async newerThan(seen: T): Promise<T> {
+    if (this.#value !== undefined && this.#value !== seen) return this.#value;
+    if (this.#failures === 0 && this.#options.clock.now() < this.#nextAt) return seen;
+    return await this.#load();
+  }
+
+  #load(): Promise<T> {
+    return this.#loading ??= this.#loadNow().finally(() => this.#loading = undefined);
+  }
+
+  async #loadNow(): Promise<T> {
+    const { clock, issuer, cooldown, load } = this.#options;
+    const wait = this.#nextAt - clock.now();
+    if (wait > 0) throw new IssuerUnavailable(issuer, wait, this.#why);
+    try {
+      this.#value = await load();
+    } catch (error) {
+      const delay = Math.min(FIRST_DELAY * 2 ** this.#failures++, MAX_DELAY);
+      this.#nextAt = clock.now() + delay;
+      this.#why = messageOf(error);
+      throw new IssuerUnavailable(issuer, delay, this.#why);
+    }
+    this.#failures = 0;
+    this.#loadedAt = clock.now();
+    this.#nextAt = this.#loadedAt + cooldown;
+    return this.#value;
+  }
+}

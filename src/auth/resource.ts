@@ -1,0 +1,103 @@
+/**
+ * The server as a protected resource (RFC 9728): its address, its metadata document, and the
+ * challenges that lead clients to both.
+ */
+import { isLoopback } from "../server/guard.ts";
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+export interface ResourceOptions {
+  /** The URL of the MCP endpoint. Undefined while the server does not know it. */
+  readonly url: () => string | undefined;
+  /** The path of the MCP endpoint. */
+  readonly path: string;
+  readonly issuers: readonly string[];
+  readonly audience: readonly string[] | undefined;
+  readonly scopes: readonly string[];
+  readonly name: string;
+}
+
+export class ProtectedResource {
+  readonly #options: ResourceOptions;
+
+  constructor(options: ResourceOptions) {
+    this.#options = options;
+  }
+
+  /** The URL of the MCP endpoint, by the name that a loopback client uses. */
+  urlFor(request: Request): string {
+    const url = new URL(this.#url());
+    const host = request.headers.get("host");
+    // `localhost` and `127.0.0.1` are the same server, and clients compare what they typed.
+    if (host !== null && isLoopback(url.host) && isLoopback(host) && portOf(host) === url.port) {
+      url.host = host;
+    }
+    return url.href;
+  }
+
+  /** The audiences that tokens may be for. */
+  get audience(): readonly string[] {
+    return this.#options.audience ?? aliases(this.#url());
+  }
+
+  /** Whether the server is at this URL. */
+  isAt(url: string): boolean {
+    return aliases(this.#url()).includes(url);
+  }
+
+  /** Whether a path is one of the metadata document. */
+  hasMetadataAt(path: string): boolean {
+    if (!path.startsWith(WELL_KNOWN)) return false;
+    const rest = path.slice(WELL_KNOWN.length);
+    return rest === "" || rest === this.#options.path || rest === new URL(this.#url()).pathname;
+  }
+
+  metadata(request: Request): object {
+    const { issuers, scopes, name } = this.#options;
+    return {
+      resource: this.urlFor(request),
+      authorization_servers: issuers,
+      bearer_methods_supported: ["header"],
+      ...(scopes.length > 0 && { scopes_supported: scopes }),
+      dpop_signing_alg_values_supported: ["ES256", "EdDSA", "RS256", "PS256"],
+      resource_name: name,
+    };
+  }
+
+  /**
+   * The value of `WWW-Authenticate`. It starts with `Bearer`, because some clients read only the
+   * first word.
+   */
+  challenge(request: Request, parameters: { readonly [name: string]: string } = {}): string {
+    const { scopes } = this.#options;
+    const url = new URL(this.urlFor(request));
+    const all = {
+      ...parameters,
+      resource_metadata: `${url.origin}${WELL_KNOWN}${url.pathname === "/" ? "" : url.pathname}`,
+      ...(scopes.length > 0 && !("scope" in parameters) && { scope: scopes.join(" ") }),
+    };
+    return `Bearer ${Object.entries(all).map(([name, value]) => `${name}="${value}"`).join(", ")}`;
+  }
+
+  #url(): string {
+    const url = this.#options.url();
+    if (url !== undefined) return url;
+    throw new TypeError(
+      "Cannot check tokens: the server does not know its own address; set publicUrl or auth.resource",
+    );
+  }
+}
+
+/** The names of a loopback server; for any other server, its only name. */
+function aliases(text: string): string[] {
+  const url = new URL(text);
+  if (!isLoopback(url.host)) return [text];
+  return ["localhost", "127.0.0.1", "[::1]"].map((name) => {
+    url.hostname = name;
+    return url.href;
+  });
+}
+
+function portOf(host: string): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? "";
+}
