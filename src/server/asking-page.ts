@@ -205,6 +205,9 @@ class AskingPage {
       watch: { url: `${path}/changed?seen=${encodeURIComponent(mark)}`, how: "tell" },
       body: `${told === undefined ? "" : `<p class="note" role="status">${escaped(told)}</p>`}
 <h1>${escaped(name)} asks</h1>
+<p class="who">From the tool <code>${escaped(tool.name)}</code>${
+        client === undefined ? "" : `, called by <strong>${escaped(client)}</strong>`
+      }.</p>
 <p class="message">${escaped(message)}</p>
 <form method="post" action="${escaped(path)}" novalidate>
 <input type="hidden" name="token" value="${this.#token(current)}">
@@ -213,10 +216,8 @@ ${fields}
 <p id="closed" role="status"></p>
 <div class="actions"><button class="main" name="action" value="accept">Accept</button>
 <button name="action" value="decline">Decline</button></div>
-</form>
-<p class="note who">The tool <code>${escaped(tool.name)}</code> asks this${
-        client === undefined ? "" : `. It was called by <strong>${escaped(client)}</strong>`
-      }. If you did not expect a question, decline it.</p>`,
+<p class="note">If you did not expect a question, decline it.</p>
+</form>`,
     });
   }
 

@@ -141,7 +141,7 @@ const TYPES: { readonly [kind: string]: string | undefined } = {
   email: 'type="email" autocomplete="email"',
   uri: 'type="url" inputmode="url"',
   date: 'type="date"',
-  "date-time": 'type="datetime-local" step="1"',
+  "date-time": 'type="datetime-local"',
   number: 'type="text" inputmode="decimal" autocomplete="off"',
   integer: 'type="text" inputmode="numeric" autocomplete="off"',
 };

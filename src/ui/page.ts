@@ -28,7 +28,7 @@ export function pageHtml({ title, body, watch, script }: PageParts): string {
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">${again}
 <title>${escaped(title)}</title><style>${STYLE}</style></head>
-<body${watching}><main>
+<body class="page"${watching}><main>
 ${body}
 </main>${script ? `<script type="module">${script}</script>` : ""}</body>
 </html>

@@ -16,15 +16,15 @@ export const STYLE = `
 * { box-sizing: border-box }
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 var(--font-sans, system-ui, sans-serif); overflow-wrap: anywhere }
-main { max-width: 36rem; margin: 0 auto; padding: 2rem 1.25rem 3rem }
-h1 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 1rem }
+main { max-width: 38rem; margin: 0 auto; padding: 2rem }
+.page { background: var(--shade); padding: 1.5rem 0 } .page main { background: var(--paper); border-radius: 1rem; box-shadow: 0 1px 3px #0003 }
+h1 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 .5rem }
 p { margin: 0 0 1rem }
 .who, .help, .optional, .note { color: var(--quiet); font-size: .9rem }
-.who { margin-bottom: .35rem } .optional { font-weight: 400 }
+.who { margin-bottom: 1.25rem } .optional { font-weight: 400 }
 .message { white-space: pre-wrap; font-size: 1.08rem; margin-bottom: 1.5rem }
 .field { border: 0; padding: 0; margin: 0 0 1.35rem; min-width: 0 }
-.field > label, legend { display: block; font-weight: 600; margin: 0 0 .25rem; padding: 0 }
-.field.switch > label { font-weight: 400 }
+.field:not(.switch) > label:not(.option), legend { display: block; font-weight: 600; margin: 0 0 .25rem; padding: 0 }
 .help, .problem { margin: 0 0 .4rem }
 .problem { color: var(--wrong); font-weight: 600; font-size: .95rem }
 .invalid { border-left: .25rem solid var(--wrong); padding-left: .8rem }
@@ -39,13 +39,14 @@ input[type=radio], input[type=checkbox] { width: 1.15rem; height: 1.15rem; margi
 .option, .switch > label { display: flex; gap: .65rem; padding: .55rem .7rem; border-radius: var(--round);
   background: var(--shade); cursor: pointer }
 .option { margin-bottom: .3rem }
-.moment { display: flex; gap: .5rem } .moment input + input { width: 6.5rem !important; flex: none }
-.actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.75rem }
+.moment { display: flex; flex-wrap: wrap; gap: .5rem } .moment input { flex: 1 1 12rem; min-width: 0; width: auto !important } .moment input + input { flex: 0 1 6.5rem }
+.actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.75rem } .actions + .note { margin: 1rem 0 0 }
 button { min-height: 2.75rem; padding: .5rem 1.4rem; border-radius: var(--round); cursor: pointer;
   border: 1px solid var(--line); background: transparent; font-weight: 600 }
 button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent) }
 button[disabled] { opacity: .55; cursor: default }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 .problems:focus { outline: 0 }
-@media (max-width: 26rem) { main { padding: 1.25rem 1rem 2rem } .actions button { flex: 1 } }
+main > :last-child { margin-bottom: 0 } #closed:empty { display: none }
+@media (max-width: 38rem) { .page { background: var(--paper); padding: 0 } .page main { box-shadow: none; padding: 1.25rem 1rem 2rem } .actions button { flex: 1 } }
 `;

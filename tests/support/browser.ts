@@ -9,7 +9,7 @@
  *       const page = yield* until(browser.newPage());
  */
 import { type Operation, resource, until } from "effection";
-import { type BrowserContext, chromium } from "playwright-core";
+import { type BrowserContext, type BrowserContextOptions, chromium } from "playwright-core";
 import { CHROMIUM } from "../harness/system.ts";
 import { useFolder } from "./folder.ts";
 
@@ -25,12 +25,13 @@ const flags = [
 ];
 
 /** A browser window with its own cookies and storage. */
-export function useBrowser(): Operation<BrowserContext> {
+export function useBrowser(options: BrowserContextOptions = {}): Operation<BrowserContext> {
   return resource(function* (provide) {
     const profile = yield* useFolder();
     const starting = chromium.launchPersistentContext(profile, {
       executablePath: CHROMIUM,
       headless: true,
+      ...options,
       args: flags,
     });
     try {
