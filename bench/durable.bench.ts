@@ -28,7 +28,7 @@ const WOKEN = 500;
 const LEAST_SQLITE = 1 / 20;
 const LEAST_SEALED = 1 / 5;
 /** Bytes of heap that the parked calls may take, however many they are. */
-const MOST_HEAP = 64 * 1024 * 1024;
+const MAX_HEAP = 64 * 1024 * 1024;
 
 const form = { response: z.object({ n: z.number() }) };
 const order = createMcpTool("order").description("Asks, does something, and asks again")
@@ -197,7 +197,7 @@ async function parkMany(): Promise<void> {
   );
   await registry.close();
   stores.close();
-  expect("heap left for the parked", MOST_HEAP / Math.max(heap, 1), 1);
+  expect("heap left for the parked", MAX_HEAP / Math.max(heap, 1), 1);
 }
 
 async function park(registry: LiveToolSessionRegistry, many: number): Promise<string[]> {

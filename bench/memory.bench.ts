@@ -11,7 +11,7 @@ import { serve } from "./servers/tools.ts";
 const CALLS = 1_000_000;
 const PARTS = 5;
 /** Kilobytes; one byte for each call would be a thousand. */
-const MOST_GROWTH = 512;
+const MAX_GROWTH = 512;
 
 const parley = createParley({ serve });
 const heap = await heapMeter();
@@ -40,7 +40,7 @@ for (let part = 0; part < PARTS; part++) {
 console.log(`  live heap in KB: ${sizes.map(Math.round).join(", ")}`);
 // The first part fills caches, and what the runtime compiles.
 const growth = sizes.at(-1)! - sizes[0]!;
-find("memory", "growth of the live heap over 800 000 calls", growth, "KB", { most: MOST_GROWTH });
+find("memory", "growth of the live heap over 800 000 calls", growth, "KB", { most: MAX_GROWTH });
 await parley.close();
 
 async function call(n: number): Promise<void> {

@@ -15,11 +15,11 @@ const of = await compare([
   { server: "v2", era: "modern", work: "progress" },
 ], { rounds: 5, ms: 800, users: 16 });
 
-const MOST_WRITES = 3;
+const MAX_WRITES = 3;
 
 for (const era of ["legacy", "modern"] as const) {
   const writes = spreadOf(of(`parley ${era}`).chunks);
-  const most = MOST_WRITES;
+  const most = MAX_WRITES;
   find(`progress-${era}-writes`, `100 ${era} events, writes`, writes, "", { most });
 }
 const legacy = of("parley legacy").cpu;

@@ -4,9 +4,9 @@ import { type Bench, type Scenario, ServerUnderLoad } from "./kit.ts";
 /** Bytes, a little under the limit for a body. */
 const SIZE = 4_150_000;
 /** Milliseconds for which one request may block all others. */
-const LONGEST_WAIT = 250;
+const MAX_WAIT = 250;
 /** Megabytes that a batch may add to the used memory. */
-const MOST_MEMORY = 150;
+const MAX_MEMORY = 150;
 
 const HEADERS = {
   "content-type": "application/json",
@@ -33,7 +33,7 @@ async function run(bench: Bench): Promise<void> {
           longestWait.toFixed(0)
         } ms`,
     );
-    if (megabytes - before > MOST_MEMORY) bench.problem(`it took ${megabytes.toFixed(0)} MB`);
+    if (megabytes - before > MAX_MEMORY) bench.problem(`it took ${megabytes.toFixed(0)} MB`);
   }
   for (const [kind, value] of Object.entries(smallParts())) {
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"play_ttt",` +
@@ -44,7 +44,7 @@ async function run(bench: Bench): Promise<void> {
       return last;
     });
     bench.found(`${kind}: ${answer.status}, others waited ${longestWait.toFixed(0)} ms`);
-    if (longestWait > LONGEST_WAIT) bench.problem(`${kind} kept others waiting`);
+    if (longestWait > MAX_WAIT) bench.problem(`${kind} kept others waiting`);
   }
   if (await server.answersWithin(5_000) === undefined) bench.problem("it does not answer");
   server.stop();

@@ -8,9 +8,9 @@ import { type Bench, pause, type Scenario } from "./kit.ts";
 const DURABLE = 160;
 const LONG = "x".repeat(4_150_000);
 /** Megabytes that a server may use, whatever is asked of it. */
-const MOST_MEMORY = 900;
+const MAX_MEMORY = 900;
 /** Megabytes that the store may use, including its log of writes. */
-const MOST_DISK = 1_300;
+const MAX_DISK = 1_300;
 
 export const scenario: Scenario = { name: "waiting", run };
 
@@ -41,7 +41,7 @@ async function inMemory({ runtime, found, problem }: Bench): Promise<void> {
   found(
     `${figures}; ${live} wait, ${peak.toFixed(0)} MB at most, live heap ${heap.toFixed(0)} MB`,
   );
-  if (!(peak < MOST_MEMORY)) problem(`it took ${peak.toFixed(0)} MB`);
+  if (!(peak < MAX_MEMORY)) problem(`it took ${peak.toFixed(0)} MB`);
   if (!seen.has(503)) problem("nothing was refused");
   await server.stop();
 }
@@ -83,7 +83,7 @@ async function inStore({ runtime, found, problem }: Bench): Promise<void> {
           seconds.toFixed(1)
         } s, ${disk.toFixed(0)} MB of disk, ${server.memory.toFixed(0)} MB of memory`,
       );
-      if (disk > (as ? MOST_DISK / 3 : MOST_DISK)) problem(`the store took ${disk.toFixed(0)} MB`);
+      if (disk > (as ? MAX_DISK / 3 : MAX_DISK)) problem(`the store took ${disk.toFixed(0)} MB`);
       const other = await call(server, "keeps", {}, { as: "ann" });
       if (as && other.status !== 200) problem(`another caller got ${other.status}`);
       await server.stop();

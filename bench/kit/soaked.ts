@@ -11,7 +11,7 @@ export interface Standing {
 }
 
 /** Kilobytes that the heap may grow by, from the second third of the time to the last. */
-const MOST_GROWTH = 1_024;
+const MAX_GROWTH = 1_024;
 /** Fewer figures than this say nothing. */
 const LEAST = 6;
 
@@ -35,7 +35,7 @@ export function judge(
   // The first third fills caches.
   const third = Math.floor(during.length / 3);
   const growth = middle(during.slice(-third)) - middle(during.slice(third, 2 * third));
-  if (growth > MOST_GROWTH) found.push(`the live heap has grown by ${Math.round(growth)} KB`);
+  if (growth > MAX_GROWTH) found.push(`the live heap has grown by ${Math.round(growth)} KB`);
   return { growth, found };
 }
 

@@ -54,7 +54,7 @@ export class Budget {
   }
 
   /** Throws if the calls of this caller exceed the memory limit, so that none may resume now. */
-  checkTakenUp(principal: string): void {
+  checkRevived(principal: string): void {
     const reached = this.memory.exceeded(principal);
     if (!reached) return;
     const problem = problemOf(this.memory, principal, reached, "of memory");

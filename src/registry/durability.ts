@@ -203,7 +203,7 @@ export class Durability {
     const { kind, principal } = metaOf(entry);
     const definition = this.#parts.server.find(kind, entry.toolName);
     if (!definition?.durable) return undefined;
-    if (asked && outlasts) budget.checkTakenUp(principal);
+    if (asked && outlasts) budget.checkRevived(principal);
     const takeOver = () => this.#takeOver(id, definition);
     return outlasts ? yield* this.#recovery.admit(entry, takeOver) : yield* takeOver();
   }

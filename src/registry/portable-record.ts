@@ -24,7 +24,7 @@ export interface PortableCall {
 }
 
 /** Bytes of an unpacked record. Records that a server packs are far smaller. */
-const MOST_UNPACKED = 16 * 1024 * 1024;
+const MAX_UNPACKED_BYTES = 16 * 1024 * 1024;
 
 /** Compresses a value as JSON. The first byte is `mark`. */
 export function packRecord(mark: number, value: unknown): Uint8Array {
@@ -32,7 +32,7 @@ export function packRecord(mark: number, value: unknown): Uint8Array {
 }
 
 export function unpackRecord(packed: Uint8Array): unknown {
-  const options = { maxOutputLength: MOST_UNPACKED };
+  const options = { maxOutputLength: MAX_UNPACKED_BYTES };
   return JSON.parse(nodeZlib().inflateRawSync(packed.subarray(1), options).toString("utf8"));
 }
 

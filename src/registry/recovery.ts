@@ -16,7 +16,7 @@
  * RECOVERY-4  Suspects with fewer failed attempts go first, and the last attempt is made only after
  *             the server has run for `STEADY_AFTER`. So crashes with another cause spread over the
  *             suspects, and a server that keeps crashing early sets no suspect aside.
- * RECOVERY-5  After `MOST_ATTEMPTS` failed attempts the session is set aside: its record stays in
+ * RECOVERY-5  After `MAX_ATTEMPTS` failed attempts the session is set aside: its record stays in
  *             the store, and only an operator can make it run again.
  */
 import { action, type Operation } from "effection";
@@ -31,7 +31,7 @@ import type { RegistryParts } from "./parts.ts";
 import { type EntryMeta, metaOf, type SessionRecords } from "./records.ts";
 import { NEVER } from "./waker.ts";
 
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 /** Milliseconds after which an attempt that is still running has survived. */
 const GRACE = 5_000;
 /** Milliseconds that the server must have run before it makes the last attempt for a suspect. */
@@ -75,21 +75,21 @@ export class Recovery {
   }
 
   /**
-   * Resumes a session by calling `takeUp`: for a suspect in its turn, for other sessions
+   * Resumes a session by calling `resume`: for a suspect in its turn, for other sessions
    * immediately. Throws `SessionSetAsideError` if the session is set aside.
    */
   *admit(
     entry: ToolSessionEntry,
-    takeUp: () => Operation<LiveToolSession | undefined>,
+    resume: () => Operation<LiveToolSession | undefined>,
   ): Operation<LiveToolSession | undefined> {
-    if (!(yield* this.#isSuspect(entry))) return yield* takeUp();
+    if (!(yield* this.#isSuspect(entry))) return yield* resume();
     yield* this.#turn(entry.id, failedAttempts(entry));
     try {
       // Another server may have tried the session in the meantime.
       const latest = yield* this.#parts.store.get(entry.id);
       if (!latest) return undefined;
       yield* this.#isSuspect(latest);
-      return yield* takeUp();
+      return yield* resume();
     } finally {
       if (!this.#hasBegun) this.#turnOver();
     }
@@ -104,7 +104,7 @@ export class Recovery {
     const last = (yield* this.#parts.store.read(id)).at(-1);
     // A session that has ended is only read.
     if (last && isFinal(last)) return false;
-    if (attempts < MOST_ATTEMPTS) return true;
+    if (attempts < MAX_ATTEMPTS) return true;
     yield* this.#change(entry, last?.lsn ?? 0, NEVER, {
       setAside: { at: this.#parts.deadlines.now(), attempts },
     });
@@ -137,7 +137,7 @@ export class Recovery {
     let next: Turn | undefined;
     for (const turn of this.#turns) if (!next || turn.failed < next.failed) next = turn;
     if (!next) return;
-    if (next.failed === MOST_ATTEMPTS - 1 && !this.#isSteady()) return;
+    if (next.failed === MAX_ATTEMPTS - 1 && !this.#isSteady()) return;
     this.#tried = next.id;
     this.#turns.delete(next);
     next.begin();
@@ -185,7 +185,7 @@ export class Recovery {
     this.#hasBegun = true;
     session.trial = { failed, deadline, over: this.#turnOver };
     const error = new Error(
-      `Cannot be sure of this call: ${failed} attempts to go on with it ended the server; it is set aside after ${MOST_ATTEMPTS}`,
+      `Cannot be sure of this call: ${failed} attempts to go on with it ended the server; it is set aside after ${MAX_ATTEMPTS}`,
     );
     const { toolName, id: sessionId } = session;
     this.#parts.report({ what: "it is taken up once more", toolName, sessionId, error });

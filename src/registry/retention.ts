@@ -23,7 +23,7 @@ export interface FinishedLimits {
 }
 
 /** The maximum number of sessions that a search for one to evict skips. */
-const MOST_LOOKS = 16;
+const MAX_LOOKS = 16;
 
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
@@ -135,7 +135,7 @@ export class FinishedSessions {
       if (session.holders > 0) held.push(session);
       else if (session.keepUntil <= now) return session;
       else promised ??= session;
-      if (++looks === MOST_LOOKS) break;
+      if (++looks === MAX_LOOKS) break;
     }
     // Move sessions with holders to the end, so that the next search does not skip them again.
     for (const session of held) {
@@ -156,7 +156,7 @@ export class FinishedSessions {
       if (chosen.has(session)) continue;
       const promisedSince = from === this.#free && session.keepUntil > now;
       if (session.holders > 0 || promisedSince) {
-        if (++looks > MOST_LOOKS) return;
+        if (++looks > MAX_LOOKS) return;
         from.remove(session);
         (promisedSince ? this.#promised : from).add(session);
         continue;

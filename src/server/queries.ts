@@ -13,7 +13,7 @@ import type { ServerCore } from "./core.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
 
 /** The maximum number of completion suggestions that the protocol allows. */
-const MOST_SUGGESTIONS = 100;
+const MAX_SUGGESTIONS = 100;
 
 export type Query = (core: ServerCore, params: JsonObject) => Operation<JsonObject>;
 
@@ -99,9 +99,9 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
     nothing();
   return {
     completion: {
-      values: values.slice(0, MOST_SUGGESTIONS),
+      values: values.slice(0, MAX_SUGGESTIONS),
       total: values.length,
-      hasMore: values.length > MOST_SUGGESTIONS,
+      hasMore: values.length > MAX_SUGGESTIONS,
     },
   };
 }

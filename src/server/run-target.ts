@@ -54,7 +54,7 @@ export function targetOf(
 }
 
 /** Maximum number of subscriptions per client: a template matches any number of URIs. */
-export const MOST_SUBSCRIPTIONS = 1_000;
+export const MAX_SUBSCRIPTIONS = 1_000;
 
 /** Approximate size of a resource subscription in memory, in bytes. */
 export function sizeOfUri(uri: string): number {
@@ -62,10 +62,10 @@ export function sizeOfUri(uri: string): number {
 }
 
 /** Maximum length of a URI: the time to match templates grows faster than the length. */
-const LONGEST_URI = 4096;
+const MAX_URI_LENGTH = 4096;
 
 export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
-  if (typeof uri !== "string" || uri.length > LONGEST_URI) return undefined;
+  if (typeof uri !== "string" || uri.length > MAX_URI_LENGTH) return undefined;
   return catalog.findResource(uri);
 }
 

@@ -9,7 +9,7 @@ import type { SharedStream } from "../server/reply.ts";
 import type { EventStream } from "./http/event-stream.ts";
 
 /** Maximum length of unread output, in characters. If there is more, the channel is closed. */
-const MOST_WAITING = 16 * 1024 * 1024;
+const MAX_WAITING_LENGTH = 16 * 1024 * 1024;
 /** If more characters than this are unread, feeds and input are paused. */
 const CROWDED = 4 * 1024 * 1024;
 
@@ -45,7 +45,7 @@ export class Outbox implements Feed {
   post(message: string): void {
     if (this.done) return;
     // Check before the message is added: a single message may have any length.
-    if (this.#length > MOST_WAITING) return this.close();
+    if (this.#length > MAX_WAITING_LENGTH) return this.close();
     this.#messages.push(message);
     this.#length += message.length;
     this.#wake?.();

@@ -20,6 +20,7 @@ import { MINUTES } from "./setup.ts";
 import { type NewAccount, signInWithAppPassword } from "./sign-in.ts";
 import {
   ABOUT_PASSWORDS,
+  adaptText,
   ASK_HANDLE,
   askPassword,
   cannotAsk,
@@ -30,7 +31,6 @@ import {
   notSignedIn,
   openYourself,
   passwordWithoutHandle,
-  spoken,
   tooLate,
 } from "./password-texts.ts";
 
@@ -103,7 +103,7 @@ function* askHandle(ctx: Context): Operation<string> {
   if (!canShowForms(ctx)) {
     throw new ToolError(passwordWithoutHandle(nameOf(ctx)));
   }
-  const answer = yield* ctx.elicit("handle", { message: spoken(ASK_HANDLE, ctx.client) });
+  const answer = yield* ctx.elicit("handle", { message: adaptText(ASK_HANDLE, ctx.client) });
   if (answer.action !== "accept") throw new ToolError(notSignedIn(answer.action));
   return toActor(answer.content.handle);
 }
@@ -116,7 +116,7 @@ function* inForm(ctx: Context, desk: Desk, wish: Wish): Operation<Told> {
     if (!hasPages(desk)) throw new ToolError(NO_PASSWORD_FIELD);
     return yield* inBrowser(ctx, desk, wish, { oauth: false, page: true });
   }
-  const message = spoken(askPassword(wish.handle), ctx.client);
+  const message = adaptText(askPassword(wish.handle), ctx.client);
   if (wish.handle !== undefined) {
     const answer = yield* ctx.elicit("password", { message });
     if (answer.action !== "accept") throw new ToolError(notSignedIn(answer.action));
@@ -150,7 +150,7 @@ function* inBrowser(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation
   const attempt = yield* useAttempt(ctx, desk, { ...wish, ways, stays: false });
   const url = ways.page ? attempt.url : attempt.oauthUrl!;
   const life = { timeout: MINUTES * 60_000 };
-  const message = spoken(goToPage(MINUTES, ways), ctx.client);
+  const message = adaptText(goToPage(MINUTES, ways), ctx.client);
   // The person may finish the page before the client reports that it was opened.
   const first = yield* race([ctx.elicitUrl({ message, url }, life), attempt.ended]);
   if ("type" in first) return yield* concluded(desk, first);

@@ -5,8 +5,7 @@ import { z } from "zod";
 import { questions } from "./questions.ts";
 import { accountsResult, methods } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
-import { speaking } from "./speaking.ts";
-import { ABOUT_PASSWORDS } from "./password-texts.ts";
+import { ABOUT_PASSWORDS, adaptErrors } from "./password-texts.ts";
 
 const parameters = z.object({
   command: z.enum(["login", "list", "default", "delete"]).default("login").describe(
@@ -43,6 +42,6 @@ export function loginTool(setup: BlueskySetup) {
     .elicits(questions)
     .execute(function* (params, ctx) {
       const { runLogin } = yield* until(import("./run-login.ts"));
-      return yield* speaking(ctx.client, () => runLogin(setup, params, ctx));
+      return yield* adaptErrors(ctx.client, () => runLogin(setup, params, ctx));
     });
 }

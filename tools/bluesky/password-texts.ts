@@ -1,6 +1,6 @@
-/**
- * All texts about passwords, for forms, the page, errors, the terminal and the docs.
- */
+/** All texts about passwords, for forms, the page, errors, the terminal and the docs. */
+import type { Operation } from "effection";
+import { ToolError } from "parley-mcp";
 
 /** The page on which people create app passwords. */
 export const APP_PASSWORDS = "https://bsky.app/settings/app-passwords";
@@ -12,7 +12,7 @@ export const MAKE_ONE =
 export const OAUTH_IS_BETTER =
   "Signing in with OAuth is the better way: you sign in at Bluesky itself, in your browser, and no password is handed over.";
 
-/** How to start OAuth through an assistant. `spoken` has the text for a terminal. */
+/** How to start OAuth through an assistant. `adaptText` has the text for a terminal. */
 export const OAUTH_HOW =
   'To start it, say "sign in to Bluesky with OAuth": your assistant then calls login with method "oauth".';
 
@@ -22,8 +22,20 @@ const OAUTH_HOW_AT_TERMINAL = 'To start it, run: parley call login \'{"method": 
  * Adapts a message to the client. Messages are written for people who talk to an assistant; at a
  * terminal (`parley call`) there is none.
  */
-export function spoken(text: string, client: { readonly name?: string | undefined }): string {
+export function adaptText(text: string, client: { readonly name?: string | undefined }): string {
   return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
+}
+
+/** Runs `body`, and adapts the messages of its errors to the client. */
+export function* adaptErrors<T>(
+  client: { readonly name?: string | undefined },
+  body: () => Operation<T>,
+): Operation<T> {
+  try {
+    return yield* body();
+  } catch (error) {
+    throw error instanceof ToolError ? new ToolError(adaptText(error.message, client)) : error;
+  }
 }
 
 /** The full text, used wherever a password is requested or missing. */

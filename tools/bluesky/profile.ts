@@ -2,9 +2,9 @@
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
+import { adaptErrors } from "./password-texts.ts";
 import { profileResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
-import { speaking } from "./speaking.ts";
 
 export function profileTool(setup: BlueskySetup) {
   return createMcpTool("profile")
@@ -21,6 +21,6 @@ export function profileTool(setup: BlueskySetup) {
     .output(profileResult)
     .execute(function* (params, ctx) {
       const { runProfile } = yield* until(import("./run-profile.ts"));
-      return yield* speaking(ctx.client, () => runProfile(setup, params, ctx));
+      return yield* adaptErrors(ctx.client, () => runProfile(setup, params, ctx));
     });
 }

@@ -6,7 +6,7 @@ import { signIn } from "./choose-sign-in.ts";
 import type { LoginParameters } from "./login.ts";
 import { code, inline } from "./markdown.ts";
 import { toActor } from "./names.ts";
-import { NOBODY_LISTED, spoken } from "./password-texts.ts";
+import { adaptText, NOBODY_LISTED } from "./password-texts.ts";
 import type { Context } from "./questions.ts";
 import type { Account, Accounts, AccountsResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
@@ -20,7 +20,7 @@ export function* runLogin(
   const { told, result } = params.command === "login"
     ? yield* signIn(params, ctx, desk)
     : yield* manage(params, desk);
-  const message = spoken(accountsMarkdown(told, result), ctx.client);
+  const message = adaptText(accountsMarkdown(told, result), ctx.client);
   return {
     content: [{ type: "text", text: message }],
     structuredContent: { message, ...result },

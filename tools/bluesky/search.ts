@@ -2,9 +2,9 @@
 import { until } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
+import { adaptErrors } from "./password-texts.ts";
 import { searchResult } from "./schemas.ts";
 import type { BlueskySetup } from "./setup.ts";
-import { speaking } from "./speaking.ts";
 
 const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
@@ -35,6 +35,6 @@ export function searchTool(setup: BlueskySetup) {
     .output(searchResult)
     .execute(function* (params, ctx) {
       const { runSearch } = yield* until(import("./run-search.ts"));
-      return yield* speaking(ctx.client, () => runSearch(setup, params, ctx));
+      return yield* adaptErrors(ctx.client, () => runSearch(setup, params, ctx));
     });
 }

@@ -11,7 +11,7 @@ import type { OperatorLog } from "../log.ts";
 /** How many results of each tool are checked. */
 const RESULTS = 5;
 /** Longer texts are not checked, to save time. */
-const LONGEST_TEXT = 4_000;
+const MAX_TEXT_LENGTH = 4_000;
 
 export function dataCheck(log: OperatorLog): (call: EndedCall) => void {
   const looks = new Map<string, number>();
@@ -20,7 +20,7 @@ export function dataCheck(log: OperatorLog): (call: EndedCall) => void {
     const result = outcome.result as ToolResult;
     if (result.structuredContent === undefined || result.isError) return;
     const looked = looks.get(toolName) ?? 0;
-    if (looked >= RESULTS || lengthOf(result) > LONGEST_TEXT) return;
+    if (looked >= RESULTS || lengthOf(result) > MAX_TEXT_LENGTH) return;
     looks.set(toolName, looked + 1);
     if (wordsOnlyInText(result).length === 0) return;
     looks.set(toolName, RESULTS);

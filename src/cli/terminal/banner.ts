@@ -43,7 +43,7 @@ export function counted(definitions: readonly Pick<Announced, "kind">[]): string
   return counts.length > 0 ? counts.join(" and ") : "nothing";
 }
 
-const LONGEST_NAME = 24;
+const MAX_NAME_WIDTH = 24;
 
 export function summaryLines(
   announced: readonly Announced[],
@@ -51,7 +51,7 @@ export function summaryLines(
   columns: number,
 ): string[] {
   const names = announced.map(nameOf);
-  const width = Math.min(LONGEST_NAME, Math.max(0, ...names.map((name) => name.length)));
+  const width = Math.min(MAX_NAME_WIDTH, Math.max(0, ...names.map((name) => name.length)));
   return announced.map(({ description = "" }, index) => {
     const name = names[index]!;
     const text = firstLine(description);

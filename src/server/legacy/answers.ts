@@ -17,15 +17,15 @@ export function answer(client: ClientSession, message: RpcAnswer): Taken | Promi
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
   const call = client.callsBySession.get(sessionId);
-  const takenUp = call?.takeUp();
-  if (call && takenUp) {
-    return takenUp.then(() => answerTo(client, call, message), notTakenUp);
+  const revived = call?.revive();
+  if (call && revived) {
+    return revived.then(() => answerTo(client, call, message), notRevived);
   }
   return answerTo(client, call, message);
 }
 
 /** The refusal if the call's session could not be loaded into memory. */
-function notTakenUp(error: unknown): Taken {
+function notRevived(error: unknown): Taken {
   if (error instanceof SessionNotContinuedError) return notTaken(error.message);
   if (!(error instanceof SessionLimitError)) throw error;
   return busy(undefined, error.message, LEGACY_ERRORS);

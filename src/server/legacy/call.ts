@@ -63,7 +63,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#durable = session.durable;
   }
 
-  /** Restores a call after a restart. `takeUp` loads its session. */
+  /** Restores a call after a restart. `revive` loads its session. */
   restore(sessionId: string, durable: boolean, seenAt: number): void {
     this.#sessionId = sessionId;
     this.#durable = durable;
@@ -74,7 +74,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#progress ??= new ProgressTrack();
   }
 
-  /** The session of the call. Throws if the session is not in memory; `takeUp` loads it. */
+  /** The session of the call. Throws if the session is not in memory; `revive` loads it. */
   get session(): LiveToolSession {
     if (!this.#session) {
       throw new TypeError(
@@ -309,7 +309,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /** Loads the session into memory. Returns undefined if the session is in memory already, or lost. */
-  takeUp(): Promise<void> | undefined {
+  revive(): Promise<void> | undefined {
     if (this.isHere || this.#lost) return undefined;
     const { registry } = this.client.core;
     return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
@@ -357,7 +357,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       this.#session?.halt(reason, "caller");
       return this.#session?.log.whenRecorded();
     };
-    return this.takeUp()?.then(() => halt() ?? true, () => false) ?? halt();
+    return this.revive()?.then(() => halt() ?? true, () => false) ?? halt();
   }
 
   ended(): void {

@@ -7,7 +7,7 @@ import type { Feed, FeedConnection, Send } from "../feed.ts";
 /** The number of this stream. The streams of calls have numbers from 1. */
 export const NOTIFICATIONS = 0;
 
-const MOST_KEPT = 256;
+const MAX_KEPT = 256;
 
 export class NotificationStream implements Feed {
   connection: FeedConnection | undefined;
@@ -23,7 +23,7 @@ export class NotificationStream implements Feed {
 
   post(message: string): void {
     this.#kept.push({ number: ++this.#last, message });
-    if (this.#kept.length > MOST_KEPT) this.#kept.shift();
+    if (this.#kept.length > MAX_KEPT) this.#kept.shift();
     this.#wake?.();
   }
 

@@ -338,7 +338,7 @@ function refusedNow(
   if (!isFull && !isTwice) return undefined;
   const absent = looked ? [] : client.absentInTheWayOf(id);
   if (absent.length > 0) {
-    const seen = Promise.allSettled(absent.map((call) => call.takeUp()));
+    const seen = Promise.allSettled(absent.map((call) => call.revive()));
     return seen.then(() => request(client, message, true));
   }
   if (isTwice) {

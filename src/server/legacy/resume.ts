@@ -27,7 +27,7 @@ export function resumeStream(client: ClientSession, lastEventId: string): Reply 
     return refused(405, INVALID_REQUEST, problem, undefined, { allow: "POST, GET, DELETE" });
   };
   if (!(feed instanceof CallStream)) return resume();
-  const revived = Promise.all(feed.calls.map((call) => call.takeUp())).then(
+  const revived = Promise.all(feed.calls.map((call) => call.revive())).then(
     () => undefined,
     (error) => {
       if (error instanceof SessionLimitError) return error;

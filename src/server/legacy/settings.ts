@@ -12,7 +12,7 @@ import { isLargerThan, MAX_CAPABILITIES_SIZE } from "../../wire/lengths.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../wire/versions.ts";
 import { serverCapabilities } from "../catalog.ts";
-import { MOST_SUBSCRIPTIONS, resourceAt } from "../run-target.ts";
+import { MAX_SUBSCRIPTIONS, resourceAt } from "../run-target.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** Requests that change a client session. */
@@ -92,10 +92,10 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (typeof uri !== "string") {
     throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; send one");
   }
-  if (client.subscriptions.size >= MOST_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
+  if (client.subscriptions.size >= MAX_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
     throw new ProtocolError(
       INVALID_REQUEST,
-      `Cannot subscribe to "${uri}": there are ${MOST_SUBSCRIPTIONS} subscriptions; drop some first`,
+      `Cannot subscribe to "${uri}": there are ${MAX_SUBSCRIPTIONS} subscriptions; drop some first`,
     );
   }
   if (resourceAt(client.core, uri)) return uri;

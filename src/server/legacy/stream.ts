@@ -9,7 +9,7 @@ import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "..
 import type { Call } from "./call.ts";
 
 /** Length of a chunk, in characters, after which the other calls wait for the next chunk. */
-const LONGEST_CHUNK = 1024 * 1024;
+const CHUNK_LIMIT = 1024 * 1024;
 
 export class CallStream implements Feed {
   readonly number: number;
@@ -52,7 +52,7 @@ export class CallStream implements Feed {
   /** Sends all messages that are ready, up to one chunk: the results of a batch may be long. */
   read(send: Send): void {
     let length = 0;
-    for (let n = 0; n < this.calls.length && length < LONGEST_CHUNK; n++) {
+    for (let n = 0; n < this.calls.length && length < CHUNK_LIMIT; n++) {
       const call = this.calls[this.#turn]!;
       this.#turn = (this.#turn + 1) % this.calls.length;
       call.readEvents((message, lsn) => {

@@ -16,13 +16,13 @@ import {
   type ReplyStream,
   type SharedStream,
 } from "../reply.ts";
-import { MOST_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
+import { MAX_SUBSCRIPTIONS, resourceAt, sizeOfUri } from "../run-target.ts";
 import type { RequestContext } from "./receive.ts";
 import { missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
 import { detailedTask, taskOf } from "./tasks.ts";
 
 /** Maximum number of unread messages. Beyond it, the oldest are dropped. */
-const MOST_WAITING = 1_000;
+const MAX_WAITING = 1_000;
 
 /** The notifications that a client asked for and the server supports. */
 export interface SubscriptionFilter {
@@ -61,7 +61,7 @@ export function wantedTasks(wanted: JsonObject): string[] {
 /** The number of resources and tasks in a request, if it exceeds the limit; otherwise undefined. */
 function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefined {
   const count = (strings(resourceSubscriptions)?.length ?? 0) + (strings(taskIds)?.length ?? 0);
-  return count > MOST_SUBSCRIPTIONS ? count : undefined;
+  return count > MAX_SUBSCRIPTIONS ? count : undefined;
 }
 
 /** Replies to a `subscriptions/listen` request. */
@@ -79,7 +79,7 @@ export function subscribe(
   if (count !== undefined) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot listen: it names ${count} resources and tasks; name at most ${MOST_SUBSCRIPTIONS}`,
+      `Cannot listen: it names ${count} resources and tasks; name at most ${MAX_SUBSCRIPTIONS}`,
     );
   }
   if ("taskIds" in notifications && !declaresTasks(meta.client)) {
@@ -231,7 +231,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
 
   #post(method: string, params: JsonObject): void {
     this.#waiting.push(this.#text(method, params));
-    if (this.#waiting.length > MOST_WAITING) this.#waiting.shift();
+    if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
     this.#wake?.();
   }
 }

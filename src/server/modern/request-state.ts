@@ -96,9 +96,9 @@ interface Issued {
 }
 
 /** Number of recently issued states that are cached, so that they need not be decrypted. */
-const MOST_KNOWN = 1_024;
+const MAX_KNOWN = 1_024;
 /** Maximum length of the context of a cached state, in characters: arguments can be long. */
-const LONGEST_KNOWN = 1_024;
+const MAX_KNOWN_LENGTH = 1_024;
 
 /**
  * Seals and opens the request states of one server.
@@ -126,7 +126,7 @@ export class States {
       if (requestState !== undefined) return { requestState, carried: true };
     }
     const sealed = sealState(this.#sealer, state, context);
-    if (context.length <= LONGEST_KNOWN) this.#remember({ sealed, state, context });
+    if (context.length <= MAX_KNOWN_LENGTH) this.#remember({ sealed, state, context });
     return { requestState: sealed, carried: false };
   }
 
@@ -142,7 +142,7 @@ export class States {
     if (oldest) this.#known.delete(oldest.sealed);
     this.#order[this.#next] = issued;
     this.#known.set(issued.sealed, issued);
-    this.#next = (this.#next + 1) % MOST_KNOWN;
+    this.#next = (this.#next + 1) % MAX_KNOWN;
   }
 }
 
