@@ -34,7 +34,10 @@ export class Admission {
     return this.#sessions.get(id);
   }
 
-  /** Returns a copy, because sessions may start and end while the caller iterates. */
+  /**
+   * Returns all live sessions (see REGISTRY-2). The list is a copy, because sessions may start and end during an
+   * iteration.
+   */
   all(): LiveToolSession[] {
     return [...this.#sessions.values()];
   }
@@ -55,7 +58,10 @@ export class Admission {
     if (this.#sessions.size >= this.max) throw new SessionLimitError(this.max);
     if (this.#shares.reached(principal) === "share") {
       const share = this.#shares.limitOf(principal);
-      throw new SessionLimitError(share, `the caller has ${share} alive, which is its share`);
+      throw new SessionLimitError(
+        share,
+        `the caller has ${share} running or waiting calls, which is its share`,
+      );
     }
     this.#budget.check(principal, stored);
   }
@@ -69,14 +75,16 @@ export class Admission {
     if (problem !== undefined && session.waiting) session.endForRoom(problem);
   }
 
-  /** Measures a session that began to wait. Ends the session if it exceeds the budget. */
+  /**
+   * Measures a session that began to wait. Ends the session if it exceeds the budget (BUDGET-3).
+   */
   changed(session: LiveToolSession): void {
     if (!session.waiting || session.halting) return;
     const problem = this.#budget.measure(session);
     if (problem !== undefined) session.endForRoom(problem);
   }
 
-  /** Returns false if this session was not in the table. */
+  /** Removes a session. Returns false if the session was not here. */
   delete(session: LiveToolSession): boolean {
     if (this.#sessions.get(session.id) !== session) return false;
     this.#shares.give(session.principal);

@@ -1,4 +1,4 @@
-/** The server that runs its calls in a registry. A registry serves at most one at a time. */
+/** The server that runs its calls in a registry. A registry has at most one server at a time. */
 import type { Operation } from "effection";
 import type { ServerChange } from "../model/events.ts";
 import type { Site } from "../run/run-port.ts";
@@ -8,9 +8,9 @@ import { inProcess, type ServerHooks } from "./options.ts";
 import type { Sweepable } from "./sweeper.ts";
 
 export class AttachedServer implements Sweepable {
-  /** What the registry itself was given. */
+  /** The hooks from the options of the registry. */
   readonly #own: ServerHooks;
-  /** What the attached server has given, or the registry's own. */
+  /** The hooks of the attached server, or those of the registry if no server is attached. */
   #hooks: ServerHooks;
 
   constructor(own: ServerHooks) {
@@ -20,7 +20,7 @@ export class AttachedServer implements Sweepable {
   attach(hooks: ServerHooks): void {
     if (this.#hooks !== this.#own) {
       throw new TypeError(
-        "Cannot use the registry: another server uses it; give each server a registry of its own",
+        "Cannot use the registry: another server uses it; create a separate registry for each server",
       );
     }
     this.#hooks = hooks;
@@ -42,7 +42,7 @@ export class AttachedServer implements Sweepable {
     this.#hooks.announce?.(change);
   }
 
-  /** Notifies the server that a session that was due has resumed. */
+  /** Notifies the server that a session has resumed without a request, because it was due. */
   woken(session: LiveToolSession): void {
     this.#hooks.woken?.(session);
   }

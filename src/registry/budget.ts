@@ -1,12 +1,12 @@
 /**
- * Limits how many bytes calls hold, approximately: in memory while they are alive, and in the store
- * while their records are there. Each caller has a share of both.
+ * Limits how many bytes calls use: in memory while they are live, and in the store while their
+ * records exist. The numbers are estimates. Each caller has a share of both limits.
  *
- * BUDGET-1  Events are not counted one by one. A call is measured when the registry adds it, when
- *           it begins to wait, and when it ends or leaves.
- * BUDGET-2  New calls are refused when four fifths are in use. The rest is for calls under way, and
- *           for callers that hold less than half as much as the largest holder.
- * BUDGET-3  A call that would exceed the budget while it waits ends instead, with that reason.
+ * BUDGET-1  A call is measured when the registry adds it, when it begins to wait, and when it ends
+ *           or leaves memory, but not at each event.
+ * BUDGET-2  New calls are refused when four fifths of a limit are in use. The rest is reserved for
+ *           existing calls, and for callers that use less than half as much as the largest caller.
+ * BUDGET-3  A call that exceeds the budget when it begins to wait ends with an error.
  */
 import { SessionLimitError } from "../model/errors.ts";
 import { type Reached, type ShareLimits, Shares } from "../lib/shares.ts";
@@ -19,15 +19,15 @@ export interface BudgetLimits {
   readonly store: ShareLimits;
 }
 
-/** Bytes that each call counts for besides its data. */
+/** The bytes that are counted for each call in addition to its data. */
 const EACH = 1_024;
-/** The part of a limit that is reserved for calls under way (BUDGET-2). */
+/** The part of a limit that is reserved for existing calls (BUDGET-2). */
 const SPARE = 1 / 5;
 
 export class Budget {
-  /** Bytes of live calls in memory, by caller. */
+  /** The bytes of live calls in memory, by caller. */
   readonly memory: Shares;
-  /** Bytes of records in the store, by caller. */
+  /** The bytes of records in the store, by caller. */
   readonly store: Shares;
   /** False if the store cannot report its usage. Its bytes then have no limit. */
   countsStore = false;
@@ -53,12 +53,15 @@ export class Budget {
     if (store) throw limitError(this.store, principal, store, "of the store");
   }
 
-  /** Throws if the calls of this caller exceed the memory limit, so that none may resume now. */
+  /**
+   * Throws if the calls of this caller exceed the memory limit, so that no call of the caller may
+   * resume now.
+   */
   checkRevived(principal: string): void {
     const reached = this.memory.exceeded(principal);
     if (!reached) return;
     const problem = problemOf(this.memory, principal, reached, "of memory");
-    throw new SessionLimitError(this.memory.limitOf(principal), problem, "go on with the call now");
+    throw new SessionLimitError(this.memory.limitOf(principal), problem, "continue the call now");
   }
 
   /** Measures a call that resumes. Its bytes in the store are already counted. */
@@ -68,8 +71,9 @@ export class Budget {
   }
 
   /**
-   * Measures a call. If it has grown beyond the budget, returns why it may not wait (BUDGET-3).
-   * `params` are the call's arguments, for a call that the registry adds.
+   * Measures a call (BUDGET-1). If the call has grown beyond the budget, returns the reason why it
+   * may not wait (BUDGET-3). `params` are the arguments of the call. They are needed only when the
+   * registry adds the call.
    */
   measure(session: RegisteredSession, params?: unknown): string | undefined {
     const { principal } = session;
@@ -87,7 +91,7 @@ export class Budget {
     return store && problemOf(this.store, principal, store, "of the store");
   }
 
-  /** A call has left memory, or ended. */
+  /** Releases the memory of a call that has left memory or has ended. */
   leave(session: RegisteredSession): void {
     const isStored = this.countsStore && session.durable && !session.portable;
     if (session.outcome && isStored) this.#chargeStore(session);
@@ -95,13 +99,16 @@ export class Budget {
     session.charged = 0;
   }
 
-  /** The record of a call is no longer in the store. */
+  /** Releases the bytes of a record that is no longer in the store. */
   forget(session: RegisteredSession): void {
     this.store.give(session.principal, session.stored);
     session.stored = 0;
   }
 
-  /** Returns how much more a call takes in the store than when it was last measured. */
+  /**
+   * Counts the bytes of a call in the store. Returns by how many bytes the call has grown since it
+   * was last measured.
+   */
   #chargeStore(session: RegisteredSession): number {
     const bytes = session.baggage + session.log.totalBytes;
     const more = bytes - session.stored;
@@ -129,12 +136,13 @@ function limitError(
 }
 
 function problemOf(shares: Shares, principal: string, reached: Reached, what: string): string {
-  // Callers without a name share one budget: none of them learns what the others hold.
+  // Callers without a name share one budget, so the message must not reveal how much the others
+  // use.
   return reached === "share" && principal !== ""
-    ? `the caller's calls take ${inMB(shares.of(principal))} ${what}, and its share is ${
+    ? `the caller's calls use ${inMB(shares.of(principal))} ${what}, and its share is ${
       inMB(shares.limitOf(principal))
     }`
-    : `calls take as much ${what} as they may, which is ${inMB(shares.limits.max)}`;
+    : `the limit of ${inMB(shares.limits.max)} ${what} for all calls is reached`;
 }
 
 function inMB(bytes: number): string {

@@ -1,8 +1,9 @@
 /**
  * Removes durable sessions from memory, and resumes them from their records.
  *
- * DURABLE-1  A session has one run at a time. A new owner first fences off the former owner, and
- *            waits for a run in this registry that is still leaving memory.
+ * DURABLE-1  A session has one run at a time. A new owner first raises the epoch, so that the
+ *            former owner can no longer write. It also waits for a run in this registry that is
+ *            still leaving memory.
  * DURABLE-2  Only the version of the tool that started a session may resume it.
  * DURABLE-3  Requests for a session that is being resumed wait, and get the same session.
  */
@@ -28,7 +29,7 @@ import { Waker } from "./waker.ts";
 type Revival = Promise<LiveToolSession | undefined>;
 
 export class Durability {
-  /** Lets operators list and revive sessions that the server no longer runs. */
+  /** Lists and revives sessions that are set aside. Operators use it. */
   readonly setAside: SetAsideCalls = {
     list: () => this.#run(() => this.#recovery.list()),
     revive: (sessionId) => this.#reviveSetAside(sessionId),
@@ -39,7 +40,7 @@ export class Durability {
   readonly #retention: Retention;
   readonly #recovery: Recovery;
   readonly #finalEvents: FinalEvents;
-  /** Suspended sessions, if the store itself is in memory. */
+  /** The suspended sessions. Only defined if the store is in memory. */
   readonly #resting: Resting | undefined;
   readonly #waker: Waker;
   readonly #sweeper: Sweeper;
@@ -83,20 +84,20 @@ export class Durability {
     await this.#run(() => this.#finalEvents.stop());
   }
 
-  /** A session on trial began or ceased to wait. */
+  /** Called when a session on trial began to wait, or stopped waiting. */
   changed(session: LiveToolSession): void {
     this.#recovery.changed(session);
   }
 
   // ------------------------------------------------------------ leaving memory
 
-  /** A session is about to leave memory. */
+  /** Called when a session is about to leave memory. */
   leaving({ wakeAt }: LiveToolSession): void {
-    // A session that is due already is due again once it has left.
+    // If the session is already due, it must resume as soon as it has left.
     if (wakeAt !== null) this.#waker.expect(Math.max(wakeAt, this.#parts.deadlines.now() + 1));
   }
 
-  /** The run of a session that leaves memory is over. */
+  /** Called when the run of a session that leaves memory is over. */
   left(session: LiveToolSession): void {
     const { id, toolName } = session;
     if (session.trial) this.#records.settle(session);
@@ -112,7 +113,7 @@ export class Durability {
     });
   }
 
-  /** A session has ended, and its last event is stored. */
+  /** Called when a session has ended, and its last event is stored. */
   ended({ id }: LiveToolSession): void {
     this.#records.whenWritten(id, () => {
       this.#records.release(id);
@@ -120,12 +121,15 @@ export class Durability {
     });
   }
 
-  /** A session has ended because its record could not be written, or belongs to another owner. */
+  /**
+   * Called when a session has ended because its record could not be written, or has another owner.
+   */
   lost(session: LiveToolSession): void {
     const { id, log, needsCaller, taskSince } = session;
     endTrial(session)?.();
     const journal = this.#records.release(id);
-    // The caller of such a session can resume it. Any other caller has received an error.
+    // A session with `needsCaller` or a task can be resumed by its caller. For other sessions, the
+    // caller has received an error, so the record must get a final event.
     if (!journal || needsCaller || taskSince !== undefined) return;
     const event = log.findLast(isFinal);
     if (event) this.#finalEvents.record({ id, epoch: journal.epoch, event });
@@ -133,7 +137,7 @@ export class Durability {
 
   // ------------------------------------------------------------------ resuming
 
-  /** The principal of a stored session. */
+  /** Returns the principal of a stored session. */
   async principalOf(id: string): Promise<string | undefined> {
     await this.#run(() => this.#untilGone(id));
     const entry = await this.#run(() => this.#parts.store.get(id));
@@ -141,16 +145,17 @@ export class Durability {
   }
 
   /**
-   * Resumes a session, if it is stored and this server has its tool. `asked` means that the caller
-   * of the session waits for it. The session then counts against the caller's share.
+   * Resumes a session, if it is stored and this server has its tool. `asked` is true if the caller
+   * of the session waits for it. The session then counts for the share of the caller.
    */
   revive(id: string, asked: boolean): Revival {
     return this.#revivals.get(id) ?? this.#track(id, this.#run(() => this.#take(id, asked)));
   }
 
   /**
-   * Resumes a session from a record that its client sent. Uses the session in memory only if that
-   * has all events of the record: another server may have continued the session.
+   * Resumes a session from a record that its client sent. If the session is also in memory, it is
+   * used only if its log has all events of the record. Otherwise another server has continued the
+   * session in the meantime.
    */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const before = this.#revivals.get(call.sessionId) ?? Promise.resolve();
@@ -158,7 +163,10 @@ export class Durability {
     return this.#track(call.sessionId, adoption);
   }
 
-  /** DURABLE-3. */
+  /**
+   * Remembers that a session is being resumed, so that further requests wait for the same session
+   * (DURABLE-3).
+   */
   #track<S extends LiveToolSession | undefined>(id: string, work: Promise<S>): Promise<S> {
     const revival = work.finally(() => {
       if (this.#revivals.get(id) === revival) this.#revivals.delete(id);
@@ -174,7 +182,7 @@ export class Durability {
     const here = this.#find(sessionId);
     if (here && hasComeAsFar(here.log, record)) return here;
     live.checkOpen();
-    // A live session frees its own slot; only a missing or finished one counts against the limit.
+    // A live session frees its own slot. Only a missing or finished session needs a new one.
     if (!here || here.outcome) live.checkRoom(principal, false);
     if (here?.outcome) this.#retention.remove(here);
     else here?.suspend();
@@ -208,10 +216,11 @@ export class Durability {
     return outlasts ? yield* this.#recovery.admit(entry, takeOver) : yield* takeOver();
   }
 
-  /** DURABLE-1. */
+  /** Takes over a session in the store, and resumes it (DURABLE-1). */
   *#takeOver(id: string, definition: Definition): Operation<LiveToolSession | undefined> {
     const { store, outlasts } = this.#parts;
-    // Fence first, then read: after `take`, no other owner can append to these events.
+    // Take the session over before reading its events: after `take`, no other owner can append
+    // events.
     const taken = yield* store.take(id);
     if (!taken) return undefined;
     const mine = outlasts ? yield* this.#recovery.count(taken) : taken;
@@ -271,7 +280,7 @@ export class Durability {
     return activity.until(() => !live.get(id)?.suspending);
   }
 
-  /** Finds a session in memory. Does not find a session that is leaving memory. */
+  /** Returns a session that is in memory, unless it is leaving memory. */
   #find(id: string): LiveToolSession | undefined {
     const session = this.#parts.live.get(id) ?? this.#retention.get(id);
     return session?.suspending ? undefined : session;
@@ -288,11 +297,12 @@ export class Durability {
     woken.catch((error) => {
       // `Recovery` has already reported that it set the session aside.
       if (error instanceof SessionSetAsideError || this.#parts.live.isClosed) return;
-      const what = "it could not be woken";
+      const what = "the call could not be resumed";
       this.#parts.report({ what, toolName: "-", sessionId: id, error });
     });
   }
 
+  /** Resumes a session that is not in memory (WAKE-2), and notifies the server. */
   async #wake(id: string): Promise<void> {
     let session = this.#find(id);
     if (!session && !this.#parts.live.isClosed) session = await this.revive(id, false);
@@ -314,5 +324,5 @@ export class Durability {
 function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
   const { version } = durable!;
   if (began === version) return undefined;
-  return `version ${began} of it began this call, and this is version ${version}`;
+  return `version ${began} of the tool began this call, but this server has version ${version}`;
 }

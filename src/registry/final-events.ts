@@ -15,14 +15,14 @@ import type { RegistryParts } from "./parts.ts";
 
 interface End {
   readonly id: string;
-  /** The epoch of the owner that ran the session: only that owner may end it. */
+  /** The epoch of the owner that ran the session. Only that owner may end the session. */
   readonly epoch: number;
   readonly event: ToolSessionEvent;
 }
 
 export class FinalEvents {
   readonly #parts: RegistryParts;
-  /** The oldest first. */
+  /** The final events that wait to be stored, by session id, oldest first. */
   readonly #ends = new Map<string, End>();
   #writing: Promise<void> | undefined;
 
@@ -34,7 +34,7 @@ export class FinalEvents {
     return this.#writing !== undefined;
   }
 
-  /** True if the final event of a session waits to be stored. */
+  /** Returns true if the final event of a session waits to be stored. */
   has(id: string): boolean {
     return this.#ends.has(id);
   }
@@ -43,6 +43,7 @@ export class FinalEvents {
   record(end: End): void {
     const ends = this.#ends;
     ends.set(end.id, end);
+    // FINAL-2: drop the oldest.
     if (ends.size > this.#parts.live.max) {
       const [oldest] = ends.keys();
       ends.delete(oldest!);
@@ -56,13 +57,16 @@ export class FinalEvents {
     if (this.#writing) yield* until(this.#writing);
   }
 
-  /** Makes the last attempt. Reports to the operator if final events are dropped. */
+  /**
+   * Makes the last attempt to store the final events. If it fails, reports the failure to the
+   * operator.
+   */
   *stop(): Operation<void> {
     if (this.#writing) yield* until(this.#writing);
     const failure = yield* this.#writeAll();
     if (!failure) return;
     this.#ends.clear();
-    const what = "the end of failed sessions could not be stored";
+    const what = "the final events of failed calls could not be stored";
     this.#parts.report({ what, toolName: "-", sessionId: "-", error: failure.error });
   }
 
@@ -74,7 +78,7 @@ export class FinalEvents {
     });
   }
 
-  /** Returns the error that the store threw, if any. */
+  /** Stores all final events that wait. Returns the error that the store threw, if any. */
   *#writeAll(): Operation<{ readonly error: unknown } | undefined> {
     for (;;) {
       const [end] = this.#ends.values();
@@ -91,9 +95,9 @@ export class FinalEvents {
   *#writeOne({ id, epoch, event }: End): Operation<void> {
     const { store } = this.#parts;
     const entry = yield* store.get(id);
-    // FINAL-1: another owner decides.
+    // FINAL-1: the session has a new owner, whose run decides how it ends.
     if (entry?.epoch !== epoch) return;
-    // The store may have written an event although it reported an error.
+    // The store may have written events although it reported an error.
     const more = yield* store.read(id, event.lsn - 1);
     const last = more.at(-1);
     if (last && isFinal(last)) return;

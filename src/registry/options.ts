@@ -17,7 +17,7 @@ import type { Sweepable } from "./sweeper.ts";
 export interface RegistryLimits {
   /** The maximum number of sessions that are running or waiting. Default: 10,000. */
   readonly maxSessions: number;
-  /** Sessions of one named caller. Default: a tenth of `maxSessions`. */
+  /** The maximum number of sessions of one named caller. Default: a tenth of `maxSessions`. */
   readonly maxSessionsPerPrincipal: number;
   /**
    * Approximate memory of all sessions that have not ended, and of client sessions, in bytes.
@@ -33,11 +33,11 @@ export interface RegistryLimits {
   readonly maxStore: number;
   /** Approximate size of one named caller's records, in bytes. Default: a quarter of `maxStore`. */
   readonly maxStorePerPrincipal: number;
-  /** Finished sessions that are kept in memory. Default: `maxSessions`. */
+  /** The maximum number of finished sessions that are kept in memory. Default: `maxSessions`. */
   readonly maxFinishedSessions: number;
   /** Approximate memory of all finished sessions, in bytes. Default: 64 MiB. */
   readonly maxFinishedMemory: number;
-  /** Events that are kept for each session. Default: 1,000. */
+  /** The maximum number of events that are kept for each session. Default: 1,000. */
   readonly maxEventsPerSession: number;
   /** Approximate size of the events that are kept for each session, in bytes. Default: 4 MiB. */
   readonly maxEventBytesPerSession: number;
@@ -62,14 +62,17 @@ export interface RegistryLimits {
   readonly passivateAfter: number;
 }
 
-/** Finds the definition of a session by kind and name. */
+/** Returns the definition with this kind and name, if there is one. */
 export type FindDefinition = (kind: Definition["kind"], name: string) => Definition | undefined;
 
 /** The options of a registry of tool sessions. All are optional. */
 export interface RegistryOptions {
   /** Where the records of durable sessions are stored. Default: in memory. */
   readonly store?: ToolSessionStore;
-  /** Finds a tool, prompt or resource by name, to resume its durable sessions. Default: finds none. */
+  /**
+   * Finds a tool, prompt or resource by name, to resume its durable sessions. Default: a function
+   * that finds none.
+   */
   readonly find?: FindDefinition;
   /** Encrypts sensitive answers in the store. Default: a sealer with a new random key. */
   readonly sealer?: Sealer;
@@ -87,9 +90,9 @@ export interface RegistryOptions {
 
 /** The callbacks of a server for the registry that runs its calls. */
 export interface ServerHooks extends Pick<RegistryOptions, "find"> {
-  /** Other stores to sweep. */
+  /** Other stores that the registry sweeps together with its own. */
   readonly sweep?: readonly Sweepable[];
-  /** Called with each session that was due and has resumed. */
+  /** Called with each session that has resumed without a request, because it was due. */
   readonly woken?: (session: LiveToolSession) => void;
   /** The server as tools see it. Default: none, so tools cannot open pages. */
   readonly site?: Site;
@@ -101,7 +104,7 @@ const MIB = 1024 * 1024;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-/** The limits with their defaults. */
+/** Returns the limits from the options, with defaults for those that are not set. */
 export function registryLimits({ limits = {}, store }: RegistryOptions): RegistryLimits {
   const {
     maxSessions = 10_000,
@@ -127,7 +130,7 @@ export function registryLimits({ limits = {}, store }: RegistryOptions): Registr
   };
 }
 
-/** The default client: part of this program, with all capabilities. */
+/** The default client. It is part of this program, and has all capabilities. */
 export const IN_PROCESS: ClientInfo = {
   capabilities: {
     elicitation: { form: {}, url: {} },
@@ -139,9 +142,9 @@ export const IN_PROCESS: ClientInfo = {
 export const inProcess: Site = {
   local: true,
   url: undefined,
-  // No client is between the person and this program.
+  // The program itself shows the form, so no client sees the password.
   formPasswords: true,
   *open() {
-    throw new PageError("this program serves none", "serve the tool, or do without a page");
+    throw new PageError("this program does not serve pages", "run the tool on a server");
   },
 };

@@ -14,12 +14,15 @@ export interface RegistryParts {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly store: ToolSessionStore;
-  /** False if the store is in this registry's memory. No other process can open its records then. */
+  /**
+   * True if the store outlasts the registry. False if the store is in memory, so that no other
+   * process can open its records.
+   */
   readonly outlasts: boolean;
   readonly limits: RegistryLimits;
   readonly live: Admission;
   readonly budget: Budget;
-  /** Changes whenever a session leaves `live`, and whenever work on the store ends. */
+  /** Signals each session that leaves `live`, and each completed operation on the store. */
   readonly activity: Condition;
   readonly server: AttachedServer;
   readonly report: (fault: Fault) => void;

@@ -1,4 +1,4 @@
-/** The record of a session that its client carries, so that no server needs to store it. */
+/** The record of a session whose client keeps it, so that no server needs to store it. */
 import process from "node:process";
 import { Buffer } from "node:buffer";
 import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
@@ -7,14 +7,14 @@ import type { Definition } from "../tool/types.ts";
 
 export interface PortableRecord {
   readonly createdAt: number;
-  /** The version of the tool that began it. */
+  /** The version of the tool that began the session. */
   readonly version: string;
   readonly events: readonly ToolSessionEvent[];
-  /** The seed of random values in the session; records of earlier versions have none. */
+  /** The seed of random values in the session. Absent in records of earlier versions. */
   readonly seed?: string;
 }
 
-/** A call whose client carries its record, as the client continues it. */
+/** A request that continues a call whose client keeps the record. */
 export interface PortableCall {
   readonly sessionId: string;
   readonly definition: Definition;
@@ -23,10 +23,12 @@ export interface PortableCall {
   readonly principal: string;
 }
 
-/** Bytes of an unpacked record. Records that a server packs are far smaller. */
+/**
+ * The maximum size of an unpacked record, in bytes. Records that a server packs are far smaller.
+ */
 const MAX_UNPACKED_BYTES = 16 * 1024 * 1024;
 
-/** Compresses a value as JSON. The first byte is `mark`. */
+/** Compresses a value as JSON, and puts the byte `mark` in front of it. */
 export function packRecord(mark: number, value: unknown): Uint8Array {
   return Buffer.concat([Buffer.of(mark), nodeZlib().deflateRawSync(JSON.stringify(value))]);
 }
@@ -36,7 +38,10 @@ export function unpackRecord(packed: Uint8Array): unknown {
   return JSON.parse(nodeZlib().inflateRawSync(packed.subarray(1), options).toString("utf8"));
 }
 
-/** Returns true if a log contains all events of a record, as far as the log still has them. */
+/**
+ * Returns true if a log contains all events of a record. Events that the log no longer keeps are
+ * not compared.
+ */
 export function hasComeAsFar(log: EventLog, { events }: PortableRecord): boolean {
   if (log.lastLSN < events.length) return false;
   const gone = log.firstLSN - 1;

@@ -2,11 +2,12 @@
  * Writes the records of durable sessions: appends events, renews a record while its session is
  * alive, and deletes records that no client needs.
  *
- * RECORD-1  Every live durable session whose record is kept here has one journal, until all of it
- *           is written. Only the journal writes that record.
- * RECORD-2  A record outlasts every state that was handed to a client for it, by `SLACK`: the
- *           record is written before the state is made.
- * RECORD-3  The record of a live session never expires: it is renewed when half of its time is over.
+ * RECORD-1  Every live durable session with a record in the store has one journal, until everything
+ *           is written. Only that journal writes the record.
+ * RECORD-2  A record expires later than every `requestState` that a client has for it, by `SLACK`.
+ *           The record is written before the state is created.
+ * RECORD-3  The record of a live session never expires. It is renewed when half of its time to live
+ *           is over.
  */
 import { type Operation, until } from "effection";
 import { promised } from "../lib/strand.ts";
@@ -18,13 +19,13 @@ import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import type { RegistryParts } from "./parts.ts";
 
-/** Milliseconds; see RECORD-2. */
+/** The number of milliseconds by which a record outlasts its states (RECORD-2). */
 const SLACK = 60_000;
 
 export class SessionRecords {
   readonly #parts: RegistryParts;
   readonly #journals = new Map<string, Journal>();
-  /** Live sessions by id, ordered by the time of the last renewal, oldest first. */
+  /** The live sessions by id, in the order of their last renewal, oldest first. */
   readonly #renewals = new Map<string, Renewal>();
   #deletions = 0;
 
@@ -32,7 +33,7 @@ export class SessionRecords {
     this.#parts = parts;
   }
 
-  /** True if nothing is being written or deleted. */
+  /** True if no record is being written or deleted. */
   get isIdle(): boolean {
     return this.#journals.size === 0 && this.#deletions === 0;
   }
@@ -46,12 +47,13 @@ export class SessionRecords {
   resume(session: LiveToolSession, entry: ToolSessionEntry): void {
     const journal = this.#attach(session, entry, true);
     const { deadlines, limits } = this.#parts;
-    // RECORD-3: the session may have been out of memory for long.
+    // RECORD-3: the record may be about to expire, because the session was not in memory for a long
+    // time.
     const soon = deadlines.now() + limits.durableTimeToLive / 2 + 2 * SLACK;
     if (journal.expiresAt < soon) this.update(session);
   }
 
-  /** Writes changes of a session other than its events. */
+  /** Writes changes of a session that are not events. */
   update(session: LiveToolSession): void {
     this.#journals.get(session.id)?.update({
       expiresAt: this.#expiresAt(session),
@@ -68,7 +70,7 @@ export class SessionRecords {
   /** RECORD-3: renews the records of live sessions. */
   *renew(now: number): Operation<void> {
     const halfTime = now - this.#parts.limits.durableTimeToLive / 2;
-    // The oldest renewal is first, so the loop stops at the first recent one.
+    // The oldest renewal comes first, so stop at the first session that was renewed recently.
     for (const { session, at } of this.#renewals.values()) {
       if (at > halfTime) return;
       this.#renewed(session, now);
@@ -78,16 +80,16 @@ export class SessionRecords {
     }
   }
 
-  /** Writes that a session has survived its attempt to resume (RECOVERY-2). */
+  /** Records that a session has survived its attempt to resume (RECOVERY-2). */
   settle(session: RegisteredSession): void {
     this.survived(session);
     const turnOver = endTrial(session);
     this.update(session);
-    // RECOVERY-3: the next suspect waits until this is stored.
+    // RECOVERY-3: the next suspect may resume when this is stored.
     if (turnOver) this.whenWritten(session.id, turnOver);
   }
 
-  /** Notes that a session has survived. This is written with its next event, or by `settle`. */
+  /** Notes that a session has survived. The note is written with the next event, or by `settle`. */
   survived(session: RegisteredSession): void {
     const journal = this.#journals.get(session.id);
     if (journal) session.settled = journal.epoch;
@@ -107,7 +109,7 @@ export class SessionRecords {
     else then();
   }
 
-  /** Ends the journal of a session. Returns the epoch and expiry that it had. */
+  /** Ends the journal of a session. Returns the epoch and the expiry of the record. */
   release(id: string): Pick<Journal, "epoch" | "expiresAt"> | undefined {
     const journal = this.#journals.get(id);
     this.#journals.delete(id);
@@ -125,19 +127,29 @@ export class SessionRecords {
     const { scope, store, report, activity } = this.#parts;
     this.#deletions++;
     promised(scope, () => store.delete(id))
-      .catch((error) => report({ what: "it could not be deleted", toolName, sessionId: id, error }))
+      .catch((error) =>
+        report({
+          what: "the record of the call could not be deleted",
+          toolName,
+          sessionId: id,
+          error,
+        })
+      )
       .then(() => {
         this.#deletions--;
         activity.changed();
       });
   }
 
-  /** When the record of a session expires if the session is abandoned now. */
+  /** When a record expires if its session is abandoned now, in milliseconds since the epoch. */
   get expiryFromNow(): number {
     return this.#parts.deadlines.now() + this.#parts.limits.durableTimeToLive + SLACK;
   }
 
-  /** A sleeping session counts as abandoned only after it wakes. */
+  /**
+   * Returns when the record of a session expires. A sleeping session counts as abandoned only after
+   * it wakes up.
+   */
   #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
     const { deadlines, limits } = this.#parts;
     const abandoned = Math.max(deadlines.now(), wakeAt ?? 0);
@@ -149,6 +161,7 @@ export class SessionRecords {
     this.#renewals.set(session.id, { session, at });
   }
 
+  /** Creates the journal of a session (RECORD-1). `written` is true if the store has the entry. */
   #attach(session: RegisteredSession, entry: ToolSessionEntry, written: boolean): Journal {
     const { scope, store, deadlines } = this.#parts;
     /** True if the events that are being written prove that the session has survived. */
@@ -164,7 +177,8 @@ export class SessionRecords {
       standing: () => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
-        // RECOVERY-2: the event itself proves nothing, unless it is the last one.
+        // RECOVERY-2: an event does not prove that the session has survived, unless it is the final
+        // event.
         settles = trial !== undefined && (session.log.closed || session.settled === entry.epoch);
         if (!settles) return { expiresAt, wakeAt };
         session.settled = entry.epoch;
@@ -205,12 +219,12 @@ export interface EntryMeta {
   readonly setAside?: { readonly at: number; readonly attempts: number };
 }
 
-/** The meta data of a record, as a registry writes it. */
+/** Returns the metadata of a record. */
 export function metaOf({ meta }: ToolSessionEntry): EntryMeta {
   return (meta ?? {}) as unknown as EntryMeta;
 }
 
-/** The record of a session that begins now. */
+/** Returns the record of a session that begins now. */
 function entryOf(
   session: LiveToolSession,
   params: unknown,

@@ -6,16 +6,16 @@
  * RECOVERY-1  Resuming a session raises its epoch. The record holds the epoch at which the session
  *             last survived (`settled`). The difference is the number of failed attempts. So an
  *             attempt is counted before it runs, without an additional write.
- * RECOVERY-2  An attempt has survived once the session waits, leaves memory in good order or ends,
- *             or once it has run for `GRACE`. Recording an event proves nothing: a session that
- *             records one more event in every life of the server would never be set aside.
- * RECOVERY-3  A session with failed attempts is a suspect. Suspects run one at a time, also if a
- *             request needs them: the next suspect resumes when the store has recorded that the
- *             previous one survived. So only the first failed attempt can be the fault of another
- *             session. That attempt counts too. Every later attempt runs in isolation.
- * RECOVERY-4  Suspects with fewer failed attempts go first, and the last attempt is made only after
- *             the server has run for `STEADY_AFTER`. So crashes with another cause spread over the
- *             suspects, and a server that keeps crashing early sets no suspect aside.
+ * RECOVERY-2  An attempt has survived when the session waits, leaves memory, ends, or has run for
+ *             `GRACE`. Recording an event is no proof: a session that records one more event before
+ *             each crash would never be set aside.
+ * RECOVERY-3  A session with failed attempts is a suspect. Suspects resume one at a time, even if a
+ *             request waits for one: the next suspect resumes when the store has recorded that the
+ *             previous one survived. So only the first failed attempt of a session can be the fault
+ *             of another suspect. That attempt counts too.
+ * RECOVERY-4  Suspects with fewer failed attempts resume first. The last attempt is made only after
+ *             the server has run for `STEADY_AFTER`. So crashes with another cause are spread over
+ *             all suspects, and a server that always crashes early sets no suspect aside.
  * RECOVERY-5  After `MAX_ATTEMPTS` failed attempts the session is set aside: its record stays in
  *             the store, and only an operator can make it run again.
  */
@@ -32,9 +32,15 @@ import { type EntryMeta, metaOf, type SessionRecords } from "./records.ts";
 import { NEVER } from "./waker.ts";
 
 const MAX_ATTEMPTS = 3;
-/** Milliseconds after which an attempt that is still running has survived. */
+/**
+ * The number of milliseconds after which an attempt that is still running has survived
+ * (RECOVERY-2).
+ */
 const GRACE = 5_000;
-/** Milliseconds that the server must have run before it makes the last attempt for a suspect. */
+/**
+ * The number of milliseconds that the server must have run before it makes the last attempt
+ * (RECOVERY-4).
+ */
 const STEADY_AFTER = 5_000;
 
 /** The number of sessions that one query of the store returns. */
@@ -56,7 +62,7 @@ export class Recovery {
   readonly #turns = new Set<Turn>();
   /** The suspect whose turn it is. */
   #tried: string | undefined;
-  /** True if the attempt of that suspect has begun. The end of the attempt then ends the turn. */
+  /** True if the attempt of that suspect has begun. The turn then ends with the attempt. */
   #hasBegun = false;
   #steady: Deadline | undefined;
   #stopped = false;
@@ -75,7 +81,7 @@ export class Recovery {
   }
 
   /**
-   * Resumes a session by calling `resume`: for a suspect in its turn, for other sessions
+   * Resumes a session by calling `resume`. A suspect waits for its turn; other sessions resume
    * immediately. Throws `SessionSetAsideError` if the session is set aside.
    */
   *admit(
@@ -95,14 +101,17 @@ export class Recovery {
     }
   }
 
-  /** True if a session must run in isolation. Sets the session aside and throws if it must not run. */
+  /**
+   * Returns true if a session is a suspect. If all its attempts have failed, sets the session aside
+   * and throws.
+   */
   *#isSuspect(entry: ToolSessionEntry): Operation<boolean> {
     const { id, toolName } = entry;
     if (metaOf(entry).setAside) throw new SessionSetAsideError(id, toolName);
     const attempts = failedAttempts(entry);
     if (attempts === 0) return false;
     const last = (yield* this.#parts.store.read(id)).at(-1);
-    // A session that has ended is only read.
+    // A session that has ended does not run, so it cannot crash the server.
     if (last && isFinal(last)) return false;
     if (attempts < MAX_ATTEMPTS) return true;
     yield* this.#change(entry, last?.lsn ?? 0, NEVER, {
@@ -110,7 +119,7 @@ export class Recovery {
     });
     const error = new SessionSetAsideError(id, toolName);
     const what =
-      `it was set aside: the server did not survive ${attempts} attempts to go on with it`;
+      `the call was set aside: the server crashed in each of ${attempts} attempts to continue it`;
     this.#parts.report({ what, toolName, sessionId: id, error });
     throw error;
   }
@@ -133,7 +142,7 @@ export class Recovery {
 
   #next(): void {
     if (this.#tried !== undefined || this.#stopped) return;
-    // RECOVERY-4: the first of those with the fewest failed attempts.
+    // RECOVERY-4: choose the first suspect with the fewest failed attempts.
     let next: Turn | undefined;
     for (const turn of this.#turns) if (!next || turn.failed < next.failed) next = turn;
     if (!next) return;
@@ -143,12 +152,16 @@ export class Recovery {
     next.begin();
   }
 
-  /** True if the server has run for `STEADY_AFTER`. Otherwise calls `#next` when it has. */
+  /**
+   * Returns true if the server has run for `STEADY_AFTER`. Otherwise returns false, and calls
+   * `#next` when it has.
+   */
   #isSteady(): boolean {
     const { deadlines } = this.#parts;
     const now = deadlines.now();
     if (now < this.#startedAt) {
-      // The clock was set back. Measure again, or the last attempt would wait for the old time.
+      // The clock was set back. Measure again from now, because the last attempt would otherwise
+      // wait too long.
       this.#startedAt = now;
       this.#steady?.cancel();
       this.#steady = undefined;
@@ -170,7 +183,7 @@ export class Recovery {
     return counted;
   }
 
-  /** Undoes the count of an attempt: the session got a new owner, but did not run. */
+  /** Undoes the count of an attempt, because the session got a new owner but did not run. */
   *uncount(mine: ToolSessionEntry): Operation<void> {
     const meta = { ...mine.meta, settled: mine.epoch };
     yield* this.#parts.store.set(mine.id, { ...mine, meta });
@@ -178,20 +191,23 @@ export class Recovery {
 
   /** Starts an attempt. The resumed session is about to run. */
   begin(session: RegisteredSession, mine: ToolSessionEntry): void {
-    // The epoch counts this attempt too.
+    // Subtract one, because the epoch already counts this attempt.
     const failed = failedAttempts(mine) - 1;
     const deadline = this.#parts.deadlines.add(GRACE, () => this.#records.settle(session));
     if (this.#tried !== session.id) return void (session.trial = { failed, deadline });
     this.#hasBegun = true;
     session.trial = { failed, deadline, over: this.#turnOver };
     const error = new Error(
-      `Cannot be sure of this call: ${failed} attempts to go on with it ended the server; it is set aside after ${MAX_ATTEMPTS}`,
+      `Cannot trust this call: the server crashed in ${failed} attempts to continue it; the call is set aside after ${MAX_ATTEMPTS} such attempts`,
     );
     const { toolName, id: sessionId } = session;
-    this.#parts.report({ what: "it is taken up once more", toolName, sessionId, error });
+    this.#parts.report({ what: "the call resumes once more", toolName, sessionId, error });
   }
 
-  /** A session that waits has survived. Only for a suspect is that written immediately. */
+  /**
+   * Called when a session began to wait, and therefore has survived (RECOVERY-2). For a suspect,
+   * this is recorded immediately.
+   */
   changed(session: RegisteredSession): void {
     const { trial, waiting, replay } = session;
     if (!trial || !waiting || replay?.done === false) return;
@@ -217,14 +233,17 @@ export class Recovery {
     }
   }
 
-  /** Lets a session run again, now if `isDue`. Returns undefined if it is not set aside. */
+  /**
+   * Lets a session run again that was set aside. `isDue` is true if it should resume now. Returns
+   * undefined if the session is not set aside.
+   */
   *revive(sessionId: string): Operation<{ readonly isDue: boolean } | undefined> {
     const { store, deadlines } = this.#parts;
     const entry = yield* store.get(sessionId);
     const meta = entry && metaOf(entry);
     if (!entry || !meta?.setAside) return undefined;
     const lsn = (yield* store.read(sessionId)).at(-1)?.lsn ?? 0;
-    // A session that runs only while its caller waits resumes with the next request of the caller.
+    // A session with `needsCaller` resumes with the next request of its caller.
     const isDue = !meta.attended;
     const wakeAt = isDue ? deadlines.now() : null;
     yield* this.#change(entry, lsn, wakeAt, { settled: entry.epoch, setAside: undefined });
@@ -249,7 +268,7 @@ export class Recovery {
   }
 }
 
-/** RECOVERY-1. */
+/** Returns the number of failed attempts to resume a session (RECOVERY-1). */
 export function failedAttempts(entry: ToolSessionEntry): number {
   const { settled = entry.epoch } = metaOf(entry);
   return entry.epoch - settled;

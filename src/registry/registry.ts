@@ -1,11 +1,12 @@
 /**
  * Holds all sessions of this process. The registry opens and finds sessions, and is notified of
- * every change. Its parts make the decisions: `Admission` limits how many sessions run, `Retention`
- * how long a session stays in memory, `SessionRecords` writes records, and `Durability` resumes
- * sessions from them.
+ * every change. Its parts make the decisions: `Admission` limits how many sessions are live,
+ * `Retention` decides how long a session stays in memory, `SessionRecords` writes records, and
+ * `Durability` resumes sessions from records.
  *
  * REGISTRY-1  Every session that has not ended is in `Admission`, or is the session in `#starting`.
- * REGISTRY-2  No operation walks all sessions, except draining and closing.
+ * REGISTRY-2  No operation iterates over all sessions, except detaching a server, draining and
+ *             closing.
  * REGISTRY-3  After `close()` no generator runs, no deadline is set, and nothing starts.
  */
 import { all, createScope, type Operation, race, type Scope, until } from "effection";
@@ -73,7 +74,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #records: SessionRecords;
   /** Signals each change of a session, and each completed operation on the store. */
   readonly #activity = new Condition();
-  /** The call in its first step, until code looks for it (REGISTRY-1), and its arguments. */
+  /**
+   * The call that is in its first step, and its arguments. It is not listed until other code looks
+   * for it (REGISTRY-1).
+   */
   #starting: LiveToolSession | undefined;
   #startingParams: unknown;
   #draining = false;
@@ -82,7 +86,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   constructor(options: RegistryOptions & ServerHooks = {}, parent?: Scope) {
     this.sealer = options.sealer ?? new Sealer();
     this.store = options.store;
-    // Check the keys first: an error here leaves nothing to clean up.
+    // Check the keys before anything is created, so that an error leaves nothing to clean up.
     this.store?.checkKeys?.(this.sealer.keyIds);
     const [scope, destroy] = parent ? createScope(parent) : createScope();
     this.scope = scope;
@@ -131,12 +135,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#server.site;
   }
 
-  /** Tells all clients of the server that something has changed. */
+  /** Notifies all clients of the server of a change. */
   announce(change: ServerChange): void {
     this.#server.announce(change);
   }
 
-  /** Lets a server run its calls in this registry until `detach`. One server can do so at a time. */
+  /**
+   * Lets a server run its calls in this registry until `detach`. Throws if another server is
+   * attached.
+   */
   attach(hooks: ServerHooks): void {
     this.#server.attach(hooks);
   }
@@ -147,7 +154,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#listStarting();
     const served = this.#live.all().filter((session) => !this.#created.has(session));
     const halted = served.filter((session) => !session.replayable);
-    // A durable call that can be replayed has not ended: it continues from its record.
+    // A durable call does not end here: it resumes from its record later.
     for (const session of served) if (session.replayable) this.suspend(session);
     const reason = "the server is shutting down";
     for (const session of halted) session.halt(reason);
@@ -161,7 +168,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#limits.durableTimeToLive;
   }
 
-  /** Milliseconds until the state that a client gets for a session expires. */
+  /** Returns the number of milliseconds until a `requestState` of this session expires. */
   timeToLiveOf(session: LiveToolSession): number {
     const { durableTimeToLive, waitingTimeToLive } = this.#limits;
     return session.durable ? durableTimeToLive : waitingTimeToLive;
@@ -198,7 +205,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
-  /** Like `create`, for callers that are not operations. */
+  /** Like `create`, but synchronous, for code that is not an operation. */
   open(
     tool: Definition,
     params: unknown,
@@ -211,8 +218,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * Like `open`, for callers that read the events of a call immediately. Most calls end in their
-   * first step. `find` does not return such a call unless the caller calls `keep`.
+   * Like `open`, for code that reads the events of a call immediately. Most calls end in their
+   * first step. `find` does not return such a call, unless the code calls `keep`.
    */
   openFleeting(
     tool: Definition,
@@ -253,7 +260,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#retention.keep(session);
   }
 
-  /** REGISTRY-1: adds the call in its first step to the live ones, before code looks for it. */
+  /**
+   * Adds the call that is in its first step to the live sessions, before other code looks for it
+   * (REGISTRY-1).
+   */
   #listStarting(): void {
     const session = this.#starting;
     if (!session) return;
@@ -264,7 +274,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /**
    * Finds a session by its id. Resumes the session from its record if it has left memory, or if the
    * record is newer: another server with the same store may have continued the session. `lsn` is
-   * the last event that the client knows. `asked` means that the caller of the session waits for it.
+   * the last event that the client knows. `asked` is true if the caller of the session waits for
+   * it.
    */
   lookup(id: string, lsn = 0, asked = true): Found | Promise<Found> {
     const here = this.find(id);
@@ -274,7 +285,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.#live.isClosed ? undefined : this.#durability.revive(id, asked);
   }
 
-  /** The principal of a session, in memory or stored. Does not resume the session. */
+  /** Returns the principal of a session in memory or in the store. Does not resume the session. */
   async principalOf(id: string): Promise<string | undefined> {
     return this.find(id)?.principal ?? await this.#durability.principalOf(id);
   }
@@ -306,7 +317,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session.outcome) this.#retention.reschedule(session);
   }
 
-  /** Stores changes of a session other than its events. */
+  /** Stores changes of a session that are not events. */
   noteChange(session: LiveToolSession): void {
     if (session.durable) this.#records.update(session);
   }
@@ -322,7 +333,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (session) yield* session.cancel(reason);
   }
 
-  /** Finds a session in memory. Does not find a session that is leaving memory. */
+  /** Returns a session that is in memory, unless it is leaving memory. */
   find(id: string): LiveToolSession | undefined {
     if (this.#starting) this.#listStarting();
     const session = this.#live.get(id) ?? this.#finished.get(id);
@@ -374,14 +385,15 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Called by a session that began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void {
     if (session.outcome && session === this.#starting) {
-      // The code that opened the call decides whether it is kept.
+      // The code that opened the call decides whether to keep it.
       this.#starting = undefined;
       if (this.#onCall) tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
       return;
     }
     if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
-      // The end of a session that lost its record is not kept: later requests use the record.
+      // The session can no longer write its record. Do not keep it, because later requests must use
+      // the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
         session.owner?.gone?.(session);
@@ -409,7 +421,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /**
-   * Starts no more calls, and waits at most `ms` until no call is running. Calls that wait for an
+   * Refuses new calls, and waits at most `ms` until no call is running. Calls that wait for an
    * answer do not count as running: clients can still answer them.
    */
   async drain(ms: number): Promise<void> {
@@ -432,10 +444,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   async #close(): Promise<void> {
     this.#live.close();
     this.#listStarting();
-    // Wait for sessions that are being resumed: the loop below would miss them.
+    // Wait for sessions that are being resumed, because the loop below would miss them.
     await this.#durability.stop();
     for (const session of this.#live.all()) {
-      // A session that can resume later has not ended.
+      // A session that can resume later is suspended, not ended.
       if (session.replayable) session.suspend();
       else session.halt("the server is shutting down");
     }

@@ -9,7 +9,7 @@ export function reporter(report: (fault: Fault) => void = printFault): (fault: F
     try {
       report(fault);
     } catch (error) {
-      printFault({ ...fault, what: "its fault could not be reported", error });
+      printFault({ ...fault, what: "an error could not be reported", error });
     }
   };
 }
@@ -38,6 +38,6 @@ export function tellEnded(
       outcome: session.outcome!,
     });
   } catch (error) {
-    report({ what: "its end could not be told", toolName, sessionId, error });
+    report({ what: "onCall threw an error", toolName, sessionId, error });
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Suspended durable sessions whose records are in an in-memory store. Their number is limited, and
- * their bytes still count as memory of their callers.
+ * The suspended durable sessions whose records are in an in-memory store. Their number is limited.
+ * Their bytes count as memory of their callers.
  */
 import { Owned, Shares } from "../lib/shares.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
@@ -28,7 +28,10 @@ export class Resting {
     return this.#byId.size;
   }
 
-  /** Adds a session. Returns the id to evict, if any: the oldest of the caller with the most. */
+  /**
+   * Adds a session. If there are too many, returns the id of the session to evict: the oldest
+   * session of the caller that has the most.
+   */
   add({ id, principal, baggage, log }: LiveToolSession, expiresAt: number): string | undefined {
     const rest = { id, principal, bytes: baggage + log.totalBytes, expiresAt };
     this.#byId.set(id, rest);

@@ -3,11 +3,11 @@
  * result. Waiting sessions stay until they get an answer.
  *
  * RETAIN-1  A session without holders expires. A finished session expires after its grace period,
- *           or at the time promised to its client. A waiting session expires after its time to
- *           live. A durable session that waits only leaves memory.
- * RETAIN-2  Finished sessions are limited in number and in bytes. The oldest sessions of the caller
- *           with the most are evicted first, sessions promised to a client last, and sessions with
- *           holders never.
+ *           or at the time that was promised to its client. A waiting session expires after its
+ *           time to live. A durable session that waits leaves memory instead.
+ * RETAIN-2  The number and the bytes of finished sessions are limited. First the oldest sessions of
+ *           the caller that has the most are evicted. Sessions that are promised to a client are
+ *           evicted last, and sessions with holders never.
  */
 import type { Deadline } from "../lib/deadlines.ts";
 import { LinkedList } from "../lib/linked-list.ts";
@@ -22,13 +22,13 @@ export interface FinishedLimits {
   readonly maxBytes: number;
 }
 
-/** The maximum number of sessions that a search for one to evict skips. */
+/** The maximum number of sessions that a search for a session to evict skips. */
 const MAX_LOOKS = 16;
 
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
   readonly #byId = new Map<string, LiveToolSession>();
-  /** Sessions that are promised to no client. */
+  /** Sessions that are not promised to a client. */
   readonly #free = new LinkedList<LiveToolSession>();
   /** Sessions that are promised to a client, or have holders. They are evicted last. */
   readonly #promised = new LinkedList<LiveToolSession>();
@@ -62,7 +62,7 @@ export class FinishedSessions {
     this.#chooseOfLargest(going, now);
     this.#choose(this.#free, going, now);
     this.#choose(this.#promised, going, now);
-    // The chosen sessions count until the caller of `add` deletes them.
+    // Count the chosen sessions again until the caller of `add` deletes them.
     for (const one of going) this.#count(one, 1);
     return going;
   }
@@ -75,7 +75,7 @@ export class FinishedSessions {
   #count(session: LiveToolSession, times: 1 | -1): void {
     const { principal, log, durable, baggage } = session;
     this.#counts.take(principal, times);
-    // For a durable session, the arguments and client data in its record count too.
+    // The bytes of a durable session include the arguments and the client data in its record.
     this.#weights.take(principal, times * (durable ? log.bytes + baggage : log.bytes));
   }
 
@@ -84,7 +84,7 @@ export class FinishedSessions {
     return this.#free.first;
   }
 
-  /** Starts the grace period of a session that is promised to no client. */
+  /** Starts the grace period of a session that is not promised to a client. */
   putLast(session: RegisteredSession, now: number): void {
     session.leftAt = now;
     session.list?.remove(session);
@@ -113,7 +113,9 @@ export class FinishedSessions {
     this.#weights.replace([]);
   }
 
-  /** Chooses sessions of the caller with the most, so that other callers lose no session. */
+  /**
+   * Chooses sessions of the caller that has the most, so that other callers do not lose sessions.
+   */
   #chooseOfLargest(going: LiveToolSession[], now: number): void {
     while (this.#isOver) {
       const isCount = this.#counts.total > this.#limits.max;
@@ -137,7 +139,7 @@ export class FinishedSessions {
       else promised ??= session;
       if (++looks === MAX_LOOKS) break;
     }
-    // Move sessions with holders to the end, so that the next search does not skip them again.
+    // Move sessions with holders to the end, so that the next search does not start with them.
     for (const session of held) {
       this.#owned.delete(principal, session);
       this.#owned.add(principal, session);
@@ -145,7 +147,10 @@ export class FinishedSessions {
     return promised;
   }
 
-  /** Chooses the oldest sessions. Moves sessions that must stay to the end, for the next search. */
+  /**
+   * Chooses the oldest sessions. Moves sessions that must stay to the end, so that the next search
+   * does not start with them.
+   */
   #choose(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
     const chosen = new Set(going);
     let looks = 0;
@@ -198,7 +203,7 @@ export class Retention {
     session.expiry = undefined;
     if (session.holders > 0 || this.#parts.live.isClosed) return;
     if (session.outcome) {
-      // Without a list, this run of the session is not kept.
+      // A session object that is in no list is not kept.
       if (!session.list) return;
       const now = this.#parts.deadlines.now();
       const promised = session.keepUntil - now;
@@ -225,7 +230,9 @@ export class Retention {
     for (const evicted of this.#finished.add(session, now)) this.remove(evicted);
   }
 
-  /** Removes a finished session from memory. Also deletes its record, if no client needs the result. */
+  /**
+   * Removes a finished session from memory. Deletes its record too, if no client needs the result.
+   */
   remove(session: RegisteredSession): void {
     session.expiry?.cancel();
     session.expiry = undefined;
@@ -256,7 +263,7 @@ export class Retention {
     this.#grace = undefined;
     const now = deadlines.now();
     for (let first = this.#finished.first; first; first = this.#finished.first) {
-      // The clock may have been set back: never wait longer than the grace time from now.
+      // The clock may have been set back. Never wait longer than one grace period from now.
       const left = Math.min(first.leftAt, now) + this.#parts.limits.finishedTimeToLive - now;
       if (left > 0) {
         this.#grace = deadlines.add(left, this.#graceOver);
@@ -272,7 +279,10 @@ export class Retention {
     session.expiry = this.#parts.deadlines.add(ms, this.#expired, session);
   }
 
-  /** All sessions share this function, so that a parked session needs no closure. */
+  /**
+   * Handles the expiry of a session (RETAIN-1). All sessions share this function, so that a parked
+   * session needs no closure.
+   */
   readonly #expired = (session: RegisteredSession): void => {
     session.expiry = undefined;
     if (session.outcome) this.remove(session);
@@ -281,9 +291,9 @@ export class Retention {
   };
 
   #passivate(session: LiveToolSession): void {
-    // A session that has begun a step is rescheduled when the step is done.
+    // A session that is running a step is rescheduled when the step is done.
     if (!session.waiting) return;
-    // A reader that is not a holder would get no more events from a suspended session.
+    // A suspended session would send no more events to a reader that is not a holder.
     if (session.log.watched) this.reschedule(session);
     else session.suspend();
   }

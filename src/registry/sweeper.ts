@@ -2,9 +2,9 @@
  * Maintains the store while a server runs: renews the records of live sessions, retries final
  * events, deletes expired records in small batches, and counts the remaining bytes.
  *
- * SWEEP-1  The loop runs only while there may be something to delete: always over a store that
- *          outlasts the registry, otherwise while a session rests there.
- * SWEEP-2  Records are renewed before anything is deleted, both by the same time.
+ * SWEEP-1  The loop runs only while there may be records to delete: always if the store outlasts
+ *          the registry, otherwise while the in-memory store has suspended sessions.
+ * SWEEP-2  A sweep renews records before it deletes any, and uses the same time for both.
  * SWEEP-3  The sweeper reads the store's usage at the start and after each deletion: only the store
  *          knows which callers the deleted records belonged to.
  */
@@ -21,7 +21,10 @@ const INTERVAL = 60_000;
 
 /** A store that can be swept. */
 export interface Sweepable {
-  /** Deletes some records that have expired by `now`. Returns their number, or 0 if none is left. */
+  /**
+   * Deletes some of the records that have expired by `now`. Returns their number, or 0 if none are
+   * left.
+   */
   sweep(now: number): Operation<number>;
 }
 
@@ -50,7 +53,7 @@ export class Sweeper {
     parts.budget.countsStore = parts.outlasts && parts.store.usage !== undefined;
   }
 
-  /** Starts the loop, unless it runs or has nothing to do. */
+  /** Starts the loop, unless it is running or is not needed (SWEEP-1). */
   start(): void {
     if (this.#isRunning || this.#stopped || !this.#isNeeded) return;
     this.#isRunning = true;
@@ -64,7 +67,7 @@ export class Sweeper {
     await this.#counting;
   }
 
-  /** SWEEP-3: reads from the store how many bytes the records of each caller use. */
+  /** Reads from the store how many bytes the records of each caller use (SWEEP-3). */
   countUsage(): void {
     const { scope, store, budget } = this.#parts;
     if (!budget.countsStore) return;
@@ -92,6 +95,7 @@ export class Sweeper {
   }
 
   *#sweep(now: number): Operation<void> {
+    // SWEEP-2: renew records first.
     yield* this.#records.renew(now);
     yield* this.#finalEvents.retry();
     let swept = false;
@@ -99,7 +103,7 @@ export class Sweeper {
       try {
         while ((yield* store.sweep(now)) > 0) swept = true;
       } catch (error) {
-        this.#report("old sessions could not be forgotten", error);
+        this.#report("expired records could not be deleted", error);
       }
     }
     if (!swept) return;

@@ -1,4 +1,7 @@
-/** Registries as resources of an Effection scope, and the contexts that name them. */
+/**
+ * Creates registries that live in an Effection scope, and defines the contexts of the current
+ * registry and store.
+ */
 import { createContext, type Operation, resource, until, useScope } from "effection";
 import type { ToolSessionRegistry } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
@@ -6,12 +9,12 @@ import type { RegistryOptions, ServerHooks } from "./options.ts";
 import { LiveToolSessionRegistry } from "./registry.ts";
 
 /**
- * Creates a registry that lives as long as the current scope, and sets
- * `ToolSessionRegistryContext` to it. Use it to run tools in your own program, without MCP. Tools
- * see the contexts of the scope. The store is that of the options, or else that of
- * `ToolSessionStoreContext`. With a store and the option `find`, the registry continues the durable
- * sessions of an earlier run of the program by itself, when they are due. Throws `StoreError` if
- * waiting sessions in the store were sealed with another key.
+ * Creates a registry that lives as long as the current scope, and sets `ToolSessionRegistryContext`
+ * to it. Use it to run tools in your own program, without MCP. Tools can use the contexts of the
+ * scope. The store comes from the options, or else from `ToolSessionStoreContext`. With a store and
+ * the option `find`, the registry continues the durable sessions of an earlier run of the program
+ * by itself, when they are due. Throws `StoreError` if waiting sessions in the store were sealed
+ * with another key.
  *
  * @example
  * ```ts
@@ -35,7 +38,7 @@ export function* useToolSessionRegistry(
   return yield* useLiveRegistry(options);
 }
 
-/** `useToolSessionRegistry`, for parts of Parley that need the registry itself. */
+/** Like `useToolSessionRegistry`, but returns the implementation, for other parts of Parley. */
 export function* useLiveRegistry(
   options: RegistryOptions & ServerHooks = {},
 ): Operation<LiveToolSessionRegistry> {
@@ -60,10 +63,13 @@ function registryResource(
   });
 }
 
-/** The registry of the current scope. `useToolSessionRegistry` sets it. */
+/** The context of the current registry. `useToolSessionRegistry` sets it. */
 export const ToolSessionRegistryContext = createContext<ToolSessionRegistry>(
   "parley.tool-session-registry",
 );
 
-/** The store that registries and servers created in this scope use, if their options name none. */
+/**
+ * The context of the current store. Registries and servers that are created in this scope use the
+ * store if their options have none.
+ */
 export const ToolSessionStoreContext = createContext<ToolSessionStore>("parley.tool-session-store");

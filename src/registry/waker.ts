@@ -2,8 +2,8 @@
  * Resumes stored sessions that are due without a request: sessions that were running when their
  * server crashed, and sessions that left memory while they slept.
  *
- * WAKE-1  One loop and one timer serve all sessions, set for the earliest. The loop ends when no
- *         session is expected, and starts again when one is.
+ * WAKE-1  All sessions share one loop with one timer, which is set for the earliest session. The
+ *         loop ends when no session is expected, and starts again when one is.
  * WAKE-2  A session in memory wakes by itself. The loop resumes only sessions that are not in memory.
  * WAKE-3  A session that cannot be resumed does not delay the others. The loop retries it a few times.
  */
@@ -13,7 +13,9 @@ import type { RegistryParts } from "./parts.ts";
 
 /** The maximum number of sessions that are resumed concurrently. */
 const PAGE = 64;
-/** Milliseconds until the next attempt, if a limit was reached or the store failed. */
+/**
+ * The number of milliseconds until the next attempt, if a limit was reached or the store failed.
+ */
 const RETRY_AFTER = 1_000;
 /** The maximum number of attempts to resume a session. The delay doubles after each attempt. */
 const MAX_TRIES = 8;
@@ -22,17 +24,20 @@ export class Waker {
   readonly #parts: Pick<RegistryParts, "scope" | "deadlines" | "store" | "live" | "report">;
   /** Resumes one session. */
   readonly #wake: (id: string) => Promise<void>;
-  /** When to look next; undefined if no session is expected. */
+  /** When to look at the store next. Undefined if no session is expected. */
   #next: number | undefined;
-  /** Tells the loop, while it sleeps, that a session is expected sooner. */
+  /** Wakes the loop while it sleeps, because a session is expected sooner. */
   #sooner: (() => void) | undefined;
   #loop: Task<void> | undefined;
   #isRunning = false;
   #waking: Promise<unknown> | undefined;
   #stopped = false;
-  /** The cursor in the store: all sessions before it have been resumed, or are in memory. */
+  /**
+   * The position in the store's list of sessions. All sessions before it have been resumed, or are
+   * in memory.
+   */
   #after: Wake | undefined;
-  /** True if the next look must ignore the cursor. */
+  /** True if the next look must start at the beginning of the list. */
   #fromStart = false;
   /** Sessions that could not be resumed, and the time of their next attempt. */
   readonly #failed = new Map<string, Retry>();
@@ -45,13 +50,13 @@ export class Waker {
     this.#wake = wake;
   }
 
-  /** Looks now for all sessions that are due, also those whose tool was not found before. */
+  /** Looks now for all sessions that are due, including those whose tool was not found before. */
   look(): void {
     this.#fromStart = true;
     this.expect(this.#parts.deadlines.now());
   }
 
-  /** Schedules a look at the store for a session that is due at `wakeAt`. */
+  /** Schedules a look at the store for a session that is due at `wakeAt` (WAKE-1). */
   expect(wakeAt: number): void {
     if (this.#stopped || (this.#next !== undefined && this.#next <= wakeAt)) return;
     this.#next = wakeAt;
@@ -61,7 +66,7 @@ export class Waker {
     this.#loop = this.#parts.scope.run(() => this.#run());
   }
 
-  /** Stops the loop. Resolves when the loop is resuming no session. */
+  /** Stops the loop. Resolves when no session is being resumed. */
   async stop(): Promise<void> {
     this.#stopped = true;
     await this.#loop?.halt();
@@ -102,7 +107,10 @@ export class Waker {
     }
   }
 
-  /** Resumes all sessions that are due. Returns when the next session is due, if there is one. */
+  /**
+   * Resumes all sessions that are due. Returns the time at which the next session is due, if there
+   * is one.
+   */
   *#wakeDue(): Operation<number | undefined> {
     const { deadlines, live, store } = this.#parts;
     yield* this.#retryFailed();
@@ -118,7 +126,7 @@ export class Waker {
         this.#after = due.at(-1);
         continue;
       }
-      // The cursor includes sessions with `wakeAt` equal to `now`: the store may get more of them.
+      // Start at `now` the next time, because the store may get more sessions with that `wakeAt`.
       this.#after = { wakeAt: now, id: "" };
       return page[due.length]?.wakeAt;
     }
@@ -143,8 +151,9 @@ export class Waker {
     yield* until(waking);
   }
 
+  /** Schedules another attempt for a session that could not be resumed (WAKE-3). */
   #hasFailed(id: string, error: unknown): void {
-    // These errors are expected: a closing registry refuses to resume sessions.
+    // A registry that is closing refuses to resume sessions, so do not report the error.
     if (this.#stopped) return;
     this.#report(error);
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
@@ -156,7 +165,7 @@ export class Waker {
   }
 
   #report(error: unknown): void {
-    const what = "sessions could not be woken";
+    const what = "stored calls could not be resumed";
     this.#parts.report({ what, toolName: "-", sessionId: "-", error });
   }
 }
@@ -167,7 +176,10 @@ interface Retry {
   readonly at: number;
 }
 
-/** A `wakeAt` that is never reached. It marks sessions that are set aside, so that `wakes` lists them. */
+/**
+ * A `wakeAt` that is never reached. Sessions that are set aside have it, so that `wakes` lists
+ * them.
+ */
 export const NEVER = 8_640_000_000_000_000;
 
 function isNever({ wakeAt }: Wake): boolean {

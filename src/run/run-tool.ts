@@ -40,7 +40,9 @@ export function runTool(tool: Definition, args: unknown, host: RunPort, home: Sc
   if (params.ok) return new ToolRun(tool, params.value, host, home);
   // Arguments that overflow the stack are the caller's fault: do not report them to the operator.
   if (params.cause !== undefined && !(params.cause instanceof RangeError)) {
-    host.report(faultOf("its parameters could not be checked", tool, host, params.cause));
+    host.report(
+      faultOf("the arguments of the call could not be checked", tool, host, params.cause),
+    );
   }
   const problem = describeIssues(params.issues);
   host.runEnded(
@@ -113,7 +115,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
       outcome.type === "halted" && outcome.error !== undefined &&
       !(outcome.error instanceof SessionHaltedError)
     ) {
-      host.report(faultOf("its finally block threw", tool, host, outcome.error));
+      host.report(faultOf("a finally block of the tool threw an error", tool, host, outcome.error));
     }
     host.runEnded(
       this.#timedOut ? tooLate(tool, tool.limits.timeout!) : outcomeOf(tool, host, outcome),
@@ -182,7 +184,7 @@ function thrown(tool: Definition, host: RunPort, error: unknown): RunOutcome {
       checkJson(data);
       return { type: "error", error: { code, message, data } };
     } catch (cause) {
-      host.report(faultOf("the data of its error cannot be sent", tool, host, cause));
+      host.report(faultOf("the data of the tool's error cannot be sent", tool, host, cause));
       return { type: "error", error: { code, message } };
     }
   }

@@ -11,7 +11,7 @@ export interface Ending {
   readonly outcome: ToolSessionOutcome;
 }
 
-/** Why a run was halted, if it was. */
+/** Why a run was halted, and by whom. */
 export interface HaltReason {
   readonly reason: string;
   readonly by: "caller" | "server";
@@ -35,30 +35,35 @@ export function endingOf(outcome: RunOutcome, halted: HaltReason = NOBODY): Endi
   }
 }
 
-/** Why a call can no longer be recorded, for its caller. */
+/** Returns why a call can no longer be recorded, as a text for its caller. */
 export function whyLost(error: unknown): string {
   if (!(error instanceof StoreConflictError)) return "the server could not store this call";
   return error.missing
     ? "the record of this call is no longer in the store"
-    : "another server has taken this call up";
+    : "another server has taken over this call";
 }
 
-/** The end of a session whose replay differs from the record. */
+/**
+ * Returns the end of a session whose replay differs from its record. `how` describes the
+ * difference.
+ */
 export function divergedEnding({ kind, name }: Definition, how: string): Ending {
-  return faulted(`Cannot run ${kind} "${name}" again from its record: ${how}; call it anew`);
+  return faulted(`Cannot run ${kind} "${name}" again from its record: ${how}; call it again`);
 }
 
-/** The end of a session that can no longer write its record. */
+/** Returns the end of a session that can no longer write its record. */
 export function lostEnding(why: string): Ending {
-  return faulted(`Cannot go on: ${why}; send the same request again`);
+  return faulted(`Cannot continue the call: ${why}; send the same request again`);
 }
 
-/** The end of a session that exceeds a limit while it waits. The model gets the reason. */
+/**
+ * Returns the end of a session that exceeds a limit while it waits. The model receives the reason.
+ */
 export function noRoomEnding(tool: Definition, why: string): Ending {
   return endingOf(
     refusal(
       tool,
-      `Cannot wait for an answer: ${why}; answer or cancel another call, then call again`,
+      `Cannot wait for an answer: ${why}; answer or cancel another call, then call the tool again`,
     ),
   );
 }
@@ -71,7 +76,9 @@ function failedWith(error: RpcError): Ending {
   return { event: { type: "error", error }, outcome: { status: "failed", error } };
 }
 
-/** The outcome of a session with this last event; undefined if it has not ended. */
+/**
+ * Returns the outcome of a session with this last event, or undefined if the session has not ended.
+ */
 export function outcomeIn(last: EventBody): ToolSessionOutcome | undefined {
   switch (last.type) {
     case "result":

@@ -1,16 +1,16 @@
 /**
- * Estimates how many bytes a value takes, in memory or as JSON in a store. Text counts as UTF-8:
- * in memory, a character takes no more than that.
+ * Estimates how many bytes a value takes, in memory or as JSON in a store. Text is measured as
+ * UTF-8: in memory, a character needs no more bytes than that.
  */
 import { Buffer } from "node:buffer";
 
 /**
- * Shorter texts count one byte for each UTF-16 code unit, because most texts are short and ASCII.
- * With its overhead, such a text takes at most 2.2 times as much.
+ * Texts shorter than this are counted as one byte for each UTF-16 code unit, because most of them
+ * are ASCII. The real size of such a text, with overhead, is at most 2.2 times the estimate.
  */
 const SHORT = 32;
 
-/** The bytes of a text in UTF-8; exact unless it is short. */
+/** Returns the number of bytes of a text in UTF-8. The number is exact, except for short texts. */
 export function bytesOf(text: string): number {
   return text.length < SHORT ? text.length : Buffer.byteLength(text);
 }
@@ -39,7 +39,7 @@ export function estimateSize(value: unknown): number {
 
 const forms = new WeakMap<object, number>();
 
-/** A form is sent many times, and its size never changes. */
+/** Returns the size of a form. The size is cached, because the same form is sent many times. */
 function weighForm(schema: unknown): number {
   if (typeof schema !== "object" || schema === null) return estimateSize(schema);
   let bytes = forms.get(schema);

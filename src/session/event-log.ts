@@ -1,12 +1,12 @@
 /**
- * The log of one session. Events are numbered from 1 without gaps, and each reader reads at its
- * own pace.
+ * The log of one session. Events are numbered from 1 without gaps (LSN). Each reader has its own
+ * position.
  *
  * LOG-1  An event is visible only after it is recorded. Without a journal, it is visible immediately.
- * LOG-2  A reader sees events in order, each once, whenever it joined.
+ * LOG-2  A reader sees every event once and in order, no matter when it started to read.
  * LOG-3  The log keeps a bounded number of events. A reader that is too far behind gets an error
- *        instead of a gap. An attached reader that keeps up never falls behind; see pace.ts.
- * LOG-4  Nothing follows the final event.
+ *        instead of a gap. This does not happen to an attached reader that keeps up; see `pace.ts`.
+ * LOG-4  No event follows the final event.
  */
 import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
 import type { Deadlines } from "../lib/deadlines.ts";
@@ -23,13 +23,16 @@ import type { Journal } from "./journal.ts";
 import { type LogReader, Pace } from "./pace.ts";
 
 export interface LogLimits {
-  /** How many events are kept for readers that are behind. */
+  /** The maximum number of events that are kept for readers. */
   readonly maxEvents: number;
-  /** How many bytes, roughly, those events may take. */
+  /** The approximate number of bytes that those events may have. */
   readonly maxBytes: number;
 }
 
-/** The log as its own methods see it. For other code, its fields are read-only. */
+/**
+ * The log as its own methods see it, with fields that can be written. For other code, they are
+ * read-only.
+ */
 type Own = { -readonly [K in keyof EventLog]: EventLog[K] };
 
 export class EventLog {
@@ -43,26 +46,26 @@ export class EventLog {
   /** True once the final event has been appended. */
   readonly closed: boolean = false;
   #bytes = 0;
-  /** Bytes of all events that were ever appended, except the final one. */
+  /** The approximate size of all events that were ever appended, except the final one, in bytes. */
   #appendedBytes = 0;
-  /** The final event, until its size is needed. */
+  /** The final event, as long as its size is not included in `#bytes`. */
   #unweighed: ToolSessionEvent | undefined;
   /** The LSN of the last event, recorded or not. */
   #last = 0;
   #journal: Journal | undefined;
-  /** One watcher, or a set of several: most logs have one at most. */
+  /** One watcher, or a set of watchers. Most logs have at most one, which needs no set. */
   #watchers: (() => void) | Set<() => void> | undefined;
   #readers: LogReader[] | undefined;
-  /** The LSN after which an expected reader will begin; -1 if none is expected. */
+  /** The LSN after which an announced reader will begin to read. -1 if no reader is announced. */
   #awaitedAt: number;
   #awaitedBytes = 0;
-  /** Created when a run first has to wait. */
+  /** Makes runs wait. Created when a run has to wait for the first time. */
   #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 
   /**
-   * Takes the session rather than its id, which is generated on first access. `awaited` means that
-   * a reader is about to read from the start.
+   * The parameter is the session instead of its id, because reading the id would generate it.
+   * `awaited` is true if a reader is about to read from the start.
    */
   constructor(session: { readonly id: string } | string, limits: LogLimits, awaited = false) {
     this.#session = session;
@@ -74,7 +77,7 @@ export class EventLog {
     return typeof this.#session === "string" ? this.#session : this.#session.id;
   }
 
-  /** Continues after the events of an earlier run. */
+  /** Restores the events of an earlier run. New events follow them. */
   restore(events: readonly ToolSessionEvent[]): void {
     const own: Own = this;
     this.#events = [...events];
@@ -84,7 +87,10 @@ export class EventLog {
     own.closed = events.length > 0 && isFinal(events.at(-1)!);
   }
 
-  /** Attaches a journal. The journal then decides when events become visible (LOG-1). */
+  /**
+   * Attaches a journal. From now on, an event becomes visible when the journal has recorded it
+   * (LOG-1).
+   */
   keepIn(journal: Journal): void {
     this.#journal = journal;
   }
@@ -98,19 +104,20 @@ export class EventLog {
     return this.#bytes;
   }
 
-  /** How many bytes, roughly, all events took, including those that are no longer kept. */
+  /** The approximate number of bytes of all events, including those that are no longer kept. */
   get totalBytes(): number {
     return Math.max(this.bytes, this.#appendedBytes);
   }
 
-  /** Appends an event. Calls `then` once it is recorded, before any reader wakes. */
+  /** Appends an event. When the event is recorded, calls `then` before it wakes the readers. */
   append(body: EventBody, then?: () => void): void {
-    // LOG-4
+    // LOG-4: drop the event.
     if (this.closed) return;
     const own: Own = this;
     const event = { ...body, lsn: this.#last + 1 } as ToolSessionEvent;
     const final = isFinal(body);
-    // Most logs hold only a final event, and its size is never needed.
+    // Do not estimate the size of a final event yet. Most logs contain only that event, and their
+    // size is never needed.
     if (final) this.#unweighed = event;
     else {
       const bytes = estimateSize(event);
@@ -130,7 +137,7 @@ export class EventLog {
     }
   }
 
-  /** For the journal: everything up to this LSN is recorded. */
+  /** Called by the journal when everything up to this LSN is recorded. */
   recorded(lsn: number): void {
     (this as Own).lastLSN = lsn;
     const waiting = this.#recorded;
@@ -138,7 +145,10 @@ export class EventLog {
     this.#show();
   }
 
-  /** Resolves to whether everything so far could be recorded; undefined if it is recorded. */
+  /**
+   * Returns undefined if all events are recorded. Otherwise resolves to true when they are, or to
+   * false if they could not be recorded.
+   */
   whenRecorded(): Promise<boolean> | undefined {
     if (this.lastLSN >= this.#last || !this.#journal) return undefined;
     const lsn = this.#last;
@@ -148,8 +158,8 @@ export class EventLog {
   }
 
   /**
-   * The journal is lost. Events that it did not record are removed. Later events reach the
-   * readers, and are recorded nowhere.
+   * Detaches a journal that has failed. Events that it did not record are removed. Later events
+   * reach the readers, but are not recorded.
    */
   abandonJournal(): void {
     const waiting = this.#recorded;
@@ -164,7 +174,7 @@ export class EventLog {
     this.#pace?.changed();
   }
 
-  /** The visible events after an LSN, in order. */
+  /** Returns the visible events after an LSN, in order (LOG-2). */
   after(lsn: number): readonly ToolSessionEvent[] {
     if (lsn >= this.lastLSN) return NONE;
     if (lsn + 1 < this.firstLSN) throw new EventsGoneError(this.#sessionId, lsn, this.firstLSN);
@@ -172,20 +182,20 @@ export class EventLog {
     return this.#events.slice(start, start + this.lastLSN - lsn);
   }
 
-  /** The visible event after an LSN, if there is one. */
+  /** Returns the next visible event after an LSN, if there is one. */
   next(lsn: number): ToolSessionEvent | undefined {
     if (lsn >= this.lastLSN) return undefined;
     if (lsn + 1 < this.firstLSN) throw new EventsGoneError(this.#sessionId, lsn, this.firstLSN);
     return this.#events[lsn + 1 - this.#events[0]!.lsn];
   }
 
-  /** The newest kept event that fits, recorded or not. */
+  /** Returns the newest kept event for which `fits` returns true, whether or not it is recorded. */
   findLast(fits: (event: ToolSessionEvent) => boolean): ToolSessionEvent | undefined {
     const event = this.#events.findLast(fits);
     return event && event.lsn >= this.firstLSN ? event : undefined;
   }
 
-  /** The recorded questions that were neither answered nor withdrawn. */
+  /** Returns the recorded questions that were neither answered nor withdrawn. */
   unanswered(): ToolSessionRequest[] {
     const open = new Map<string, ToolSessionRequest>();
     for (const event of this.after(this.firstLSN - 1)) {
@@ -195,9 +205,12 @@ export class EventLog {
     return [...open.values()];
   }
 
-  /** Calls `wake` whenever there is something new. Returns a function that stops it. */
+  /**
+   * Calls `wake` after each new event, and after other changes of the session. Returns a function
+   * that stops this.
+   */
   watch(wake: () => void): () => void {
-    // A new function for each call, because the same `wake` may watch twice.
+    // Create a new function, because the same `wake` may be passed twice.
     const watcher = () => wake();
     const watchers = this.#watchers;
     if (watchers === undefined) this.#watchers = watcher;
@@ -209,26 +222,26 @@ export class EventLog {
     };
   }
 
-  /** Whether anybody watches the log. */
+  /** True if the log has a watcher. */
   get watched(): boolean {
     const watchers = this.#watchers;
     return typeof watchers === "object" ? watchers.size > 0 : watchers !== undefined;
   }
 
-  /** A reader is about to read after an LSN. From now on, runs wait for it. */
+  /** Announces a reader that will read the events after an LSN. From now on, runs wait for it. */
   awaitReader(lsn: number): void {
     if (this.closed) return;
     this.#awaitedAt = lsn;
     this.#awaitedBytes = this.#bytesUpTo(lsn);
   }
 
-  /** The expected reader does not come. */
+  /** Cancels `awaitReader`, because the announced reader will not come. */
   expectNobody(): void {
     this.#awaitedAt = -1;
     this.#pace?.changed();
   }
 
-  /** Attaches a reader that has everything up to an LSN. From now on, runs wait for it. */
+  /** Attaches a reader that has read everything up to an LSN. From now on, runs wait for it. */
   attach(lsn: number): LogReader {
     this.#awaitedAt = -1;
     const reader = { log: this, lsn, bytes: this.#bytesUpTo(lsn), isBehind: false };
@@ -238,7 +251,7 @@ export class EventLog {
     return reader;
   }
 
-  /** A reader has stopped reading. */
+  /** Called when a reader has stopped reading. */
   detach(reader: LogReader): void {
     const readers = this.#readers;
     const index = readers?.indexOf(reader) ?? -1;
@@ -248,7 +261,7 @@ export class EventLog {
     this.#pace?.changed();
   }
 
-  /** A reader has taken everything up to an LSN. */
+  /** Called when a reader has taken everything up to an LSN. */
   taken(reader: LogReader, lsn: number): void {
     if (lsn === reader.lsn) return;
     reader.bytes = this.#bytesUpTo(lsn, reader);
@@ -257,10 +270,13 @@ export class EventLog {
     this.#pace?.renew();
   }
 
-  /** True while a run should wait before it emits more, because of readers or the journal. */
+  /**
+   * True while a run should wait before it emits more: for the journal (PACE-4), for an announced
+   * reader (PACE-3), or for an attached reader (PACE-1).
+   */
   get isFull(): boolean {
     const { maxEvents, maxBytes } = this.#limits;
-    // Most logs stay far below the limits.
+    // Fast path: most logs stay far below the limits.
     if (this.#last * 2 < maxEvents && this.#appendedBytes * 2 < maxBytes) return false;
     if (this.#journal && this.#isAhead(this.lastLSN, this.#appendedBytes)) return true;
     if (this.#awaitedAt >= 0 && this.#isAhead(this.#awaitedAt, this.#awaitedBytes)) return true;
@@ -272,12 +288,15 @@ export class EventLog {
     return false;
   }
 
-  /** Calls `go` when there may be room. Returns a function that cancels it. */
+  /** Calls `go` when there may be room. Returns a function that cancels the wait. */
   whenRoom(deadlines: Deadlines, go: () => void): () => void {
     return (this.#pace ??= new Pace(this, deadlines)).wait(go);
   }
 
-  /** For `Pace`: stops waiting for the readers that do not keep up. */
+  /**
+   * Marks the readers that do not keep up, so that runs no longer wait for them. Only `Pace` calls
+   * this.
+   */
   giveUpReaders(): void {
     this.#awaitedAt = -1;
     for (const reader of this.#readers ?? NOBODY) {
@@ -285,7 +304,7 @@ export class EventLog {
     }
   }
 
-  /** Whether half of the limits, or more, comes after a position. */
+  /** Returns true if the events after a position reach half of a limit. */
   #isAhead(lsn: number, bytes: number): boolean {
     const { maxEvents, maxBytes } = this.#limits;
     const events = this.#last - lsn;
@@ -293,8 +312,8 @@ export class EventLog {
   }
 
   /**
-   * Bytes of all events up to an LSN. Counts from the end, or from a position that is nearer: some
-   * readers take one event at a time, others all.
+   * Returns the approximate size of all events up to an LSN, in bytes. Counts from the end of the
+   * log, or from the position `from` if that is nearer.
    */
   #bytesUpTo(lsn: number, from?: LogReader): number {
     if (lsn === 0) return 0;
@@ -311,19 +330,20 @@ export class EventLog {
   }
 
   #show(): void {
-    // Readers come first: a reader that keeps up must not lose the start of a large batch (LOG-3).
+    // Wake the readers before events are dropped: a reader that keeps up must not lose the start of
+    // a large batch (LOG-3).
     if (this.#watchers) this.stir();
-    // The last event stays, because it may be the result.
+    // Never drop the last event, because it may be the result.
     if (this.#last > this.firstLSN) this.#trim();
     this.#pace?.changed();
   }
 
-  /** Wakes the watchers. Without a new event, it tells them that the session has changed. */
+  /** Wakes the watchers, because of a new event or another change of the session. */
   stir(): void {
     const watchers = this.#watchers;
     if (!watchers) return;
     if (typeof watchers === "function") return watchers();
-    // Iterates over a copy, because watchers come and go meanwhile.
+    // Iterate over a copy, because a watcher may add or remove watchers.
     for (const watcher of [...watchers]) if (watchers.has(watcher)) watcher();
   }
 
@@ -338,7 +358,7 @@ export class EventLog {
       kept--;
     }
     const dropped = this.#events.length - kept;
-    // Copying the array at every drop would make a long stream quadratic.
+    // Copy the array only now and then: a copy for each dropped event would take quadratic time.
     if (dropped > 64 && dropped > kept) this.#events = this.#events.slice(dropped);
   }
 }
@@ -349,11 +369,14 @@ const NOBODY: readonly LogReader[] = [];
 interface Readable {
   readonly log: EventLog;
   readonly outcome: ToolSessionOutcome | undefined;
-  /** A reader has received the outcome. */
+  /** Called when a reader has received the outcome. */
   markDelivered(): void;
 }
 
-/** The events after an LSN: past ones, then new ones, then the outcome. */
+/**
+ * Streams the events after an LSN: the existing ones, then new ones. The stream closes with the
+ * outcome.
+ */
 export function readEvents(
   find: () => Operation<Readable>,
   afterLSN: number,

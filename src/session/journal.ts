@@ -8,11 +8,14 @@ import { Strand } from "../lib/strand.ts";
 import type { AppendChange, ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 
 export interface JournalReader {
-  /** Everything up to this LSN is in the store. */
+  /** Called when everything up to this LSN is in the store. */
   recorded(lsn: number): void;
-  /** The store refused a write. Nothing more will be written. */
+  /** Called when the store refused a write. The journal writes nothing after that. */
   failed(error: unknown): void;
-  /** The changes to write with the current events. `meta` replaces the `meta` of the entry. */
+  /**
+   * Returns the changes to write together with the current events. `meta` replaces the `meta` of
+   * the entry.
+   */
   standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
@@ -23,13 +26,13 @@ export class Journal {
   #entry: ToolSessionEntry;
   #gathered: ToolSessionEvent[] = [];
   #writing = false;
-  /** True if the store has the current entry. */
+  /** True if the current entry is in the store, or is being written. */
   #entryWritten: boolean;
   #broken = false;
   #expiresAt: number;
   #whenWritten: (() => void)[] = [];
 
-  /** `written`: whether the store has the entry already. */
+  /** `written` is true if the store already has the entry. */
   constructor(
     home: Scope,
     store: ToolSessionStore,
@@ -49,7 +52,10 @@ export class Journal {
     return this.#entry.epoch;
   }
 
-  /** When the store may delete the session, as last written or about to be written. */
+  /**
+   * When the store may delete the session. This is the last value that was written or will be
+   * written next.
+   */
   get expiresAt(): number {
     return this.#expiresAt;
   }
@@ -60,7 +66,9 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Changes the entry, and writes it unless it is about to be written for the first time. */
+  /**
+   * Changes the entry, and writes it. If the entry was never written, the next write includes it.
+   */
   update(change: Partial<ToolSessionEntry>): void {
     this.#entry = { ...this.#entry, ...change };
     this.#expiresAt = this.#entry.expiresAt ?? 0;
@@ -69,7 +77,7 @@ export class Journal {
     if (!this.#writing) this.#commit();
   }
 
-  /** Calls `then` when everything is written, including the entry. May call it synchronously. */
+  /** Calls `then` when everything is written, including the entry. The call may be synchronous. */
   whenWritten(then: () => void): void {
     if (!this.#entryWritten && !this.#writing && !this.#broken) this.#commit();
     if (this.#writing) this.#whenWritten.push(then);
@@ -98,7 +106,7 @@ export class Journal {
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
     const { id, epoch } = this.#entry;
     let entry = this.#entryWritten ? undefined : this.#entry;
-    // Set before the write: changes during the write are written after it.
+    // Set this before the write, so that a change during the write causes another write.
     this.#entryWritten = true;
     if (batch.length > 0) {
       const { meta, ...standing } = this.#reader.standing();

@@ -4,16 +4,18 @@
  * A run may emit progress and log messages faster than they are read. Instead of dropping events,
  * or keeping all of them, the run waits before it emits more.
  *
- * PACE-1  A reader that keeps up gets every event: a run that is half a log ahead of it waits.
+ * PACE-1  A reader that keeps up gets every event: a run waits when it is half a log ahead of the
+ *         reader.
  * PACE-2  A reader that takes nothing for `KEEP_UP_TIME` while a run waits does not keep up. No run
- *         waits for it until it takes something, and it learns how much it missed.
- * PACE-3  Without a reader, nothing waits. A run waits for an expected reader like for any other.
- * PACE-4  Events that must be recorded wait for the journal, however long that takes.
+ *         waits for that reader until it takes events again. It learns which events it missed.
+ * PACE-3  Without a reader, no run waits. A run also waits for a reader that was announced
+ *         (`awaitReader`).
+ * PACE-4  A run whose events are recorded waits for the journal, without a timeout.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { EventLog } from "./event-log.ts";
 
-/** How many milliseconds a run waits for a reader that takes nothing (PACE-2). */
+/** The number of milliseconds that a run waits for a reader that takes nothing (PACE-2). */
 export const KEEP_UP_TIME = 5_000;
 
 /** The position of one reader in a log. Only the log changes it. */
@@ -22,11 +24,11 @@ export interface LogReader {
   lsn: number;
   /** The approximate number of bytes that the reader has taken. */
   bytes: number;
-  /** The reader does not keep up: no run waits for it. */
+  /** True if the reader does not keep up, so that no run waits for it (PACE-2). */
   isBehind: boolean;
 }
 
-/** The runs that wait until their log has room. */
+/** Holds the runs that wait until their log has room. */
 export class Pace {
   readonly #log: { readonly isFull: boolean; giveUpReaders(): void };
   readonly #deadlines: Deadlines;
@@ -43,7 +45,7 @@ export class Pace {
     this.#deadlines = deadlines;
   }
 
-  /** Calls `go` when there may be room. Returns a function that cancels it. */
+  /** Calls `go` when there may be room. Returns a function that cancels the wait. */
   wait(go: () => void): () => void {
     const waiter = () => go();
     this.#waiting.add(waiter);
@@ -61,11 +63,11 @@ export class Pace {
     this.changed();
   }
 
-  /** An event was recorded, or a reader came or left. */
+  /** Checks whether runs can continue, because an event was recorded, or a reader came or left. */
   changed(): void {
     if (this.#waiting.size === 0 || this.#isLooking) return;
     this.#isLooking = true;
-    // One turn later: the reader has not finished with what it took.
+    // Check later: the reader has not finished with the events that it took.
     queueMicrotask(() => {
       this.#isLooking = false;
       this.#look();

@@ -1,9 +1,11 @@
 /**
- * The questions of one session: sending, answering and withdrawing them.
+ * Sends, answers and withdraws the questions of one session.
  *
- * QUESTION-1  A question is registered before it is announced: a reader may answer immediately.
+ * QUESTION-1  A question is registered before it is appended to the log, because a reader may
+ *             answer immediately.
  * QUESTION-2  An answer or a timeout is recorded before the tool receives it.
- * QUESTION-3  The first answer counts. Later answers change nothing, and their senders are notified.
+ * QUESTION-3  The first answer counts. Later answers change nothing, and the outcome tells their
+ *             senders.
  * QUESTION-4  A replay does not send a recorded question again.
  */
 import type { Operation } from "effection";
@@ -33,20 +35,25 @@ export interface QuestionAnswer {
 export class Questions {
   readonly #session: LiveToolSession;
   #pending: Pending | undefined;
-  /** Answers that came with the call. Each one answers the first question with its name. */
+  /**
+   * Answers that came with the call, by name. Each one answers the first question with that name.
+   */
   presets: Map<string, ClientAnswer> | undefined;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
   }
 
-  /** True while at least one question is not settled. */
+  /** True while at least one question waits for an answer. */
   get unsettled(): boolean {
     if (this.#pending !== undefined && this.#pending.open.size > 0) return true;
     return (this.#session.replay?.unasked().length ?? 0) > 0;
   }
 
-  /** When the next question times out; Infinity if none does, undefined if none is open. */
+  /**
+   * When the next open question times out. Infinity if no open question has a timeout, undefined if
+   * none is open.
+   */
   get nextExpiry(): number | undefined {
     let next: number | undefined;
     const wait = ({ expiresAt = Infinity }: ToolSessionRequest) => {
@@ -59,7 +66,9 @@ export class Questions {
     return next;
   }
 
-  /** The open questions, oldest first, including those that a replay has not reached yet. */
+  /**
+   * Returns the open questions, oldest first, including those that a replay has not reached yet.
+   */
   open(): ToolSessionRequest[] {
     const requests = this.#session.replay?.unasked() ?? [];
     for (const open of this.#pending?.open.values() ?? []) {
@@ -68,7 +77,7 @@ export class Questions {
     return requests;
   }
 
-  /** The question that was sent under a name, open or not. */
+  /** Returns the question that was sent with this name, whether or not it is open. */
   named(name: string): ToolSessionRequest | undefined {
     for (const { request } of this.#pending?.open.values() ?? []) {
       if (request.name === name) return request;
@@ -82,7 +91,7 @@ export class Questions {
     return new AskEffect(this, question, timeout) as unknown as Operation<Reply>;
   }
 
-  /** Called by `AskEffect`: sends the question, or finds its recorded outcome. */
+  /** Sends the question, or finds its recorded outcome. Only `AskEffect` calls this. */
   enter(asking: AskEffect): () => void {
     const session = this.#session;
     const { question } = asking;
@@ -117,7 +126,8 @@ export class Questions {
     const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
     if (outcomes.includes("conflicting")) return outcomes;
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
-    // First of all: if an answer cannot be serialised, all questions stay open.
+    // Do this before anything changes: if it throws, because an answer cannot be serialised, all
+    // questions stay open.
     const bodies = taken.map(({ requestId, response }) => {
       const request = this.#pending?.open.get(requestId)?.request ??
         this.#session.replay!.unaskedRequest(requestId)!;
@@ -156,18 +166,19 @@ export class Questions {
       : deadlines.now() + timeout;
     const request = asking.request = before?.request ?? pending.number(id, question, expiresAt);
     const preset = before ? undefined : this.presets?.get(request.name);
-    // Set before the event: a reader must not take the question for an open one.
+    // Set this before the event is appended. Otherwise a reader would treat an answered question as
+    // open.
     asking.answered = preset !== undefined || before?.answering === true;
     if (expiresAt !== undefined && !asking.answered) {
       asking.deadline = deadlines.add(Math.max(0, expiresAt - deadlines.now()), () => {
         this.#withdraw(request.id, "timeout", () => asking.resolve({ type: "timeout" }));
       });
     }
-    // QUESTION-1
+    // QUESTION-1: register the question first.
     pending.open.set(request.id, asking);
     if (before) {
       asking.put = true;
-      // No event tells readers that the question is open again.
+      // There is no event for a question that is open again, so wake the readers.
       log.stir();
     } else log.append(request, () => asking.put = true);
     this.#session.changed();
@@ -181,7 +192,7 @@ export class Questions {
 
   #deliver(answers: readonly QuestionAnswer[]): void {
     for (const { requestId, response } of answers) {
-      // After the answer before, the tool may have withdrawn this question.
+      // The tool may have withdrawn this question after it received the previous answer.
       const open = this.#pending?.open.get(requestId);
       if (!open) {
         this.#session.replay?.answered(requestId, response);
@@ -205,7 +216,7 @@ export class Questions {
     if (closing?.type === "answer") {
       return sameAnswer(closing, response) ? "repeated" : "conflicting";
     }
-    // The log no longer holds the first answer: assume that this one is the same.
+    // The log no longer contains the first answer, so assume that this one is the same.
     if (this.#pending?.wasAsked(id, requestId)) return "repeated";
     return ended ? "ended" : "unknown";
   }
@@ -233,7 +244,7 @@ export class Questions {
       throw new Error(
         `Cannot read the answer to "${
           request!.name
-        }" again: its seal does not open; give the server the key it had`,
+        }" from the record: it is sealed with another key; add the former key to the server`,
       );
     }
     return {
@@ -250,8 +261,8 @@ export class Questions {
     open.deadline?.cancel();
     const { suspending, lost, log } = this.#session;
     if (suspending) return;
-    // If the answer is being recorded, the question is answered, only too late for the tool.
-    // If the journal is lost, the question was never sent.
+    // If an answer is being recorded, the question counts as answered, and the tool no longer needs
+    // the answer. If the journal has failed, the question was never sent.
     if (!open.answered && lost === undefined) {
       log.append({ type: "withdrawn", requestId, reason }, then);
     }
@@ -262,8 +273,9 @@ export class Questions {
 type Settle = (result: { ok: true; value: Reply } | { ok: false; error: unknown }) => void;
 
 /**
- * One question: the operation that asks it, its only effect and its entry among the open
- * questions, all in one object. Every parked call keeps one; an `action` would be a dozen.
+ * One question: the operation that asks it, the effect of that operation, and the entry in the list
+ * of open questions. They are one object to save memory, because every parked call keeps one. An
+ * `action` would need a dozen objects.
  */
 class AskEffect implements OpenRequest {
   request!: ToolSessionRequest;
@@ -301,7 +313,7 @@ class AskEffect implements OpenRequest {
     throw error;
   }
 
-  /** Effection calls this to perform the effect, and the returned function to leave it. */
+  /** Effection calls this to enter the effect, and calls the returned function to leave it. */
   enter(settle: Settle): (left: (result: { ok: boolean; error?: unknown }) => void) => void {
     this.#settle = settle;
     const leave = this.questions.enter(this);
@@ -331,7 +343,10 @@ function isAccepted(response: ClientAnswer): response is ElicitResponse & { cont
     "action" in response && response.content !== undefined;
 }
 
-/** Compares an answer with the recorded answer. A field that is masked there counts as equal. */
+/**
+ * Returns true if an answer equals the recorded answer. A field that is masked in the record counts
+ * as equal.
+ */
 export function sameAnswer(recorded: AnswerBody, response: ClientAnswer): boolean {
   return same(recorded.response, response);
 }
@@ -353,9 +368,9 @@ export interface OpenRequest {
   readonly request: ToolSessionRequest;
   resolve(reply: Reply): void;
   deadline?: Deadline;
-  /** The question is recorded, and may be shown. */
+  /** True if the question is recorded, and may be shown to the client. */
   put?: boolean;
-  /** The answer is being recorded: a second one comes too late. */
+  /** True if an answer is being recorded. A second answer is not accepted. */
   answered?: boolean;
 }
 
@@ -365,7 +380,10 @@ export class Pending {
   #names: Set<string> | undefined;
   #firstName: string | undefined;
 
-  /** Continues the numbers and names of an earlier run of the session. */
+  /**
+   * `asked` and `names` come from an earlier run of the session, so that numbers and names are not
+   * reused.
+   */
   constructor(asked = 0, names?: ReadonlySet<string>) {
     this.#asked = asked;
     if (names && names.size > 0) {
@@ -374,7 +392,7 @@ export class Pending {
     }
   }
 
-  /** Gives a question its id and name. */
+  /** Assigns an id and a name to a question. */
   number(sessionId: string, question: PlacedQuestion, expiresAt?: number): ToolSessionRequest {
     const request = this.#numbered(sessionId, question);
     return expiresAt === undefined ? request : { ...request, expiresAt };
@@ -408,16 +426,16 @@ export class Pending {
     }
   }
 
-  /** Whether a question with this id was ever sent. */
+  /** Returns true if a question with this id was ever sent. */
   wasAsked(sessionId: string, requestId: string): boolean {
     const [, seq] = requestId.match(/^(?:elicit|sample|roots)_.*_([1-9]\d*)$/) ?? [];
     return seq !== undefined && Number(seq) <= this.#asked &&
       requestId.slice(requestId.indexOf("_") + 1) === `${sessionId}_${seq}`;
   }
 
-  /** The key itself the first time, then the key with a number. Names are unique. */
+  /** Returns a unique name: the key itself for the first question, then the key with a number. */
   #name(key: string): string {
-    // Most runs ask once, which needs no set.
+    // Most runs ask only one question, and need no set.
     if (this.#firstName === undefined) return this.#firstName = key;
     const names = this.#names ??= new Set([this.#firstName]);
     let name = key;
@@ -428,8 +446,8 @@ export class Pending {
 }
 
 /**
- * Throws if this server cannot decrypt a recorded answer. The check comes before the run, because
- * the run would fail permanently, although a server with the former key could resume it.
+ * Throws if this server cannot decrypt a recorded answer. This is checked before the run starts:
+ * the run would fail for good, although a server with the former key could resume it.
  */
 export function checkSeals(session: LiveToolSession, events: readonly ToolSessionEvent[]): void {
   for (const event of events) {

@@ -14,20 +14,20 @@ import type { LiveToolSession } from "./tool-session.ts";
 
 export class Recorder {
   readonly #session: LiveToolSession;
-  /** How many values the tool has received that are not recorded yet. */
+  /** The number of values that the tool has received, but that are not recorded yet. */
   #unrecorded = 0;
-  /** The step whose body is on the stack. */
+  /** The name of the step whose body is on the stack. */
   #inside: string | undefined;
-  /** How many steps are running. */
+  /** The number of steps that are running. */
   #working = 0;
-  /** When each current sleep ends. */
+  /** The times at which the current sleeps end. */
   #sleeps: readonly number[] = NONE;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
   }
 
-  /** True while a step runs: if it were stopped now, it would have to run again. */
+  /** True while a step runs. If the session left memory now, the step would have to run again. */
   get working(): boolean {
     return this.#working > 0;
   }
@@ -43,7 +43,7 @@ export class Recorder {
       request.params.message.startsWith(start);
   }
 
-  /** When the next sleep ends. */
+  /** The time at which the next sleep ends. Undefined if nothing sleeps. */
   get nextWake(): number | undefined {
     return this.#sleeps.length === 0 ? undefined : Math.min(...this.#sleeps);
   }
@@ -64,7 +64,8 @@ export class Recorder {
     const working = place.kind === "step" ? 1 : 0;
     let outcome: FactEvent["outcome"];
     let thrown: unknown;
-    // Counted before the first event: the wake-up time is written along with it.
+    // Change this before the first event: the event is stored together with the wake-up time, which
+    // depends on it.
     this.#working += working;
     try {
       if (!before) yield* this.#begin(place);
@@ -76,7 +77,7 @@ export class Recorder {
     } finally {
       this.#working -= working;
     }
-    // After a halt with cleanup, the body appears to have ended as usual.
+    // A halted body that has cleaned up looks like a body that has ended normally.
     this.#refuseWhileHalting(place);
     yield* this.#commit({ type: "fact", place, outcome });
     // The session may now leave memory, if its other branches only wait.
@@ -85,14 +86,14 @@ export class Recorder {
     throw thrown;
   }
 
-  /** Records a value that would differ in another run. */
+  /** Returns a value that would differ in another run, such as the time, and records it. */
   *value<T>(place: Place, make: (drawn?: Buffer) => T): Operation<T> {
     const session = this.#session;
     if (!session.durable) return make();
     this.refuseInside(`record "${place.key}"`);
     const before = yield* this.#before(place);
     if (before?.outcome) {
-      // The first run did not wait for the value either.
+      // Do not wait if possible, because the first run did not wait for the value.
       if (session.replay!.now(before.outcome)) return valueOf(before) as T;
       return (yield* this.#outcome(before)) as T;
     }
@@ -105,7 +106,10 @@ export class Recorder {
     return value;
   }
 
-  /** Sleeps, also across restarts: the record holds the time at which the sleep ends. */
+  /**
+   * Sleeps. The record contains the time at which the sleep ends, so the sleep continues after a
+   * restart.
+   */
   *sleep(place: Place, ms: number): Operation<void> {
     const session = this.#session;
     if (!session.durable) return void (yield* deadline(session.deadlines, ms));
@@ -114,12 +118,12 @@ export class Recorder {
     const before = yield* this.#before(place);
     if (before?.outcome) return void (yield* this.#outcome(before));
     const until = before?.until ?? session.deadlines.now() + ms;
-    // Noted before the event: the wake-up time is written along with it.
+    // Change this before the event: the event is stored together with the wake-up time.
     this.#sleeps = [...this.#sleeps, until];
     try {
       if (!before) session.log.append({ type: "begun", place, until });
       session.changed();
-      // Waits even if the time has passed: in a race, recorded outcomes come first.
+      // Wait even if the time has passed, because recorded outcomes must win a race.
       yield* deadline(session.deadlines, Math.max(0, until - session.deadlines.now()));
     } finally {
       const over = this.#sleeps.indexOf(until);
@@ -131,8 +135,8 @@ export class Recorder {
   }
 
   /**
-   * A step may use a value that is not recorded yet. Its effects cannot be undone, and after a
-   * restart the value would be another one. So the value is recorded first.
+   * Records the start of a step. Waits until earlier values are recorded: the step may use them,
+   * its effects cannot be undone, and after a restart an unrecorded value would be different.
    */
   *#begin(place: Place): Operation<void> {
     if (this.#unrecorded === 0) return void this.#session.log.append({ type: "begun", place });
@@ -141,13 +145,13 @@ export class Recorder {
   }
 
   /**
-   * Throws inside a step. A step is recorded as a whole, and a replay does not run its body, so
-   * anything recorded inside would be missing there.
+   * Throws if the body of a step is on the stack. A replay does not run the body of a recorded
+   * step, so nothing inside a step can be recorded separately.
    */
   refuseInside(what: string): void {
     if (this.#inside === undefined) return;
     throw new TypeError(
-      `Cannot ${what} inside step "${this.#inside}": a step is recorded as a whole; do it beside the step`,
+      `Cannot ${what} inside step "${this.#inside}": a step is recorded as a whole; do this outside the step`,
     );
   }
 
@@ -183,12 +187,12 @@ export class Recorder {
     const before = this.#session.replay?.take(place);
     if (!before || !("asked" in before)) return before;
     this.#session.diverged(before);
-    // The run is being halted: nothing may happen past this point.
+    // The run is being halted, and must not continue past this point.
     yield* suspend();
     return undefined;
   }
 
-  /** Waits until a recorded outcome is next in the replay, and returns it. */
+  /** Waits until the recorded outcome is the next one to be delivered, and returns it. */
   *#outcome(step: Step): Operation<unknown> {
     yield* action<void>((resolve) => this.#session.replay!.await(step.outcome!, resolve));
     return valueOf(step);
@@ -215,7 +219,10 @@ function valueOf({ outcome }: Step): unknown {
   throw recreated(fact.error);
 }
 
-/** The value as it would be read from the record, so that the first run sees the same. */
+/**
+ * Returns the value as a replay would read it from the record, so that the first run gets the same
+ * value.
+ */
 function asJson(value: unknown): unknown {
   return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
@@ -229,14 +236,14 @@ function recordable(error: unknown): RecordedError {
   return { name, message, rpcCode: error.rpcCode, data: asJson(error.data) };
 }
 
-/** Error classes that decide who receives the error are restored. */
+/** Creates an error from its record. The class is restored if it decides who receives the error. */
 function recreated({ name, message, rpcCode, data }: RecordedError): Error {
   if (name === "ProtocolError") return new ProtocolError(rpcCode ?? INTERNAL_ERROR, message, data);
   if (name === "ToolError") return new ToolError(message);
   return Object.assign(new Error(message), { name });
 }
 
-/** Derives 32 bytes from the seed and the place. They are unpredictable without the seed. */
+/** Derives 32 bytes from the seed and the place. Nobody can predict them without the seed. */
 export function drawnAt(seed: string, { branch, kind, key, count }: Place): Buffer {
   const place = JSON.stringify([branch, kind, key, count]);
   return nodeCrypto().createHmac("sha256", `parley values\0${seed}`).update(place).digest();

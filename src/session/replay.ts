@@ -1,16 +1,16 @@
 /**
- * Replays a log: gives a tool that runs again its recorded outcomes.
+ * Replays a log: a tool that runs again gets the outcomes that were recorded.
  *
  * Every question and every recorded fact has a place: its branch, its kind, its key, and how many
- * with the same key came before it there. In a replay each branch must ask the same things in the
- * same order. How branches interleave does not matter.
+ * with the same kind and key came before it in that branch. In a replay, each branch must do the
+ * same steps in the same order. The order between branches does not matter.
  *
- * REPLAY-1  Outcomes are delivered in the order in which they were recorded, each as soon as
- *           everything that had been asked by then has been asked again. So a race has the same
- *           contenders and the same winner.
- * REPLAY-2  After the last record of its branch, a question is new.
- * REPLAY-3  A branch that asks something other than recorded diverges.
- * REPLAY-4  A phase with an outcome is not run again, nor is anything inside it.
+ * REPLAY-1  Outcomes are delivered in the order in which they were recorded. An outcome is
+ *           delivered only when the replay has reached every step that was recorded before it. So a
+ *           race has the same contenders and the same winner.
+ * REPLAY-2  A question after the last recorded step of its branch is new, and is sent.
+ * REPLAY-3  A branch that does another step than the recorded one diverges, and the session fails.
+ * REPLAY-4  A phase with a recorded outcome does not run again.
  */
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
@@ -23,39 +23,42 @@ import type {
 import { phasePath } from "../run/branch.ts";
 import type { HaltReason } from "./ending.ts";
 
-/** The outcome of something that the tool waited for. */
+/** The recorded outcome of a step. */
 export type Recorded =
   | { readonly type: "answered"; readonly response: ClientAnswer; readonly sealed?: string }
   | { readonly type: "timeout" }
   | { readonly type: "fact"; readonly fact: FactEvent };
 
-/** One thing that the tool asked or did, and its outcome, if there is one. */
+/** One recorded step: a question, a fact, a phase or a sleep, with its outcome if it has one. */
 export interface Step {
   readonly place: Place;
-  /** The LSN at which it was asked or begun. */
+  /** The LSN of the event that began the step. */
   readonly lsn: number;
   readonly request?: ToolSessionRequest;
   /** When a sleep ends, in milliseconds since the epoch. */
   readonly until?: number;
-  /** Outcomes are delivered in the order of their LSNs (REPLAY-1). */
+  /** The outcome. Outcomes are delivered in the order of their LSNs (REPLAY-1). */
   outcome: { readonly lsn: number; readonly recorded: Recorded } | undefined;
-  /** The question was withdrawn because its branch was halted. The branch will be halted again. */
+  /**
+   * True if the question was withdrawn because its branch was halted. A replay halts the branch
+   * again.
+   */
   withdrawn: boolean;
-  /** The replay has reached this step. */
+  /** True if the replay has reached this step. */
   reached: boolean;
-  /** An answer that came before the replay reached the question is being recorded. */
+  /** True if an answer is being recorded that came before the replay reached the question. */
   answering?: boolean;
 }
 
-/** The tool asks something other than recorded (REPLAY-3). */
+/** The difference between the step that is recorded and the step that the tool did (REPLAY-3). */
 export interface Divergence {
   readonly recorded: Place | undefined;
   readonly asked: Place | undefined;
-  /** The tool has not ended, but does not reach the recorded step either. */
+  /** True if the tool has not ended, but does not reach the recorded step. */
   readonly stalled?: boolean;
 }
 
-/** The steps of one branch, and the next one to be reached. */
+/** The recorded steps of one branch, and the index of the next step to reach. */
 interface Course {
   readonly steps: Step[];
   next: number;
@@ -63,22 +66,25 @@ interface Course {
 
 export class Replay {
   readonly #courses = new Map<string, Course>();
-  /** How many progress and log messages each branch has sent; they are not sent again. */
+  /**
+   * For each branch, the number of recorded messages, such as progress, that the replay must not
+   * send again.
+   */
   readonly #told = new Map<string, number>();
-  /** All steps in order, and how many of them, from the front, the replay has reached. */
+  /** All steps in order. The replay has reached the first `#reached` of them. */
   #steps: Step[] = [];
   #reached = 0;
-  /** The LSNs of all outcomes, in order. */
+  /** The LSNs of all outcomes, in order. The first `#delivered` of them have been delivered. */
   #due: number[] = [];
   #delivered = 0;
   /** Recorded open questions that the replay has not reached, by their ids. */
   readonly #unasked = new Map<string, Step>();
-  /** The LSN for the next outcome that comes during the replay. */
+  /** The LSN for the next outcome that is recorded during the replay. */
   #nextLSN: number;
-  /** Why the run was being halted when its process died, if it was. */
+  /** Why the run was being halted when its process died. Undefined if it was not being halted. */
   readonly cancelling: HaltReason | undefined;
   readonly #waiting = new Map<number, () => void>();
-  /** The highest number of a question, and all names in use. */
+  /** The highest number and all names of the recorded questions. */
   readonly lastSeq: number;
   readonly names: ReadonlySet<string>;
 
@@ -127,7 +133,7 @@ export class Replay {
           break;
         }
         case "fact": {
-          // A value has no `begun` event; everything else has one.
+          // A value has no `begun` event. All other facts have one.
           const { place, lsn } = event;
           const step = begun.get(keyOf(place)) ?? this.#begin({ place, lsn });
           this.#settle(step, lsn, { type: "fact", fact: event });
@@ -151,24 +157,27 @@ export class Replay {
     }
   }
 
-  /** The recorded open questions that the replay has not reached. */
+  /** Returns the recorded open questions that the replay has not reached. */
   unasked(): ToolSessionRequest[] {
     return [...this.#unasked.values()].filter(({ answering }) => !answering)
       .map(({ request }) => request!);
   }
 
-  /** The same, by id, unless an answer is being recorded. */
+  /**
+   * Returns an open question that the replay has not reached, unless an answer to it is being
+   * recorded.
+   */
   unaskedRequest(id: string): ToolSessionRequest | undefined {
     const step = this.#unasked.get(id);
     return step?.answering ? undefined : step?.request;
   }
 
-  /** An answer is being recorded to a question that the replay has not reached. */
+  /** Notes that an answer is being recorded to a question that the replay has not reached. */
   expectAnswer(requestId: string): void {
     this.#unasked.get(requestId)!.answering = true;
   }
 
-  /** Adds an answer that has been recorded to the replay. */
+  /** Adds an answer, which has just been recorded, to the replay. */
   answered(requestId: string, response: ClientAnswer): void {
     const step = this.#unasked.get(requestId);
     if (!step) return;
@@ -176,12 +185,12 @@ export class Replay {
     this.#settle(step, this.#nextLSN++, { type: "answered", response });
   }
 
-  /** Grows with every step that is reached, and every outcome that is delivered. */
+  /** A number that changes with every step that is reached and every outcome that is delivered. */
   get progress(): number {
     return this.#reached + this.#delivered + this.#waiting.size;
   }
 
-  /** The first step that the replay has not reached; later outcomes wait for it. */
+  /** The first step that the replay has not reached. Later outcomes wait for it. */
   get missing(): Place | undefined {
     return this.#steps[this.#reached]?.place;
   }
@@ -191,20 +200,26 @@ export class Replay {
     return this.#delivered === this.#due.length;
   }
 
-  /** The next recorded step of a branch, if that step is a question. */
+  /** Returns the next recorded step of a branch, if that step is a question. */
   nextRequest(branch: string): ToolSessionRequest | undefined {
     const course = this.#courses.get(branch);
     return course?.steps[course.next]?.request;
   }
 
-  /** Whether this is the next recorded step of a branch. Does not advance the branch. */
+  /**
+   * Returns true if the next recorded step of a branch has this kind and key. Does not advance the
+   * branch.
+   */
   expects(branch: string, kind: Place["kind"], key: string): boolean {
     const course = this.#courses.get(branch);
     const place = course?.steps[course.next]?.place;
     return place?.kind === kind && place.key === key;
   }
 
-  /** Advances a branch. Returns the recorded step, undefined for a new step, or the divergence. */
+  /**
+   * Advances a branch to its next step. Returns the recorded step, undefined if the step is new
+   * (REPLAY-2), or the divergence (REPLAY-3).
+   */
   take(place: Place): Step | undefined | Divergence {
     const course = this.#courses.get(place.branch);
     const step = course?.steps[course.next];
@@ -220,7 +235,7 @@ export class Replay {
     return step;
   }
 
-  /** Delivers this outcome immediately if it is next. Returns whether it was delivered. */
+  /** Delivers this outcome immediately if it is the next one. Returns true if it was delivered. */
   now({ lsn }: { readonly lsn: number }): boolean {
     if (this.#due[this.#delivered] !== lsn || this.#isMissing(lsn)) return false;
     this.#delivered++;
@@ -228,20 +243,21 @@ export class Replay {
     return true;
   }
 
-  /** Calls `deliver` when this outcome is next, possibly synchronously (REPLAY-1). */
+  /** Calls `deliver` when this outcome is the next one (REPLAY-1). The call may be synchronous. */
   await({ lsn }: { readonly lsn: number }, deliver: () => void): () => void {
     this.#waiting.set(lsn, deliver);
     if (this.#next() === lsn) this.#deliver(lsn);
     else this.#deliverSoon();
     return () => {
-      // The asker is gone, as in the first run. The others need not wait for it.
+      // The code that waited for this outcome was halted, as in the first run. Later outcomes need
+      // not wait.
       if (this.#waiting.has(lsn)) this.#waiting.set(lsn, GONE);
       this.#skipGone();
       this.#deliverSoon();
     };
   }
 
-  /** True for a message that the first run has sent. */
+  /** Returns true if the first run has already sent the next message of this branch. */
   alreadyTold(branch: string): boolean {
     const left = this.#told.get(branch) ?? 0;
     if (left === 0) return false;
@@ -249,7 +265,7 @@ export class Replay {
     return true;
   }
 
-  /** A recorded step that the tool skipped before it ended, if any (REPLAY-3). */
+  /** Returns the divergence if the tool has ended without reaching a recorded step (REPLAY-3). */
   leftOut(): Divergence | undefined {
     for (const { steps, next } of this.#courses.values()) {
       const step = steps[next];
@@ -277,7 +293,7 @@ export class Replay {
     this.#due.push(lsn);
   }
 
-  /** Drops the steps inside a phase that has an outcome (REPLAY-4). */
+  /** Removes the steps inside a phase that has an outcome (REPLAY-4). */
   #leaveOut(branch: string): void {
     const within = new Set(this.#courses.get(branch)?.steps);
     const outcomes = new Set([...within].map(({ outcome }) => outcome?.lsn));
@@ -287,8 +303,8 @@ export class Replay {
   }
 
   /**
-   * Delivers the outcomes that are due, but never from inside a step of the tool: the winner of a
-   * race must have won before the loser receives anything (REPLAY-1).
+   * Delivers the outcomes that are next, but not from inside a step of the tool: the loser of a
+   * race must be halted before it could receive its outcome (REPLAY-1).
    */
   #deliverSoon(): void {
     queueMicrotask(() => {
@@ -296,14 +312,16 @@ export class Replay {
     });
   }
 
-  /** The next outcome, if the tool waits for it and no earlier step is missing. */
+  /**
+   * Returns the LSN of the next outcome, if the tool waits for it and no earlier step is missing.
+   */
   #next(): number | undefined {
     const lsn = this.#due[this.#delivered];
     if (lsn === undefined || !this.#waiting.has(lsn)) return undefined;
     return this.#isMissing(lsn) ? undefined : lsn;
   }
 
-  /** True while the replay has not reached a step that came before this LSN. */
+  /** Returns true if the replay has not reached a step that began before this LSN. */
   #isMissing(lsn: number): boolean {
     const missing = this.#steps[this.#reached];
     return missing !== undefined && missing.lsn < lsn;
@@ -323,19 +341,19 @@ export class Replay {
   }
 }
 
-/** Marks an outcome that no code waits for any more. */
+/** Marks an outcome for which no code waits any more. */
 const GONE = () => {};
 
 function keyOf({ branch, kind, key, count }: Place): string {
   return JSON.stringify([branch, kind, key, count]);
 }
 
-/** Describes a divergence: where it is, what was recorded and what was asked. */
+/** Describes a divergence: the recorded step, and the step that the tool did instead. */
 export function describeDivergence({ recorded, asked, stalled }: Divergence): string {
   if (stalled) {
     return `${
       recorded ? asText(recorded) : "something"
-    } was recorded, but the tool does not come to it`;
+    } was recorded, but the tool does not reach it`;
   }
   if (!asked) return `${asText(recorded!)} was recorded, but the tool ended without it`;
   if (!recorded) return `${asText(asked)} was never recorded`;
@@ -347,10 +365,10 @@ function asText({ branch, kind, key, count }: Place): string {
   return `${kind} "${key}"${nth}${branch ? ` in branch ${branch}` : ""}`;
 }
 
-/** How long a replay may make no progress before it counts as stalled. */
+/** The number of milliseconds without progress after which a replay counts as stalled. */
 const REPLAY_TIMEOUT = 5 * 60_000;
 
-/** Calls `stuck` once a replay is stalled. Returns a function that stops watching. */
+/** Calls `stuck` when a replay is stalled. Returns a function that stops watching. */
 export function watchReplay(
   replay: Replay,
   deadlines: Deadlines,

@@ -18,11 +18,11 @@ export interface SessionHome {
   readonly site: Site;
   announce(change: ServerChange): void;
   report(fault: Fault): void;
-  /** The session began or stopped waiting, or ended. */
+  /** Called when the session began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void;
-  /** The session is about to leave memory. */
+  /** Called when the session is about to leave memory. */
   suspending(session: LiveToolSession): void;
-  /** The session has left memory, and can be run again from its log. */
+  /** Called when the session has left memory, and can resume from its log. */
   suspended(session: LiveToolSession): void;
   /** Finds a session, and resumes it if it has left memory. */
   takenUp(id: string): Operation<LiveToolSession | undefined>;
@@ -32,36 +32,42 @@ export interface SessionHome {
 
 /** The callbacks of the code that opened a session. */
 export interface SessionOwner {
-  /** The session has ended, and its final event is recorded. */
+  /** Called when the session has ended, and its final event is recorded. */
   ended?(session: LiveToolSession): void;
-  /** The session has left memory. */
+  /** Called when the session has left memory. */
   left?(session: LiveToolSession): void;
-  /** The registry has removed the session. */
+  /** Called when the registry has removed the session. */
   gone?(session: LiveToolSession): void;
-  /** The tool asks to close the connection. The client reconnects for the remaining events. */
+  /**
+   * Called when the tool wants to close the connection. The client reconnects for the remaining
+   * events.
+   */
   hangUp?(session: LiveToolSession): void;
 }
 
-/** The stored state of a session, without its tool and its caller. */
+/** The stored state of a session, except its tool and its caller. */
 export interface SessionRecord {
   readonly events: readonly ToolSessionEvent[];
   readonly needsCaller: boolean;
-  /** Default: 0, for a session that is promised to no client. */
+  /**
+   * Until when the session is promised to a client, in milliseconds since the epoch. Default: 0,
+   * which means that it is not promised.
+   */
   readonly keepUntil?: number;
   readonly taskSince?: number | undefined;
-  /** The epoch at which the session was last known to be alive. Default: 1. */
+  /** The epoch at which the session last survived (RECOVERY-1). Default: 1. */
   readonly settled?: number;
-  /** Default: false. */
+  /** True if the client keeps the record. Default: false. */
   readonly portable?: boolean;
   readonly seed?: string | undefined;
 }
 
-/** An attempt to run a session again, until the session is known to have survived. */
+/** An attempt to resume a session, which lasts until the session has survived (RECOVERY-2). */
 export interface Trial {
-  /** How many earlier attempts failed. */
+  /** The number of earlier attempts that failed. */
   readonly failed: number;
   readonly deadline: Deadline;
-  /** Ends the turn of the attempt, if it runs in isolation. */
+  /** Ends the turn of the attempt, so that the next suspect can resume (RECOVERY-3). */
   readonly over?: () => void;
 }
 
@@ -70,36 +76,42 @@ export interface Trial {
  * but only the registry writes them.
  */
 export interface RegistryNotes extends Linked<LiveToolSession> {
-  /** The registry lists the session. A call that ends in its first step is never listed. */
+  /** True if the registry contains the session. A call that ends in its first step is not added. */
   registered: boolean;
   /** The number of streams and requests that use the session. */
   holders: number;
   /** The deadline at which the session expires. */
   expiry: Deadline | undefined;
-  /** Roughly how many bytes came with the call; see `Budget`. */
+  /**
+   * The approximate number of bytes that came with the call: arguments and client data. See
+   * `Budget`.
+   */
   baggage: number;
-  /** Bytes of memory that count as the caller's. */
+  /** The bytes of memory that the budget has counted for the caller. */
   charged: number;
-  /** Bytes of the store that count as the caller's. */
+  /** The bytes in the store that the budget has counted for the caller. */
   stored: number;
-  /** The epoch of the record at which the session was last known to be alive. */
+  /** The epoch at which the session last survived (RECOVERY-1). */
   settled: number;
-  /** The attempt to run the session again, until it is known to have survived. */
+  /** The current attempt to resume the session. Undefined if the session has survived. */
   trial: Trial | undefined;
-  /** When the last holder left the session after its end. Milliseconds since the epoch. */
+  /** When the last holder released the ended session, in milliseconds since the epoch. */
   leftAt: number;
 }
 
 /** A session as the registry sees it. */
 export type RegisteredSession = LiveToolSession & RegistryNotes;
 
-/** Returns the session in memory. Resumes a session that has left memory. */
+/** Returns the current object of a session. If the session has left memory, resumes it. */
 export function* locate(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
   if (!session.suspending) return session;
   return (yield* home.takenUp(session.id)) ?? session;
 }
 
-/** Like `locate`, but waits until a question that is open in the record can be answered. */
+/**
+ * Like `locate`, but also waits until the question can be answered: a resumed session may not have
+ * asked it again yet.
+ */
 export function* locateAsking(
   requestId: string,
   session: LiveToolSession,

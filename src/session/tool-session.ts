@@ -1,13 +1,14 @@
 /**
  * One run of one tool, and the only owner of its state.
  *
- * The session holds the log, the open questions and the run, and the runtime talks to it. It
- * knows nothing of HTTP, of eras or of who is listening. Other code can read its fields, and
- * changes them through methods. The exceptions are the `RegistryNotes`.
+ * The session contains the log, the open questions and the run. It does not depend on HTTP, on eras
+ * or on its readers. Other code can read its fields, but changes them only through methods. The
+ * registry writes the fields of `RegistryNotes` directly.
  *
- * SESSION-1  The log ends with exactly one final event, and only after every `finally` has run.
+ * SESSION-1  The log ends with exactly one final event, which is appended after every `finally` has
+ *            run.
  * SESSION-2  When the session has ended, no question is open and no deadline is set.
- * SESSION-3  A suspended run leaves nothing in the log: it has not ended.
+ * SESSION-3  Suspending a run adds nothing to the log, because the session has not ended.
  * SESSION-4  The phase only moves forward. Whether the session has ended, is closing or has left
  *            memory follows from the phase, and from nothing else.
  */
@@ -65,9 +66,9 @@ import type { ServedSessionOptions, ToolSession } from "./types.ts";
 enum Phase {
   created,
   running,
-  /** The run is being halted, and cleans up. The session ends after that. */
+  /** The run is being halted, and runs its `finally` blocks. The session ends after that. */
   halting,
-  /** The run is being suspended, and cleans up. Nothing is recorded. */
+  /** The run is being suspended, and runs its `finally` blocks. Nothing is recorded. */
   suspending,
   /** The run has left memory. The session can resume from its log. */
   suspended,
@@ -78,8 +79,8 @@ enum Phase {
 }
 
 /**
- * The session as its own methods see it. For other code, the fields are read-only. This type
- * makes getters unnecessary: a session has many fields, and every call reads some of them.
+ * The session as its own methods see it, with fields that can be written. For other code, the
+ * fields are read-only. With this type, the class needs no getters.
  */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
@@ -98,12 +99,18 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly #home: SessionHome;
   #phase = Phase.created;
   #id: string | undefined;
-  /** The client as it last described itself. A client without sessions does so in every request. */
+  /**
+   * The last description that the client sent of itself. A modern client sends it with every
+   * request.
+   */
   readonly client: ClientInfo;
   /** The caller's position in its own trace. */
   readonly trace: TraceContext;
   readonly owner: SessionOwner | undefined;
-  /** When a question, an answer or the end last changed the session. Milliseconds since the epoch. */
+  /**
+   * When the session last changed by a question, an answer or its end, in milliseconds since the
+   * epoch.
+   */
   readonly updatedAt: number;
 
   // The run.
@@ -114,28 +121,31 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
   #progress = 0;
-  /** The number of parts of the tool that run besides the first, without being tasks. */
+  /** The number of parts of the tool that run in addition to the first, without being tasks. */
   readonly parallel: number = 0;
 
   // The end.
   /** How the session ended. Undefined until the final event is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
   readonly outcomeDelivered: boolean = false;
-  /** Why the run is being halted, if it is. */
+  /** Why the run is being halted. Undefined if it is not. */
   #why: HaltReason | undefined;
-  /** How the tool departed from its record, if it did. */
+  /** The divergence, in words, if the replay of the tool differs from its record. */
   #diverged: string | undefined;
-  /** Why the store refused an event, if it did. The record is then valid, and this session is not. */
+  /**
+   * Why the store refused an event, if it did. The record stays valid, but this session object can
+   * no longer write it.
+   */
   readonly lost: string | undefined;
-  /** Why the session may not wait, if it may not. */
+  /** Why the session may not wait for an answer. Undefined if it may. */
   #noRoom: string | undefined;
 
-  // Where the session may resume, and how long it is kept.
+  // Settings for resuming the session, and for keeping it.
   /** True if the session runs only while a request waits for it, as in the modern era. */
   readonly needsCaller: boolean;
-  /** True if the client keeps the record, and no store does. */
+  /** True if the client keeps the record instead of the store. */
   readonly portable: boolean;
-  /** True if the session may leave memory, because its record can be run again. */
+  /** True if the session may leave memory, because it can resume from its record. */
   readonly replayable: boolean;
   /** The seed of random values in a portable session. */
   readonly seed: string | undefined;
@@ -144,7 +154,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   /** When the session became a task, if it is a task. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
 
-  // What the registry notes; see `RegistryNotes`.
+  // The registry's data; see `RegistryNotes`.
   readonly registered: boolean = false;
   readonly holders: number = 0;
   readonly expiry: Deadline | undefined;
@@ -186,7 +196,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (answers) this.questions.presets = new Map(answers);
   }
 
-  /** Generated on first access: most calls never need an id. */
+  /** The id of the session. It is generated on first access, because most calls never need it. */
   get id(): string {
     return this.#id ??= newSessionId();
   }
@@ -206,12 +216,14 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.owner = owner;
   }
 
-  /** True if the run is stopping or over (SESSION-4). It must not do anything more. */
+  /**
+   * True if the run is being stopped or is over (SESSION-4). The tool must not do anything more.
+   */
   get halting(): boolean {
     return this.#phase >= Phase.halting;
   }
 
-  /** True while the session leaves memory, or has left it, without having ended (SESSION-4). */
+  /** True if the session is leaving memory or has left it, and has not ended (SESSION-4). */
   get suspending(): boolean {
     return this.#phase === Phase.suspending || this.#phase === Phase.suspended;
   }
@@ -222,31 +234,34 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   /**
-   * Keeps the session on this server, which alone can continue it: its record has become too large
-   * to send to the client, or no request can name the session.
+   * Makes the session stay in memory until it ends: its record has become too large to send to the
+   * client, or no request can refer to the session.
    */
   stayHere(this: Own): void {
     this.replayable = false;
   }
 
-  /** Promises a client to keep the session until `time`. Returns false if that was promised before. */
+  /**
+   * Promises a client to keep the session until `time`. Returns false if an earlier promise already
+   * covers that time.
+   */
   promiseUntil(this: Own, time: number): boolean {
     if (time <= this.keepUntil) return false;
     this.keepUntil = time;
     return true;
   }
 
-  /** Makes the session a task, if it is not a task yet. Returns when it became a task. */
+  /** Makes the session a task, if it is not one yet. Returns the time at which it became a task. */
   becomeTask(this: Own): number {
     return this.taskSince ??= this.deadlines.now();
   }
 
-  /** Lets the session continue without a waiting caller, like a task. */
+  /** Lets the session run without a request that waits for it, like a task. */
   goOnAlone(this: Own): void {
     this.needsCaller = false;
   }
 
-  // The next two are created on first access: most calls need neither.
+  // `facts` and `questions` are created on first access, because most calls need neither.
 
   get facts(): Recorder {
     return this.#facts ??= new Recorder(this);
@@ -256,7 +271,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#questions ??= new Questions(this);
   }
 
-  /** Answers that came with the call, and wait for their questions. */
+  /** Answers that came with the call, and whose questions have not been asked yet. */
   get presets(): ReadonlyMap<string, ClientAnswer> | undefined {
     return this.#questions?.presets;
   }
@@ -284,12 +299,15 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
   }
 
-  /** True while the tool only sleeps, in a way that survives a restart. */
+  /** True while the tool does nothing but sleep, and the record contains the end of the sleep. */
   get #sleeps(): boolean {
     return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
   }
 
-  /** When the session must resume without a request, in its current state. Null for never. */
+  /**
+   * When the session must resume without a request if it leaves memory now. Null if it resumes only
+   * on request.
+   */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
     const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
@@ -311,12 +329,12 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#home.scope;
   }
 
-  /** The question that was sent under a name, open or not. */
+  /** Returns the question that was sent with this name, whether or not it is open. */
   requestNamed(name: string): ToolSessionRequest | undefined {
     return this.questions.named(name);
   }
 
-  /** The questions that wait for an answer, oldest first. */
+  /** Returns the questions that wait for an answer, oldest first. */
   openRequests(): ToolSessionRequest[] {
     return this.#questions?.open() ?? [];
   }
@@ -355,7 +373,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (this.#phase === Phase.created) this.#phase = Phase.running;
     const run = runTool(this.tool, args, this, this.#home.scope);
     if (this.#phase >= Phase.suspended) return;
-    // Set before the run starts: a reader of its first event may cancel the run.
+    // Set this before the run starts, because a reader of its first event may cancel the run.
     this.#run = run;
     run.start();
     if (this.replay && this.#phase < Phase.suspended) {
@@ -397,7 +415,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return (yield* locateAsking(id, this, this.#home)).respond(id, response);
   }
 
-  /** Records an answer and, once it is recorded, hands it to the tool. */
+  /** Records an answer, and then delivers it to the tool. */
   respond(requestId: string, response: ClientAnswer): AnswerOutcome {
     return this.respondAll([{ requestId, response }])[0]!;
   }
@@ -433,7 +451,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   room(): Operation<void> | undefined {
-    // A replay emits nothing a second time.
+    // A replay does not emit recorded events again, so it does not wait.
     if (!this.log.isFull || this.halting || this.replay && !this.replay.done) return undefined;
     return action<void>((resolve) => this.log.whenRoom(this.deadlines, resolve));
   }
@@ -452,7 +470,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 
   announce(change: ServerChange): void {
-    // A replay announces nothing a second time.
+    // A replay does not announce the same change again.
     if (!this.halting && (this.replay?.done ?? true)) this.#home.announce(change);
   }
 
@@ -469,7 +487,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   /** Ends the session, because the replay of the tool differs from its record. */
   diverged(divergence: Divergence): void {
     this.#diverged = describeDivergence(divergence);
-    this.halt("it does something else than it did before");
+    this.halt("its replay differs from its record");
   }
 
   /** Ends the session, because it would exceed a limit while it waits. */
@@ -498,7 +516,8 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   halt(reason: string, by: "caller" | "server" = "server"): void {
     if (this.halting) return;
     this.#why = { reason, by };
-    // Recorded before the tool cleans up: after a crash in between, the tool must not go on.
+    // Record this before the tool cleans up. If the server crashes during the cleanup, the tool
+    // must not continue.
     if (this.durable && this.lost === undefined && this.#diverged === undefined) {
       this.log.append({ type: "cancelling", reason, by });
     }
@@ -506,7 +525,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.#run?.halt();
   }
 
-  /** Called by the runtime when the run stops itself, because it timed out. */
+  /** Called by the run when it stops itself, because its timeout has passed. */
   runHalting(): void {
     if (this.#phase < Phase.halting) this.#phase = Phase.halting;
   }
@@ -523,19 +542,19 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   storeFailed(error: unknown): void {
     (this as Own).lost = whyLost(error);
     this.report({
-      what: "its events could not be stored",
+      what: "the events of the call could not be stored",
       toolName: this.toolName,
       sessionId: this.id,
       error,
     });
-    // SESSION-1: an end that is recorded stays, although a later change of the record failed.
+    // SESSION-1: a recorded end stays valid, even if a later change of the record failed.
     if (this.outcome) return;
     this.log.abandonJournal();
     if (this.#phase >= Phase.suspended) this.runEnded({ type: "halted" });
-    else this.halt("its events could not be stored");
+    else this.halt("the events of the call could not be stored");
   }
 
-  /** Called by the runtime when the run is over, and every `finally` has run (SESSION-1). */
+  /** Called by the run when it is over, and every `finally` has run (SESSION-1). */
   runEnded(outcome: RunOutcome): void {
     this.#unwatch?.();
     this.#run = undefined;
@@ -547,7 +566,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       return this.log.stir();
     }
     this.#phase = Phase.ending;
-    // SESSION-2
+    // SESSION-2: withdraw all open questions.
     this.#questions?.withdrawAll();
     const own: Own = this;
     const ending = this.#ending(outcome);
@@ -556,7 +575,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
       own.outcome = ending.outcome;
       this.changed();
       this.owner?.ended?.(this);
-      // The registry keeps many finished sessions, and none of them needs these.
+      // Release what a finished session does not need, because the registry keeps many of them.
       this.#questions = this.#facts = undefined;
       own.client = NOBODY;
     });
@@ -572,20 +591,22 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 }
 
-/** The client of a session that has ended: nothing can be asked of it. */
+/**
+ * The client of a session that has ended. It has no capabilities, so nothing can be asked of it.
+ */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
 const ID_BYTES = 16;
 
-/** Random bytes for many ids. Generating them one id at a time is slow. */
+/** Random bytes for many ids. Generating bytes for each id separately would be slow. */
 const random = new Uint8Array(ID_BYTES * 256);
 const randomBytes = Buffer.from(random.buffer);
 let used = random.length;
 
 /**
- * 22 random characters of `[A-Za-z0-9_-]`. A question's id contains its session's id
- * (`elicit_ID_1`) and reaches models as the id of a tool call, for which providers take at most
- * 40 characters. Do not rely on more than alphabet and length: stored sessions may have longer ids.
+ * Returns 22 random characters of `[A-Za-z0-9_-]`. The id of a question contains the id of its
+ * session (`elicit_ID_1`). Models receive it as the id of a tool call, and some providers accept at
+ * most 40 characters. Stored sessions of earlier versions may have longer ids.
  */
 export function newSessionId(): string {
   if (used === random.length) {
@@ -593,6 +614,6 @@ export function newSessionId(): string {
     used = 0;
   }
   const id = randomBytes.toString("base64url", used, used += ID_BYTES);
-  // A command line would take an id with a leading dash for a flag.
+  // On a command line, an id that starts with a dash would look like a flag.
   return id.startsWith("-") ? `A${id.slice(1)}` : id;
 }

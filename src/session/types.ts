@@ -29,7 +29,10 @@ export interface ToolSession<TResult = unknown> {
    * `EventsGoneError` if events after that LSN are no longer kept. Default: all events.
    */
   getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome<TResult>>;
-  /** Answers an elicitation. Only the first answer counts; the return value tells whether this was it. */
+  /**
+   * Answers an elicitation. Only the first answer counts. The returned outcome says whether this
+   * answer was accepted.
+   */
   respondToElicit(
     elicitId: string,
     response: ElicitResponse | RequestFailure,
@@ -43,13 +46,16 @@ export interface ToolSession<TResult = unknown> {
   cancel(reason?: string): Operation<void>;
 }
 
-/** Who calls a tool, and with what prepared answers. */
+/** The options of a tool session: its caller, and answers that are known in advance. */
 export interface ToolSessionOptions {
-  /** The client and its capabilities. Default: part of this program, which can answer everything. */
+  /**
+   * The client and its capabilities. Default: a client that is part of this program, and has all
+   * capabilities.
+   */
   readonly client?: ClientInfo;
   /** The name of the caller, to whom the session belongs. Default: the anonymous caller. */
   readonly principal?: string;
-  /** Prepared answers by key; each answers the first question with that key. */
+  /** Prepared answers by key. Each one answers the first question with that key. */
   readonly answers?: ReadonlyMap<string, ClientAnswer>;
   /** The trace that the call is part of. */
   readonly trace?: TraceContext;
@@ -62,11 +68,17 @@ export interface ToolSessionOptions {
 
 /** The options of a session that a server opens. */
 export interface ServedSessionOptions extends ToolSessionOptions {
-  /** A durable session that runs only while a caller waits for it. Others continue by themselves after a restart. */
+  /**
+   * True for a durable session that runs only while a request waits for it. After a restart, such a
+   * session resumes with the next request; others resume without one.
+   */
   readonly needsCaller?: boolean;
-  /** The client keeps the record. The store has none. */
+  /** True if the client keeps the record instead of the store. */
   readonly portable?: boolean;
-  /** When the session became a task, if it is one from the start, in milliseconds since the epoch. */
+  /**
+   * When the session became a task, in milliseconds since the epoch. Only for a session that is a
+   * task from the start.
+   */
   readonly taskSince?: number;
 }
 
@@ -109,8 +121,8 @@ export interface SetAsideCalls {
   /** Lists the calls that are set aside. */
   list(): Promise<SetAsideCall[]>;
   /**
-   * Continues a call, now or when its client returns, with as many attempts as at first. Returns
-   * false if no call with this id is set aside.
+   * Continues a call, now or with the next request of its client. The call gets as many attempts as
+   * a new one. Returns false if no call with this id is set aside.
    */
   revive(sessionId: string): Promise<boolean>;
 }

@@ -179,7 +179,7 @@ describe("a durable call over a store that two servers share", () => {
       });
       assert.match(
         JSON.stringify(await refused.rest()),
-        /another server has taken this call up; send the same request again/,
+        /another server has taken over this call; send the same request again/,
       );
       assert.ok((await at(a, who(asked))).inputRequests["gift"]);
     }));

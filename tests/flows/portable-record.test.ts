@@ -260,7 +260,10 @@ describe("a call with a portable record", () => {
           requestState,
           inputResponses: { who: answer("Ada") },
         });
-        assert.match(JSON.stringify(await response.rest()), /version 1 of it began this call/);
+        assert.match(
+          JSON.stringify(await response.rest()),
+          /version 1 of the tool began this call/,
+        );
       });
     }));
 

@@ -49,7 +49,7 @@ describe("the memory of waiting calls", () => {
         assert.ok(error instanceof SessionLimitError);
         assert.match(
           error.message,
-          /^Cannot start another call: calls take as much of memory as they may, which is 0.0977 MiB; answer or cancel one, or try again later$/,
+          /^Cannot start another call: the limit of 0.0977 MiB of memory for all calls is reached; answer or cancel one, or try again later$/,
         );
         return true;
       });
@@ -71,7 +71,7 @@ describe("the memory of waiting calls", () => {
       open("mallory");
       assert.throws(
         () => open("mallory"),
-        /the caller's calls take 0.03\d* MiB of memory, and its share is 0.0391 MiB; answer or cancel/,
+        /the caller's calls use 0.03\d* MiB of memory, and its share is 0.0391 MiB; answer or cancel/,
       );
       open("ann");
     }, { limits: { maxMemory: 200 * KB, maxMemoryPerPrincipal: 40 * KB } }),
@@ -114,7 +114,7 @@ describe("the memory of waiting calls", () => {
       await ended(session);
       assert.match(
         textOf(session.outcome),
-        /^isError: Cannot wait for an answer: calls take as much of memory as they may, which is 0.0977 MiB; answer or cancel another call, then call again$/,
+        /^isError: Cannot wait for an answer: the limit of 0.0977 MiB of memory for all calls is reached; answer or cancel another call, then call the tool again$/,
       );
       assert.ok(cleaned);
       assert.equal(registry.budget.memory.total, 0);
@@ -151,7 +151,7 @@ describe("the memory of waiting calls", () => {
       const open = (principal: string, kilobytes: number) =>
         registry.open(askTool, blob(kilobytes), { principal });
       for (const hog of ["a", "b", "c"]) open(hog, 30);
-      assert.throws(() => open("a", 1), /as much of memory as they may/);
+      assert.throws(() => open("a", 1), /of memory for all calls is reached/);
       open("ann", 1);
       assert.throws(() => open("b", 1), SessionLimitError);
     }, { limits: { maxMemory: 110 * KB, maxMemoryPerPrincipal: 60 * KB } }),
@@ -212,7 +212,7 @@ describe("the stored bytes of durable calls", () => {
     const first = open("mallory");
     assert.throws(
       () => open("mallory"),
-      /the caller's calls take 0.04\d* MiB of the store, and its share is 0.0488 MiB/,
+      /the caller's calls use 0.04\d* MiB of the store, and its share is 0.0488 MiB/,
     );
     registry.suspend(first);
     await idle();
@@ -256,7 +256,7 @@ describe("the stored bytes of durable calls", () => {
     await ended(session);
     assert.match(
       textOf(session.outcome),
-      /^isError: Cannot wait for an answer: calls take as much of the store/,
+      /^isError: Cannot wait for an answer: the limit of .* of the store for all calls is reached/,
     );
     await registry.close();
   });
@@ -283,7 +283,7 @@ describe("a call that has left memory", () => {
     const second = registry.open(asDurable(working), blob(60), { principal: "mallory" });
     await assert.rejects(
       async () => await registry.lookup(first.id),
-      /^SessionLimitError: Cannot go on with the call now: the caller's calls take 0.06\d* MiB/,
+      /^SessionLimitError: Cannot continue the call now: the caller's calls use 0.06\d* MiB/,
     );
     second.halt("over");
     await ended(second);

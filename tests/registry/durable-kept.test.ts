@@ -64,7 +64,7 @@ describe("a durable session that lives longer than its record is kept", () => {
       error: {
         code: -32603,
         message:
-          "Cannot go on: the record of this call is no longer in the store; send the same request again",
+          "Cannot continue the call: the record of this call is no longer in the store; send the same request again",
       },
     });
     assert.match(

@@ -351,7 +351,7 @@ describe("a durable tool that does something else than what is recorded", () => 
       const outcome = await ended(two);
       assert.match(
         JSON.stringify(outcome),
-        /elicit \\"b\\" in branch \/1 was recorded, but the tool does not come to it/,
+        /elicit \\"b\\" in branch \/1 was recorded, but the tool does not reach it/,
       );
     }),
   );
@@ -371,7 +371,7 @@ describe("a durable tool that does something else than what is recorded", () => 
       const outcome = await ended(two);
       assert.match(
         JSON.stringify(outcome),
-        /version 1 of it began this call, and this is version 2/,
+        /version 1 of the tool began this call, but this server has version 2/,
       );
       assert.equal(runs, 1);
     }),
@@ -398,7 +398,7 @@ describe("ctx.step()'s body", () => {
           }
         });
         const session = servers.start(tool).open(tool, {});
-        assert.match(await textOf(session), /^Cannot .* inside step "outer": .* do it beside/);
+        assert.match(await textOf(session), /^Cannot .* inside step "outer": .* do this outside/);
       }),
     );
   }

@@ -121,8 +121,8 @@ describe("a durable call that could not be recorded, and whose caller knows", ()
     await ended(session);
     await registry.close();
     assert.deepEqual(faults.map(({ what }) => what), [
-      "its events could not be stored",
-      "the end of failed sessions could not be stored",
+      "the events of the call could not be stored",
+      "the final events of failed calls could not be stored",
     ]);
     assert.equal(clock.timers, 0);
   });

@@ -75,7 +75,7 @@ describe("a durable session that its server did not survive", () => {
     await crash(store, id, 3);
     const { registry, faults } = serverOf(working, { store });
     await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
-    assert.match(faults[0]!.what, /set aside: the server did not survive 3 attempts/);
+    assert.match(faults[0]!.what, /set aside: the server crashed in each of 3 attempts/);
     assert.equal(faults[0]!.toolName, "t");
     await assert.rejects(Promise.resolve(registry.lookup(id)), SessionSetAsideError);
     assert.equal(faults.length, 1, "that is said once");

@@ -41,7 +41,7 @@ async function assertBusy(response: Response, code: number, expected: RegExp): P
 }
 
 const SHARE =
-  /^Cannot start another call: the caller's calls take .* MiB of memory, and its share is 0.0977 MiB; answer or cancel one, or try again later$/;
+  /^Cannot start another call: the caller's calls use .* MiB of memory, and its share is 0.0977 MiB; answer or cancel one, or try again later$/;
 
 describe("waiting calls that hold many bytes", () => {
   it("are refused to a legacy client above its share, while others are served", () =>
@@ -82,7 +82,7 @@ describe("waiting calls that hold many bytes", () => {
       assert.equal(result.isError, true);
       assert.match(
         textOf(result),
-        /^Cannot wait for an answer: the caller's calls take .*; answer or cancel another call, then call again$/,
+        /^Cannot wait for an answer: the caller's calls use .*; answer or cancel another call, then call the tool again$/,
       );
       const legacy = await TestClient.connect(parley.fetch, as("mallory"));
       const { result: told } = await legacy.request("tools/call", {
@@ -127,7 +127,7 @@ describe("subscriptions", () => {
       await assertBusy(
         (await listen()).response,
         -32603,
-        /^Cannot listen: the caller's calls take/,
+        /^Cannot listen: the caller's calls use/,
       );
       await first.leave();
       const legacy = await TestClient.connect(parley.fetch, as("mallory"));
@@ -154,7 +154,7 @@ describe("client sessions", () => {
       let last = await open("mallory");
       for (; last.status === 200; opened++) last = await open("mallory");
       assert.ok(opened > 5 && opened < 11, `${opened}`);
-      await assertBusy(last, -32000, /^Cannot start a session: the caller's calls take/);
+      await assertBusy(last, -32000, /^Cannot start a session: the caller's calls use/);
       assert.equal(parley.counts.clientSessions, opened);
       assert.equal((await open("ann")).status, 200);
     }));

@@ -258,7 +258,7 @@ export class World {
     assert.deepEqual(this.registry.counts, { live: 0, finished: 0, deadlines: 0 });
     assert.equal(this.clock.timers, 0, "a timer is left");
     const failed = this.watched.filter(({ session }) => session.outcome?.status === "failed");
-    assert.deepEqual(this.faults, failed.map(() => "its events could not be stored"));
+    assert.deepEqual(this.faults, failed.map(() => "the events of the call could not be stored"));
   }
 
   async #check({ session, seen, accepted, received, watchers, cancelled }: Watched): Promise<void> {

@@ -104,7 +104,7 @@ describe("a durable task", () => {
       store.commits.shift()!.fail(new Error("the disk is full"));
       assert.match((await call).message, /could not store/);
       const [fault] = faults.splice(0);
-      assert.equal(fault?.what, "its events could not be stored");
+      assert.equal(fault?.what, "the events of the call could not be stored");
     }),
   );
 });
