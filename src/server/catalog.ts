@@ -22,7 +22,7 @@ export class Catalog {
   readonly tools = new Map<string, FinalizedMcpTool>();
   readonly prompts = new Map<string, FinalizedMcpPrompt>();
   readonly resources = new Map<string, FinalizedMcpResource>();
-  /** Resources with a fixed URI, by URI. Only templates are matched one after another. */
+  /** Resources with a fixed URI, by URI. Templates must be matched one after another. */
   readonly #byUri = new Map<string, FinalizedMcpResource>();
   /** Increases with every change. Values computed from the catalog can be cached per version. */
   readonly version: number = 0;
@@ -37,8 +37,8 @@ export class Catalog {
       throw new DefinitionError(
         `${definition.kind} "${definition.name}"`,
         "its name",
-        "is taken already",
-        "give one of the two another name",
+        "is already in use",
+        "rename one of the two",
       );
     }
     shelf.set(definition.name, definition);

@@ -13,27 +13,27 @@ import { Pages } from "./pages.ts";
 import type { OpenPort } from "./ports.ts";
 import { Readiness, writable } from "./readiness.ts";
 
-/** The options that the transports of this platform add. */
+/** The options of a server, including those that the platform adds. */
 export interface CoreOptions extends ParleyOptions {
   readonly openPort?: OpenPort;
-  /** A registry of the program, for the server to use. Default: a registry of the server's own. */
+  /** An existing registry for the server to use. Default: the server creates a registry. */
   readonly registry?: LiveToolSessionRegistry;
 }
 
 export class ServerCore {
   readonly catalog: Catalog;
-  /** Definitions that are loaded on first use, if the server has any. */
+  /** Definitions that are loaded on first use. Undefined if there are none. */
   readonly arrival: LazyCatalog | undefined;
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
   readonly pages: Pages;
   readonly deadlines: Deadlines;
-  /** The checks that must succeed before the server takes calls. */
+  /** The checks that must succeed before the server is ready for calls. */
   readonly readiness: Readiness;
   readonly info: ServerInfo;
   readonly instructions: string | undefined;
   readonly limits: ServerLimits;
-  /** True if modern clients carry the records of calls, for tools that allow it. */
+  /** True if records of calls are sealed into the request states of modern clients. */
   readonly carriesRecords: boolean;
   /** The store of legacy client sessions. Undefined if sessions are kept only in memory. */
   readonly clients: ClientSessionStore | undefined;
@@ -88,15 +88,15 @@ export class ServerCore {
     return this.#ending ??= this.#sharesRegistry ? this.registry.detach() : this.registry.close();
   }
 
-  /** Why a caller cannot open another stream; undefined if it can. */
+  /** The error message if a caller cannot open another stream. Undefined if the caller can. */
   refusesStream(principal: string): string | undefined {
     const reached = this.closing ? "total" : this.streams.reached(principal);
     if (reached === undefined) return undefined;
     return reached === "total"
-      ? "Cannot open a stream: the server has as many as it can; try again later"
-      : `Cannot open a stream: the caller has ${
+      ? "Cannot open a stream: the server has reached its limit; try again later"
+      : `Cannot open a stream: the caller has reached its limit of ${
         this.streams.of(principal)
-      }, which is its share; close one, or try again later`;
+      } streams; close one, or try again later`;
   }
 
   /** Resumes the sessions in the store, after the definitions that they run are loaded. */

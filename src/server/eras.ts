@@ -1,5 +1,5 @@
 /**
- * Both eras of a server. This is the only place that decides which era a message belongs to.
+ * Both eras of a server. Only this file decides which era a message belongs to.
  */
 import { isObject } from "../lib/json.ts";
 import type { RpcId, RpcMessage } from "../wire/json-rpc.ts";
@@ -39,30 +39,30 @@ export class Eras {
     return isModern(headers, body) ? this.#modern : this.#legacy;
   }
 
-  /** The era of a request without a body. Only legacy requests that name a session are valid. */
+  /** The era of a request without a body. Undefined unless the request names a legacy session. */
   ofSession(headers: Headers): SessionEra | undefined {
     return headers.has(SESSION_HEADER) ? this.#legacy : undefined;
   }
 
-  /** One client on a channel. `send` takes the notifications that belong to no request. */
+  /** Connects one client on a channel. `send` sends notifications that belong to no request. */
   connect(principal: string, underWay: ReadonlyMap<RpcId, unknown>, send: Send): Channel {
     const legacy = new LegacyChannel(this.#core, principal, send);
     return new Channel(legacy, this.#modern, { principal, ownStream: false, underWay });
   }
 
-  /** The server takes no new calls. */
+  /** Called when the server starts to refuse new calls. */
   drain(): void {
     this.#legacy.drain();
     this.#modern.drain();
   }
 
-  /** The server shuts down: waiting clients get a response now. */
+  /** Called when the server shuts down. Clients that wait get a response now. */
   stop(): void {
     this.#legacy.stop();
     this.#modern.stop();
   }
 
-  /** All calls have ended. */
+  /** Called when all calls have ended. */
   close(reason: string): void {
     this.#legacy.close(reason);
     this.#modern.close();
@@ -70,8 +70,8 @@ export class Eras {
 }
 
 /**
- * One client on one channel. Each message has an era: `initialize` starts the legacy one for
- * the rest of the connection, and a modern request is served whatever came before.
+ * The connection to one client on one channel. `initialize` starts a legacy session for the rest of
+ * the connection. Modern requests are served at any time.
  */
 export class Channel {
   readonly #legacy: LegacyChannel;
@@ -96,8 +96,8 @@ export class Channel {
 }
 
 /**
- * Whether a request is modern. A request with modern metadata is always modern. A request whose
- * version header names a version unknown to legacy clients is modern, too.
+ * True if a request is modern: it has modern metadata, or its version header names a version that
+ * is not a legacy one.
  */
 export function isModern(headers: Headers, body: unknown): boolean {
   if (isObject(body) && claimsModern(body.params)) return true;

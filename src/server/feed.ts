@@ -1,17 +1,17 @@
 /**
- * A feed is a sequence of messages for one client. A feed is independent of the framing: a
+ * A feed is a sequence of messages for one client. It does not know how messages are framed: a
  * transport reads the feed and sends each message as an SSE event or as a line.
  */
 
-/** Takes one message. A client that has received the message resumes after `eventId`. */
+/** Sends one message. A client that has received the message can resume after `eventId`. */
 export type Send = (message: string, eventId?: string) => void;
 
 export interface Feed {
-  /** Sends what is ready. A feed may keep back a part of a long text for the next call. */
+  /** Sends the messages that are ready. If they are long, some may wait for the next call. */
   read(send: Send): void;
-  /** True once everything has been read and nothing will follow. */
+  /** True when all messages have been read and no more will follow. */
   readonly done: boolean;
-  /** Calls `wake` when there is something new. */
+  /** Calls `wake` when there are new messages. Returns a function that stops this. */
   watch(wake: () => void): () => void;
   /**
    * Sends a heartbeat on a silent stream, if the client asked for progress. `silence` is the time
@@ -20,15 +20,15 @@ export interface Feed {
   heartbeat?(silence: number, send: Send): void;
 }
 
-/** The connection that carries a feed, as far as the feed has to know it. */
+/** The connection on which a feed is sent. */
 export interface FeedConnection {
-  /** Ends the stream once everything that is ready has gone out. */
+  /** Sends the messages that are ready, then ends the stream. */
   end(): void;
-  /** Ends the stream at once. */
+  /** Ends the stream without sending more messages. */
   close(): void;
 }
 
-/** Decides when a silence is long enough for a heartbeat: once in each interval. */
+/** Decides when a heartbeat is due: once in each interval without messages. */
 export class HeartbeatInterval {
   readonly #interval: number;
   #last = 0;

@@ -3,9 +3,9 @@
  *
  * F1  A request with any of these headers came through a proxy, even if `Host` is a loopback
  *     name. The client may be on any machine.
- * F2  The values of the headers count only if the connection comes from a trusted proxy, because
+ * F2  The values of the headers are used only if the connection comes from a trusted proxy, because
  *     any client can set these headers.
- * F3  If two headers disagree, the stricter value counts: a proxy may set one header and pass on
+ * F3  If two headers disagree, the stricter value is used: a proxy may set one header and forward
  *     the other unchanged from its client.
  */
 import {
@@ -32,12 +32,12 @@ export interface Forwarding {
   readonly local: boolean;
 }
 
-/** Forwarded by a proxy that is not trusted. */
+/** The result for a request from a proxy that is not trusted. */
 export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false };
 
 /**
- * Whether a request has any header that only proxies send, under whatever name. `forEach` is the
- * fastest way to see all names: 1.7 µs on Deno, 0.5 µs on Bun.
+ * True if a request has any header that only proxies add. `forEach` is the fastest way to read all
+ * names: 1.7 µs on Deno, 0.5 µs on Bun.
  */
 export function isForwarded(headers: Headers): boolean {
   let found = false;
@@ -85,7 +85,7 @@ function toRange(text: string): AddressRange {
   const range = parseRange(text);
   if (range) return range;
   throw new TypeError(
-    `Cannot trust proxy "${text}": it is no IP address or range; pass one such as "10.0.0.0/8"`,
+    `Cannot trust proxy "${text}": it is not an IP address or range; pass one such as "10.0.0.0/8"`,
   );
 }
 
@@ -126,7 +126,7 @@ function pairsOf(element: string): Map<string, string> {
   return pairs;
 }
 
-/** An address without its port and brackets. */
+/** Removes the port and the brackets from an address. */
 function nodeOf(text: string): string {
   const bracketed = /^\[(.*)\](:\d+)?$/.exec(text);
   if (bracketed) return bracketed[1]!;

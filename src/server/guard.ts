@@ -2,11 +2,11 @@
  * Checks the `Host` and `Origin` headers of each request, against DNS rebinding.
  *
  * A web page can make the visitor's browser send requests to a loopback address, under any host
- * name. So the server accepts a request only if it knows both the host name (`Host`) and the
- * page's origin (`Origin`). Loopback names are always known; the operator configures others.
+ * name. So the server accepts a request only if both the host name (`Host`) and the page's origin
+ * (`Origin`) are allowed. Loopback names are always allowed. The operator can allow others.
  *
- * A proxy can use a loopback name to forward requests from any machine. So a forwarded request
- * needs a configured host name, unless the operator trusts the proxy.
+ * A proxy can forward requests from any machine under a loopback name. So a forwarded request needs
+ * a host name that the operator has allowed, or a proxy that the operator trusts.
  */
 import type { ParleyOptions } from "./options.ts";
 import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
@@ -28,7 +28,7 @@ export class Guard {
     this.#origins = new Set(allowOrigins.map((origin) => origin.toLowerCase()));
   }
 
-  /** Returns why the request is refused; undefined if it is accepted. */
+  /** Returns why the request is refused. Undefined if it is accepted. */
   refuses(
     request: Request,
     origin = request.headers.get("origin"),
@@ -42,10 +42,10 @@ export class Guard {
       }
     }
     if (forwarding && !forwarding.trusted && !this.#allowsHost(host)) {
-      return `it came through a proxy under the name "${host}", which is only for callers on this machine; have the proxy pass on the name that it was called by (--allow-host), or trust the proxy (--trust-proxy)`;
+      return `it came through a proxy with the host name "${host}", which only callers on this machine may use; configure the proxy to forward the original host name and allow that name with --allow-host, or trust the proxy with --trust-proxy`;
     }
     if (origin !== null && !this.allowsOrigin(origin)) {
-      return `pages from "${origin}" may not call this server; allow the origin (--allow-origin)`;
+      return `web pages from "${origin}" may not call this server; allow the origin with --allow-origin`;
     }
     return undefined;
   }
@@ -70,7 +70,7 @@ function hostOf(url: string): string {
   return end < 0 ? url.slice(start) : url.slice(start, end);
 }
 
-/** The path of a URL. Faster than parsing the whole URL. */
+/** Returns the path of a URL. This is faster than parsing the whole URL. */
 export function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("://") + 3);
   if (start < 0) return "/";
@@ -78,7 +78,7 @@ export function pathOf(url: string): string {
   return query < 0 ? url.slice(start) : url.slice(start, query);
 }
 
-/** Whether a `Content-Type` header names a media type. Parameters are ignored. */
+/** True if a `Content-Type` header names the media type. Parameters are ignored. */
 export function isType(header: string | null, type: string): boolean {
   if (header === null || header === type) return header === type;
   const end = header.indexOf(";");
@@ -88,7 +88,7 @@ export function isType(header: string | null, type: string): boolean {
 /** The `Accept` headers that most clients send. They need no parsing. */
 const USUAL = ["application/json, text/event-stream", "text/event-stream, application/json"];
 
-/** Whether an `Accept` header accepts a media type, directly or by a wildcard. */
+/** True if an `Accept` header accepts the media type, directly or by a wildcard. */
 export function accepts(
   accept: string | null,
   type: "application/json" | "text/event-stream",

@@ -9,7 +9,7 @@ import type { Catalog } from "./catalog.ts";
 
 /** Tools, prompts and resources that are loaded when the first client asks for them. */
 export interface LazyDefinitions {
-  /** The kinds that there will be, so that clients learn of them before the first load. */
+  /** The kinds of the definitions. The server announces them before the definitions are loaded. */
   readonly kinds: readonly Definition["kind"][];
   /** Loads the definitions. Called once. */
   load(): Promise<Iterable<Definition>>;
@@ -47,7 +47,7 @@ export class LazyCatalog {
     return this.#over ? undefined : this.#arriving ??= this.#arrive();
   }
 
-  /** The load that a message must wait for. Undefined if the message need not wait. */
+  /** Resolves when a message can be handled. Undefined if the message need not wait. */
   before(message: unknown): Promise<void> | undefined {
     return isObject(message) && message.method === "initialize" ? undefined : this.now();
   }
@@ -61,7 +61,7 @@ export class LazyCatalog {
     try {
       for (const definition of await this.#coming.load()) this.#catalog.add(definition);
     } catch (error) {
-      const what = "what is served could not be loaded";
+      const what = "the tools, prompts and resources could not be loaded";
       this.#report({ what, toolName: "-", sessionId: "-", error });
     }
     this.#over = true;

@@ -1,4 +1,4 @@
-/** Tools, prompts and resources as clients list them. The same in both eras. */
+/** Tools, prompts and resources as they appear in lists. Both eras use the same format. */
 import type {
   FinalizedMcpPrompt,
   FinalizedMcpResource,

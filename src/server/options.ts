@@ -10,7 +10,7 @@ import type { Definition } from "../tool/types.ts";
 import type { AuthOptions } from "./access.ts";
 import type { LazyDefinitions } from "./lazy-catalog.ts";
 
-/** The name, version and description that a server sends to its clients. */
+/** The information about itself that a server sends to its clients. */
 export interface ServerInfo {
   /** The name of the server, for programs. */
   readonly name: string;
@@ -18,24 +18,24 @@ export interface ServerInfo {
   readonly version: string;
   /** The name of the server, for people. */
   readonly title?: string;
-  /** What the server is for. */
+  /** A description of the server. */
   readonly description?: string;
   /** The website of the server. */
   readonly websiteUrl?: string;
-  /** Icons that clients can show beside the name. */
+  /** Icons that clients can show next to the name. */
   readonly icons?: readonly Icon[];
 }
 
 /**
- * Names the caller of a request. Each session belongs to one caller, and other callers cannot
- * reach it. Return a `Response` to refuse the request. An empty name is refused with status
- * 401, because it is the name of the anonymous caller.
+ * Returns the name of the caller of a request. Each session belongs to one caller, and other callers
+ * cannot access it. Return a `Response` to refuse the request. An empty name is refused with status
+ * 401, because it stands for the anonymous caller.
  */
 export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
 
 /**
- * The limits of a server. They keep any one client from using up the server; each has a
- * default. All times are in milliseconds.
+ * The limits of a server. They prevent a single client from using up the server's resources. Each
+ * limit has a default. All times are in milliseconds.
  */
 export interface ParleyLimits extends RegistryLimits {
   /** Size of a request's body, in bytes. Default: 4 MiB. */
@@ -46,7 +46,7 @@ export interface ParleyLimits extends RegistryLimits {
   readonly maxBatch: number;
   /** Size of the answer to a batch that is not streamed, in characters. Default: 4 Mi. */
   readonly maxBatchAnswer: number;
-  /** Time within which a request's body must arrive, in milliseconds. Default: 30 seconds. */
+  /** Timeout for the arrival of a request's body, in milliseconds. Default: 30 seconds. */
   readonly bodyTimeout: number;
   /** Time for which a modern client may cache a list, in milliseconds. Default: one minute. */
   readonly listTimeToLive: number;
@@ -68,25 +68,25 @@ export interface ParleyLimits extends RegistryLimits {
   readonly maxPages: number;
   /** Pages of one named caller. Default: a hundredth of `maxPages`. */
   readonly maxPagesPerPrincipal: number;
-  /** Time after which a call's response becomes a stream, in milliseconds. Default: 100 ms. */
+  /** Time after which the response to a call becomes a stream, in milliseconds. Default: 100 ms. */
   readonly streamAfter: number;
-  /** Time between keep-alive comments on a silent stream, in milliseconds. Default: 8 seconds. */
+  /** Time between keep-alive comments on an idle stream, in milliseconds. Default: 8 seconds. */
   readonly keepAliveInterval: number;
   /**
-   * Time between progress notifications on a silent stream, for callers that asked for
-   * progress, in milliseconds. Default: 20 seconds.
+   * Time between progress notifications on an idle stream, in milliseconds. They are sent only to
+   * callers that asked for progress. Default: 20 seconds.
    */
   readonly heartbeatInterval: number;
-  /** Time after which a stream that its client does not read ends, in milliseconds. Default: 30 seconds. */
+  /** Time after which a stream ends if its client does not read it, in milliseconds. Default: 30 seconds. */
   readonly stallTimeout: number;
   /** Time that clients are told to wait before they reconnect, in milliseconds. Default: one second. */
   readonly reconnectDelay: number;
 }
 
-/** The limits that the server itself applies; the registry applies the others. */
+/** The limits that the server applies. The registry applies the others. */
 export type ServerLimits = Omit<ParleyLimits, keyof RegistryLimits>;
 
-/** The limits per caller are computed from those of all callers. */
+/** The defaults. Those per caller are computed from the total limits. */
 const DEFAULT_LIMITS = {
   maxBody: 4 * 1024 * 1024,
   maxParts: 100_000,
@@ -125,7 +125,7 @@ export interface ParleyOptions {
   readonly name?: string;
   /** The version of the server. Default: `0.1.0`. */
   readonly version?: string;
-  /** More about the server, for clients to show. */
+  /** More information about the server, which clients can show. */
   readonly info?: Omit<ServerInfo, "name" | "version">;
   /** Instructions for the model on how to use this server. */
   readonly instructions?: string;
@@ -134,7 +134,7 @@ export interface ParleyOptions {
   readonly path?: string;
   /** Also serve the HTTP+SSE transport of 2024-11-05, at `/sse` and `/messages`. Default: false. */
   readonly legacySse?: boolean;
-  /** Names the caller of each request. Default: all requests come from one anonymous caller. */
+  /** Identifies the caller of each request. Default: all requests come from one anonymous caller. */
   readonly principal?: PrincipalOf;
   /**
    * Names the caller of each request by an OAuth access token, and refuses requests without one.
@@ -158,13 +158,13 @@ export interface ParleyOptions {
    */
   readonly trustProxy?: readonly string[];
   /**
-   * The URL under which browsers reach the server, or a function that returns it. With a
-   * loopback address, only browsers on this machine can open the pages of tools.
+   * The URL at which browsers reach the server, or a function that returns it. With a loopback
+   * address, only browsers on this machine can open the pages of tools.
    */
   readonly publicUrl?: string | (() => string | undefined);
   /**
-   * Whether forms may ask for passwords. MCP forbids it, because the client sees what is typed
-   * into a form; a page of the server's own is safe. Default: false.
+   * True if forms may ask for passwords. MCP forbids this, because the client sees what the person
+   * types into a form. A page that the server serves is safe. Default: false.
    */
   readonly formPasswords?: boolean;
 
@@ -176,23 +176,23 @@ export interface ParleyOptions {
    */
   readonly clients?: ClientSessionStore;
   /**
-   * Where the record of a durable call is while a modern client answers a question: in the store
-   * (`here`), or encrypted in the request state that the client sends back (`sealed`), for tools
-   * that allow it. Servers that share calls this way must have the same key. Default: `here`.
+   * Where the record of a durable call is kept while a modern client answers a question: in the
+   * store (`here`), or encrypted in the request state that the client sends back (`sealed`), for
+   * tools that allow it. Servers that share calls this way must have the same key. Default: `here`.
    */
   readonly state?: "here" | "sealed";
   /**
-   * Encrypts what leaves the server: request states, and sensitive answers in the store.
-   * Default: a sealer with a new random key.
+   * Encrypts request states, and sensitive answers in the store. Default: a sealer with a new random
+   * key.
    */
   readonly sealer?: Sealer;
-  /** The server's own language model, and when it is used instead of the client's. */
+  /** A language model of the server, and when to use it instead of the client's model. */
   readonly sampling?: SamplingSetup;
   /** The limits of the server. Default: see each limit. */
   readonly limits?: Partial<ParleyLimits>;
   /** The clock that all timers use. Default: the system's clock. */
   readonly clock?: Clock;
-  /** Called with each internal error and each error of a tool. Default: prints to stderr. */
+  /** Called with each internal error and each unexpected error of a tool. Default: prints to stderr. */
   readonly report?: (fault: Fault) => void;
   /** Called with each call that has ended, for logs and metrics. */
   readonly onCall?: (call: EndedCall) => void;

@@ -38,7 +38,7 @@ export interface HeldPage {
   close(): void;
 }
 
-/** The default path of a page. Its name cannot be guessed. */
+/** The path of a page that has no path of its own. Its last part is random. */
 const UNNAMED = /^\/pages\/[^/]+/;
 
 const HEADERS = {
@@ -169,16 +169,16 @@ export class Pages implements Site {
     if (reached === undefined) return;
     if (reached === "share") {
       throw new PageError(
-        `the caller has ${shares.of(principal)} open, which is its share`,
-        "use one of those, or try again in some minutes",
+        `the caller has reached its limit of ${shares.of(principal)} open pages`,
+        "use one of them, or try again in a few minutes",
       );
     }
     const { largest = principal } = shares;
     const [oldest] = this.#transient.of(largest);
     if (!oldest || shares.of(largest) <= shares.of(principal)) {
       throw new PageError(
-        `${shares.total} are open, which is the limit`,
-        "try again in some minutes",
+        `the server has reached its limit of ${shares.total} open pages`,
+        "try again in a few minutes",
       );
     }
     oldest.close();
@@ -187,13 +187,16 @@ export class Pages implements Site {
   *#place(port: number | undefined): Operation<{ url: string; release: () => void }> {
     const { url, local } = this;
     if (!local && port !== undefined) {
-      throw new PageError(`port ${port} is not of the machine where the browser is`, "name none");
+      throw new PageError(
+        `port ${port} would be on this server, but the browser is on another machine`,
+        "leave the port out",
+      );
     }
     if (url !== undefined && port === undefined) return { url, release: () => {} };
     if (local) return yield* this.#ports.use(port);
     throw new PageError(
-      "nobody told this server where browsers reach it",
-      "start it with --public-url and its address",
+      "this server does not know the URL at which browsers reach it",
+      "start it with --public-url URL",
     );
   }
 
@@ -218,16 +221,16 @@ export class Pages implements Site {
 
 /** The response for a page that is no longer open. */
 export function gone(): Response {
-  const text = "This page is no longer here. Go back to your assistant and start again.";
+  const text = "This page is no longer available. Go back to your assistant and start again.";
   return careful(new Response(text, { status: 404 }));
 }
 
 function failed(): Response {
-  const text = "Cannot show the page: the server failed; its log has the details";
+  const text = "Cannot show the page: an internal error occurred; see the server's log";
   return new Response(text, { status: 500 });
 }
 
-/** Adds security headers: no caching, no framing, no content sniffing, no referrer to other sites. */
+/** Adds security headers against caching, framing, content sniffing and referrers to other sites. */
 function careful(given: Response): Response {
   const response = new Response(given.body, given);
   for (const [name, value] of Object.entries(HEADERS)) {

@@ -4,7 +4,7 @@ import { PageError } from "../model/errors.ts";
 
 type Fetch = (request: Request) => Promise<Response>;
 
-/** Serves a fetch handler at a port, on any platform. Port 0 means any free port. */
+/** Opens a port that serves a fetch handler. Port 0 means any free port. */
 export type OpenPort = (
   fetch: Fetch,
   options: { readonly port: number; readonly hostname: string },
@@ -24,7 +24,7 @@ export class Ports {
 
   constructor(readonly openPort: OpenPort | undefined, readonly fetch: Fetch) {}
 
-  /** Opens a port, or shares one that is open. Returns its URL and a function to release it. */
+  /** Opens a port, or uses one that is already open. Returns its URL and a function to release it. */
   *use(number = 0): Operation<{ url: string; release: () => void }> {
     if (!this.openPort) {
       throw new PageError("this server cannot open a port", "serve the tool over HTTP");
@@ -68,10 +68,10 @@ export class Ports {
   }
 }
 
-/** Explains why a port could not be opened. Each runtime has its own error codes. */
+/** Explains why a port could not be opened. The error codes differ between runtimes. */
 function whyNot(error: unknown): string {
   const { code = "", name = "" } = (error ?? {}) as { code?: string; name?: string };
-  if (code === "EADDRINUSE" || name === "AddrInUse") return "of this machine is taken";
-  if (code === "EACCES" || name === "PermissionDenied") return "needs special rights";
+  if (code === "EADDRINUSE" || name === "AddrInUse") return "is in use";
+  if (code === "EACCES" || name === "PermissionDenied") return "needs elevated rights";
   return "cannot be opened";
 }

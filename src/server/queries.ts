@@ -45,7 +45,7 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
   "completion/complete": complete,
 };
 
-/** Lists each URI once, because a page's cursor names the last URI of the page before. */
+/** Lists each URI only once, because the cursor of a page is the last URI of the page before. */
 function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
   const listed = new Map<string, ListedResource>();
   const add = (resource: ListedResource) => {
@@ -58,7 +58,7 @@ function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
   return [...listed.values()];
 }
 
-/** Returns one page of a list. The page starts after the entry that the cursor names. */
+/** Returns one page of a list. It starts after the entry that the cursor identifies. */
 function pageOf<T>(
   { limits: { pageSize } }: ServerCore,
   { cursor }: JsonObject,
@@ -71,7 +71,7 @@ function pageOf<T>(
   if (cursor !== undefined && start === 0) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      "Cannot continue the list: the cursor is unknown or its entry is gone; list from the start",
+      "Cannot continue the list: the cursor is unknown, or its entry was removed; list again without a cursor",
     );
   }
   const page = entries.slice(start, start + pageSize);
@@ -91,7 +91,7 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
   ) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      "Cannot complete: ref or argument is missing; send both",
+      "Cannot suggest completions: ref or argument is missing; send both",
     );
   }
   const completers = completersOf(core, ref);
@@ -126,7 +126,7 @@ function completersOf({ catalog }: ServerCore, ref: JsonObject): ReadonlyMap<str
   if (!found) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot complete: there is no such prompt or resource; list them first`,
+      `Cannot suggest completions: there is no such prompt or resource; list them to see which exist`,
     );
   }
   return found.completers;

@@ -1,5 +1,5 @@
 /**
- * Readiness (`/readyz`): tells a load balancer whether the server can take calls now.
+ * Readiness (`/readyz`): tells a load balancer whether the server can serve calls now.
  *
  * Liveness (`/healthz`) is separate. A server with a full disk is alive but not ready: a restart
  * would not help, so `/healthz` succeeds and `/readyz` fails.
@@ -24,7 +24,7 @@ export type Findings = { readonly [name: string]: "ok" | "failed" };
 
 /** Timeout of a check, in milliseconds. */
 const CHECK_TIMEOUT = 2_000;
-/** Milliseconds for which results are cached, because any client can send any number of requests. */
+/** Milliseconds for which results are cached, so that many requests do not cause many checks. */
 const FRESH = 1_000;
 
 export class Readiness {
@@ -32,7 +32,7 @@ export class Readiness {
   readonly #deadlines: Deadlines;
   readonly #report: (fault: Fault) => void;
   readonly #checks: ReadinessCheck[] = [];
-  /** Checks that failed in their last run. The operator is told only of the first failure in a row. */
+  /** Checks that failed in their last run. Only the first failure in a row is reported. */
   readonly #failing = new Set<string>();
   #last: { readonly at: number; readonly findings: Promise<Findings> } | undefined;
 
@@ -70,7 +70,7 @@ export class Readiness {
     if (!this.#failing.has(name)) {
       this.#failing.add(name);
       const late = new Error(
-        `Cannot check "${name}": it took more than ${CHECK_TIMEOUT} ms; see whether it can be reached`,
+        `Cannot check "${name}": it took more than ${CHECK_TIMEOUT} ms; make sure that it can be reached`,
       );
       this.#report({
         what: `not ready: the check "${name}" fails`,
@@ -85,7 +85,7 @@ export class Readiness {
 
 /** A check that writes an entry to the store and deletes it. */
 export function writable(store: ToolSessionStore, now: () => number): ReadinessCheck {
-  // A unique id, because other servers may share the store.
+  // The id is unique, because other servers may share the store.
   const id = `readiness_${randomUUID()}`;
   return {
     name: "store",

@@ -1,10 +1,10 @@
 /**
- * The replies that both eras give to every transport.
+ * The replies that both eras return to transports.
  *
  *     transport → Era.receive(message, caller): Reply → transport
  *
- * A reply says what to send, not how. HTTP statuses and headers are part of it because the
- * revisions define them; a transport that has none ignores them.
+ * A reply says what to send, not how. It includes HTTP statuses and headers, because the revisions
+ * define them. Transports other than HTTP ignore them.
  */
 import { ProtocolError, RegistryClosedError, SessionLimitError } from "../model/errors.ts";
 import type { RpcError } from "../model/events.ts";
@@ -14,7 +14,7 @@ import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
 import type { ServerCore } from "./core.ts";
 import type { Feed, FeedConnection } from "./feed.ts";
 
-/** `Stream` is the type of a reply of several messages. Default: a stream with its own connection. */
+/** `Stream` is the type of a reply with several messages. Default: one with its own connection. */
 export type Reply<Stream = ReplyStream> =
   | Accepted
   | Refused
@@ -22,13 +22,13 @@ export type Reply<Stream = ReplyStream> =
   | Later<Stream>
   | StreamReply<Stream>;
 
-/** A reply for a channel that all replies to a client share. */
+/** A reply for a channel on which all replies to a client are sent. */
 export type ChannelReply = Reply<SharedStream>;
 
 /** The message was accepted and has no response. */
 export interface Accepted {
   readonly type: "accepted";
-  /** If present, acknowledge the message only after this resolves to true: the message is stored. */
+  /** Resolves to true when the message is stored. If present, acknowledge the message only then. */
   readonly recorded?: Promise<boolean>;
 }
 
@@ -60,9 +60,9 @@ export interface Later<Stream = ReplyStream> {
   /** True if the message is accepted and can be acknowledged before its response is ready. */
   readonly taken?: boolean;
   readonly ready: Promise<unknown>;
-  /** To be called once after `ready`, unless the client has cancelled the request. */
+  /** Returns the reply. Call this once after `ready`, unless the client has cancelled the request. */
   reply(): Reply<Stream>;
-  /** The client has disconnected or cancelled the request. */
+  /** Call this when the client has disconnected or cancelled the request. */
   leave?(): void;
 }
 
@@ -71,23 +71,23 @@ export interface StreamReply<Stream = ReplyStream> {
   readonly stream: Stream;
 }
 
-/** A reply of several messages, or of one that is not ready yet. */
+/** A reply with several messages, or with one message that is not ready yet. */
 export interface ReplyStream {
   readonly principal: string;
-  /** The whole reply, if it is a single message and that is ready. This ends the stream. */
+  /** The whole reply, if it is a single message that is ready. Reading it ends the stream. */
   whole(): Value | Refused | undefined;
-  /** Whether anything can be sent already. */
+  /** True if a message is ready, so that the format of the reply can be decided. */
   readonly decided: boolean;
   /** Calls `wake` when `decided` may have changed. */
   watchDecision(wake: () => void): () => void;
   /**
-   * Called when the client disconnects before the reply is decided. Returns the refusal, or
-   * undefined if the stream continues. Absent if the call outlives its connection.
+   * Called when the client disconnects before the reply is decided. Returns a refusal, or undefined
+   * if the stream continues. Absent if the call continues without its connection.
    */
   leave?(): Refused | undefined;
   /** Prepares the stream before `open`. Resolves to a refusal if the preparation fails. */
   prepare?(): Promise<Refused | undefined> | undefined;
-  /** Ends the stream because there is no room for it. */
+  /** Ends the stream because a limit is reached. */
   refuse(problem: string): Refused;
   /** Opens the stream on its own connection. */
   open(): OpenStream;
@@ -95,54 +95,54 @@ export interface ReplyStream {
 
 export interface OpenStream {
   readonly feed: Feed;
-  /** Messages that go out before those of the feed. */
+  /** Messages to send before those of the feed. */
   readonly first: readonly string[];
-  /** The stream begins with an event of no content that has this id, or with a comment. */
+  /** If present, the stream begins with an empty event with this id, or with a comment. */
   readonly priming?: { readonly eventId: string | undefined };
   connected(connection: FeedConnection): void;
   closed(connection: FeedConnection): void;
 }
 
-/** A reply of several messages on a channel that all replies to a client share. */
+/** A reply with several messages, on a channel on which all replies to a client are sent. */
 export interface SharedStream {
   readonly feed: Feed;
   /** The request id, if the transport must remove the feed when the client cancels the request. */
   readonly id?: RpcId;
   /** The run that the messages come from. */
   readonly session?: LiveToolSession;
-  /** Milliseconds of silence after which the feed is asked for a heartbeat. */
+  /** Milliseconds without messages after which the transport asks the feed for a heartbeat. */
   readonly heartbeatAfter?: number | undefined;
-  /** The channel no longer reads the feed. */
+  /** Called when the channel no longer reads the feed. */
   release(): void;
 }
 
-/** Who sends a message, and how the reply travels. */
+/** The sender of a message, and how the reply is sent. */
 export interface Caller {
   readonly principal: string;
   /** Absent on transports without headers. */
   readonly headers?: Headers;
   /** True if each reply has its own connection; false if all replies share a channel. */
   readonly ownStream: boolean;
-  /** On a channel: the requests that the client can cancel by their ids. */
+  /** The running requests of a channel, by id. The client can cancel them. */
   readonly underWay?: ReadonlyMap<RpcId, unknown>;
 }
 
-/** One era of the protocol. Each era is a folder. */
+/** One era of the protocol. Each era has its own folder. */
 export interface Era {
-  /** Replies to any message. Never throws. */
+  /** Returns the reply to a message. Never throws. */
   receive(message: RpcMessage, caller: Caller): Reply;
   receiveBatch(items: readonly unknown[], caller: Caller): Reply;
-  /** The server takes no new calls. */
+  /** Called when the server starts to refuse new calls. */
   drain(): void;
-  /** The server shuts down: waiting clients get a response now. */
+  /** Called when the server shuts down. Clients that wait get a response now. */
   stop(): void;
-  /** All calls have ended. */
+  /** Called when all calls have ended. */
   close(reason: string): void;
 }
 
-/** An era whose clients keep a session, so that they can resume streams and end it. */
+/** An era with client sessions. Clients can resume their streams, and end their session. */
 export interface SessionEra extends Era {
-  /** GET: resumes a stream, or opens the one for notifications. */
+  /** GET: resumes a stream, or opens the stream for notifications. */
   resume(caller: Caller): Reply;
   /** DELETE: ends the client session. */
   end(caller: Caller): Reply;
@@ -150,7 +150,7 @@ export interface SessionEra extends Era {
 
 export const ACCEPTED: Accepted = { type: "accepted" };
 /** The error message if `recorded` resolves to false. */
-export const ANSWER_NOT_STORED = "Cannot take the answer: it could not be stored; send it again";
+export const ANSWER_NOT_STORED = "Cannot accept the answer: it could not be stored; send it again";
 /** The HTTP header that names a client session. */
 export const SESSION_HEADER = "mcp-session-id";
 export const RETRY_LATER = { "retry-after": "5" };
@@ -189,11 +189,11 @@ export function textOf(reply: Value | Refused): string {
   return reply.type === "value" ? reply.text : errorText(reply.id, reply.error);
 }
 
-/** How an era puts errors on the wire. */
+/** The error codes and HTTP statuses of an era. */
 export interface ErrorRules {
-  /** For requests that there is no room for. */
+  /** The error code for requests that are refused because a limit is reached. */
   readonly busyCode: number;
-  /** HTTP statuses by error code. An error without one is an ordinary response. */
+  /** HTTP statuses by error code. Errors without an entry are sent with status 200. */
   readonly statuses: { readonly [code: number]: number | undefined };
 }
 
@@ -205,7 +205,7 @@ export function failed(core: ServerCore, id: RpcId, error: unknown, rules: Error
   return errorReply(id, rpcErrorOf(core, error), rules);
 }
 
-/** Refuses a request because there is no room for it now. */
+/** Refuses a request because a limit is reached. The client may retry later. */
 export function busy(
   id: RpcId | undefined,
   problem: string,
@@ -222,7 +222,7 @@ export function errorReply(id: RpcId, error: RpcError, { statuses }: ErrorRules)
     : { type: "refused", id, error, status };
 }
 
-/** The JSON-RPC error for something thrown. Only errors meant for the client show their message. */
+/** The JSON-RPC error for a thrown error. Only errors meant for clients show their message. */
 export function rpcErrorOf(core: ServerCore, error: unknown): RpcError {
   if (error instanceof ProtocolError) {
     const { rpcCode: code, message, data } = error;
@@ -240,6 +240,6 @@ export function rpcErrorOf(core: ServerCore, error: unknown): RpcError {
   });
   return {
     code: INTERNAL_ERROR,
-    message: "Cannot answer: the server failed; its log has the details",
+    message: "Cannot answer: an internal error occurred; see the server's log",
   };
 }

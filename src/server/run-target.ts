@@ -1,4 +1,4 @@
-/** The three requests that run something: calling a tool, getting a prompt, reading a resource. */
+/** Requests that run a definition: calling a tool, getting a prompt, reading a resource. */
 import { canElicitForm, canElicitUrl } from "../ask/elicit.ts";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -10,7 +10,7 @@ import type { Definition } from "../tool/types.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 
-/** Whether a method runs a definition, and so may need a stream for its response. */
+/** True if a method runs a definition, so that its response may need a stream. */
 export function isRun(method: string): boolean {
   return method === "tools/call" || method === "prompts/get" || method === "resources/read";
 }
@@ -21,7 +21,7 @@ export interface Target {
   readonly args: unknown;
 }
 
-/** Finds the target of a request. The error code for an unknown resource differs between the eras. */
+/** Finds the target of a request. `resourceNotFound` is the era's code for an unknown resource. */
 export function targetOf(
   core: ServerCore,
   method: string,
@@ -40,12 +40,12 @@ export function targetOf(
       if (typeof uri !== "string") {
         throw new ProtocolError(
           INVALID_PARAMS,
-          "Cannot read a resource: its uri is missing; send one",
+          "Cannot read a resource: its uri is missing; add it",
         );
       }
       throw new ProtocolError(
         resourceNotFound,
-        `Cannot read resource "${uri}": there is none; list the resources to see which there are`,
+        `Cannot read resource "${uri}": there is no such resource; list the resources to see which exist`,
         { uri },
       );
     }
@@ -75,25 +75,25 @@ function named(
   { name, arguments: args = {} }: JsonObject,
 ): Target {
   if (typeof name !== "string") {
-    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; send one`);
+    throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; add it`);
   }
   const definition = shelf.get(name);
   if (!definition) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot find ${kind} "${name}": there is none; list the ${kind}s to see which there are`,
+      `Cannot find ${kind} "${name}": there is no such ${kind}; list the ${kind}s to see which exist`,
     );
   }
   if (!isObject(args)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot call ${kind} "${name}": its arguments are no object; pass an object`,
+      `Cannot call ${kind} "${name}": its arguments are not an object; pass an object`,
     );
   }
   return { definition, args };
 }
 
-/** The capabilities that a definition requires and the client lacks, as a client declares them. */
+/** The capabilities that a definition requires and the client lacks, in the format of MCP. */
 export function missingCapabilities(
   { requires }: Pick<Definition, "requires">,
   client: ClientInfo,
@@ -113,8 +113,8 @@ export function missingCapabilities(
 
 /** The error message for a batch with too many messages. */
 export function tooLongABatch(count: number, most: number): string {
-  return `Cannot take a batch: it has ${count} messages; send at most ${most} at once`;
+  return `Cannot accept the batch: it has ${count} messages; send at most ${most} at once`;
 }
 
-/** The run of a call, as transports see it. */
+/** A running call, for transports. */
 export type { LiveToolSession } from "../session/tool-session.ts";

@@ -229,7 +229,7 @@ describe("the command line's client", () => {
           assert.fail("it was called");
         } catch (error) {
           assert.ok(error instanceof Refusal);
-          assert.match(error.message, /there is none/);
+          assert.match(error.message, /there is no such tool/);
         }
       });
     });

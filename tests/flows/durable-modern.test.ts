@@ -199,7 +199,7 @@ describe("a durable call over a store that two servers share", () => {
       assert.equal(response.status, 503);
       assert.match(
         JSON.stringify(await response.rest()),
-        /another server has gone on with the call; send the same request again/,
+        /another server has taken over the call; send the same request again/,
       );
     }, world);
   });

@@ -284,7 +284,10 @@ describe("a call with a portable record", () => {
       const first = await round(a!);
       const second = await round(b!, first.requestState, { who: answer("Ada") });
       assert.ok(second.requestState.length < 1_000);
-      assert.match(String(faults[0]!.error), /more than 64 KiB; only this server can go on/);
+      assert.match(
+        String(faults[0]!.error),
+        /larger than 64 KiB; only this server can continue the call/,
+      );
       const lost = await client(a!).start("tools/call", {
         ...CALL,
         requestState: second.requestState,

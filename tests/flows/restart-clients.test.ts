@@ -187,7 +187,10 @@ describe("the record of a legacy client", () => {
       const held = await two.listen();
       const response = await one.post(ping);
       assert.equal(response.status, 503);
-      assert.match((await response.json()).error.message, /no room for it now; try again later/);
+      assert.match(
+        (await response.json()).error.message,
+        /the server has reached its limit; try again later/,
+      );
       await held.leave();
       await rest();
       assert.equal((await one.post(ping)).status, 200);

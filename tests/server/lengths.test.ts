@@ -123,7 +123,7 @@ describe("subscriptions/listen", () => {
       assert.equal(error.code, -32602);
       assert.match(
         error.message,
-        /^Cannot listen: it names 1001 resources and tasks; name at most 1000/,
+        /^Cannot listen: the request names 1001 resources and tasks; name at most 1000/,
       );
       assert.equal(parley.counts.streams, 1);
       await most.leave();

@@ -82,7 +82,10 @@ describe("a page of a tool", () => {
       assert.equal(await call.text(), "visited at /pages/…/deep");
       const late = await parley.fetch(at(url));
       assert.equal(late.status, 404);
-      assert.match(await late.text(), /no longer here. Go back to your assistant and start again/);
+      assert.match(
+        await late.text(),
+        /no longer available. Go back to your assistant and start again/,
+      );
     }));
 
   it("can have its own path, and other pages keep theirs", () =>
@@ -160,7 +163,7 @@ describe("a page of a tool", () => {
       const call = await (await TestClient.connect(fetch)).call("visited");
       assert.equal(
         await call.text(),
-        "Cannot open a page: nobody told this server where browsers reach it; start it with --public-url and its address",
+        "Cannot open a page: this server does not know the URL at which browsers reach it; start it with --public-url URL",
       );
     }));
 
@@ -169,7 +172,10 @@ describe("a page of a tool", () => {
       { serve: [visited({ port: 4_000 })], publicUrl: "https://tools.example" },
       async ({ fetch }) => {
         const text = await (await (await TestClient.connect(fetch)).call("visited")).text();
-        assert.match(text, /port 4000 is not of the machine where the browser is/);
+        assert.match(
+          text,
+          /port 4000 would be on this server, but the browser is on another machine/,
+        );
       },
     ));
 });
@@ -203,7 +209,7 @@ describe("a page of a tool on stdio", () => {
     const answer = yield* until(client.answerTo(client.request("tools/call", { name: "visited" })));
     assert.equal(
       (answer.result!.content as { text: string }[])[0]!.text,
-      `Cannot open a page: port ${port} of this machine is taken; choose another port, or none`,
+      `Cannot open a page: port ${port} is in use; choose another port, or none`,
     );
     // The port is free again, so it is used.
     taken.close();

@@ -41,7 +41,7 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
     return recorded ? { type: "accepted", recorded } : ACCEPTED;
   }
   return notTaken(
-    `Cannot take the answer: no request "${id}" is waiting for one; it was answered, taken back or never sent`,
+    `Cannot accept the answer: request "${id}" is not open; it was answered, withdrawn or never sent, so drop the answer`,
   );
 }
 

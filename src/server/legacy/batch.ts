@@ -30,16 +30,16 @@ export async function receiveBatch(
 ): Promise<Reply> {
   if (client.sessionless) {
     return notTaken(
-      "Cannot take a batch: it names no session; send initialize first, or each message by itself",
+      "Cannot accept the batch: it has no session id; send initialize first, or send each message on its own",
     );
   }
   if (client.version !== "2025-03-26") {
     return notTaken(
-      `Cannot take a batch: protocol version ${client.version} has none; send each message by itself`,
+      `Cannot accept the batch: protocol version ${client.version} does not support batches; send each message on its own`,
     );
   }
   if (items.length === 0) {
-    return notTaken("Cannot take a batch: it is empty; send one message or more");
+    return notTaken("Cannot accept the batch: it is empty; send one message or more");
   }
   const { maxBatch, maxBatchAnswer } = client.core.limits;
   if (items.length > maxBatch) return notTaken(tooLongABatch(items.length, maxBatch));
@@ -67,7 +67,7 @@ export async function receiveBatch(
         break;
       case "refused": {
         const { message } = received.error;
-        // A message without an id has no response of its own, so refuse the whole batch.
+        // A message without an id cannot have its own response, so refuse the whole batch.
         if (received.id === undefined) problem ??= message;
         else {
           replies.add(received.id, errorText(received.id, { code: INVALID_REQUEST, message }));
@@ -77,7 +77,7 @@ export async function receiveBatch(
   }
   const texts = await replies.settled();
   if (client.changed && sessions.kept && !await sessions.saved(client)) {
-    for (const call of calls) call.cancel("the server could not keep it");
+    for (const call of calls) call.cancel("the server could not store the session");
     return busy(undefined, CHANGE_NOT_STORED, LEGACY_ERRORS);
   }
   if ((await Promise.all(records)).includes(false)) {
@@ -90,9 +90,9 @@ export async function receiveBatch(
 }
 
 /**
- * The responses to the messages of a batch that are not calls. A list is much longer than its
- * request, so all these responses share one size limit. Beyond the limit, a request that is not a
- * call gets an error instead of its response.
+ * The responses to the messages of a batch that are not calls. They share one size limit, because
+ * the response to a list request is much longer than the request. If the limit is reached, further
+ * requests get an error.
  */
 class BatchReplies {
   readonly #room: number;
@@ -109,12 +109,12 @@ class BatchReplies {
     return this.#texts.length;
   }
 
-  /** Handles a message. Once the size limit is reached, requests other than calls get an error. */
+  /** Handles a message. If the size limit is reached, requests other than calls get an error. */
   receive(client: ClientSession, message: RpcMessage): Received | Promise<Received> {
     if (message.type !== "request") return this.#receive(client, message);
     const { id, method } = message;
     if (method === "initialize") {
-      return notTaken("Cannot initialize: it came in a batch; send it by itself", id);
+      return notTaken("Cannot initialize: the request is part of a batch; send it on its own", id);
     }
     if (this.#taken < this.#room || isRun(method)) return this.#receive(client, message);
     return value(this.#noRoom(id));
@@ -140,7 +140,7 @@ class BatchReplies {
 
   #noRoom(id: RpcId | undefined): string {
     const message =
-      `Cannot answer in this batch: its answers take more than ${this.#room} characters; send the request by itself`;
+      `Cannot answer in this batch: its answers are longer than ${this.#room} characters; send the request on its own`;
     return errorText(id, { code: SERVER_BUSY, message });
   }
 }

@@ -29,7 +29,7 @@ import type { CallStream } from "./stream.ts";
 
 /** The message for a client whose call was lost in a restart. */
 export const CALL_LOST =
-  "Cannot go on with the call: the server was restarted, and this tool's calls do not outlast that; call it again";
+  "Cannot continue the call: the server was restarted, and calls of this tool do not survive a restart; call it again";
 
 export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   readonly id: RpcId;
@@ -78,7 +78,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   get session(): LiveToolSession {
     if (!this.#session) {
       throw new TypeError(
-        `Cannot use session ${this.sessionId}: it is not in memory; take it up first`,
+        `Cannot use session ${this.sessionId}: it is not in memory; call takeUp() first`,
       );
     }
     return this.#session;
@@ -114,7 +114,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#cursor;
   }
 
-  /** Whether the call's session is in memory. */
+  /** True if the call's session is in memory. */
   get isHere(): boolean {
     return this.#session !== undefined && !this.#session.suspending;
   }
@@ -135,18 +135,18 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.client.info.capabilities.elicitation?.url !== undefined;
   }
 
-  /** Whether the log has reached an LSN. */
+  /** True if the log has reached an LSN. */
   hasPlace(cursor: number): boolean {
     return this.#lost || cursor <= this.session.log.lastLSN;
   }
 
-  /** Whether everything up to the end has been read. */
+  /** True if the call has ended, and a reader at `cursor` has read all of its events. */
   isReadTo(cursor: number): boolean {
     if (!this.#session) return this.#lossTold;
     return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
   }
 
-  /** Whether messages follow after an LSN, now or later. */
+  /** True if messages follow after an LSN, now or later. */
   hasMoreAfter(lsn: number): boolean {
     if (this.#lost) return !this.#lossTold;
     if (!this.session.outcome) return true;
@@ -156,8 +156,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /**
-   * The only message of a call that has ended. Null if the call has no message; undefined if the
-   * call is still running or has several messages, and so needs a stream.
+   * The only message of a call that has ended. Null if the call has no message. Undefined if the
+   * call needs a stream, because it is still running or has several messages.
    */
   get onlyMessage(): string | null | undefined {
     const { outcome, log } = this.session;
@@ -173,8 +173,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /**
-   * Sends the messages after an LSN, and returns the LSN of the last event read. Events that the
-   * log has dropped are skipped, except open questions: the call cannot continue without an answer.
+   * Sends the messages after an LSN, and returns the LSN of the last event read. Skips events that
+   * the log has dropped. Open questions are always sent, because the call needs their answers.
    */
   #messagesAfter(
     lsn: number,
@@ -228,7 +228,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (this.isReadTo(lsn)) this.#told();
   }
 
-  /** The client has received everything, including the outcome. */
+  /** Called when the client has received all messages, including the outcome. */
   #told(): void {
     this.#session?.markDelivered();
   }
@@ -251,7 +251,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.progressToken === undefined ? undefined : this.client.core.limits.heartbeatInterval;
   }
 
-  /** Releases the hold on the session that `receiveShared` took. */
+  /** Releases the session, which `receiveShared` holds. */
   release(): void {
     if (this.#session) this.client.core.registry.letGo(this.#session);
   }
@@ -264,7 +264,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.isReadTo(this.#cursor);
   }
 
-  /** Sends progress, if the client asked for progress and the call is still running. */
+  /** Sends a progress message, if the client asked for progress and the call is still running. */
   heartbeat(_silence: number, send: Send): void {
     const message = !this.#session || this.session.outcome ? undefined : encodeHeartbeat(this);
     if (message !== undefined) send(message);
@@ -298,12 +298,12 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       return encodeEvent(event, this);
     } catch (error) {
       const { id: sessionId, toolName } = this.session;
-      const what = `its ${event.type} could not be sent`;
+      const what = `the event "${event.type}" could not be sent`;
       this.client.core.registry.report({ what, toolName, sessionId, error });
       if (!isFinal(event)) return undefined;
       return errorText(this.id, {
         code: INTERNAL_ERROR,
-        message: "Cannot send the result: it has no JSON; the server's log has the details",
+        message: "Cannot send the result: it cannot be converted to JSON; see the server's log",
       });
     }
   }
@@ -343,14 +343,14 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#isOver();
   }
 
-  /** Like `ended`, unless a newer call has the same request id. */
+  /** Calls `ended`, unless a newer call has the same request id. */
   #isOver(): void {
     if (this.client.calls.get(this.id) === this) this.ended();
   }
 
   /**
-   * Cancels the call, and first loads its session if necessary. Resolves to whether the
-   * cancellation is stored.
+   * Cancels the call. Loads its session first, if necessary. Resolves to true if the cancellation
+   * is stored. Undefined if there is nothing to wait for.
    */
   cancel(reason: string): Promise<boolean> | undefined {
     const halt = () => {

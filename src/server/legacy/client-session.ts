@@ -1,7 +1,7 @@
 /**
- * The session of one legacy client, from `initialize` until the session ends. The session holds
- * the client's capabilities and settings, its running calls and its streams. The session handles
- * messages and is independent of the transport.
+ * The session of one legacy client, from `initialize` until the session ends. It contains the
+ * client's capabilities and settings, its running calls and its streams. It does not depend on the
+ * transport.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { isObject } from "../../lib/json.ts";
@@ -30,7 +30,7 @@ export class ClientSession {
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
   info: ClientInfo = { capabilities: {} };
-  /** True for a request that names no session. The server handles the request alone and keeps no state. */
+  /** True for a request without a session id. The server keeps no state after such a request. */
   readonly sessionless: boolean = false;
   initialized = false;
   ended = false;
@@ -50,14 +50,14 @@ export class ClientSession {
   readonly streams = new Map<number, CallStream>();
   readonly notifications = new NotificationStream();
   readonly subscriptions: ReadonlySet<string> = new Set<string>();
-  /** The server capabilities sent in `initialize`. Only these lists send `list_changed`. */
+  /** The server capabilities sent in `initialize`. Only their lists send `list_changed`. */
   offered: JsonObject = {};
   lastStream = 0;
-  /** When the stored record expires; 0 if the session is not stored. */
+  /** When the stored record expires. 0 if the session is not stored. */
   keptUntil = 0;
   /** True if a change must be stored before the server acknowledges the request. */
   changed = false;
-  /** True after the session was ended permanently. The session is never stored again. */
+  /** True after the session was ended permanently. It is never stored again. */
   endedForGood = false;
   /** Bytes counted against the caller's memory budget. */
   #bytes = 0;
@@ -71,7 +71,7 @@ export class ClientSession {
     this.deafen = core.changes.listen((change) => this.#hear(change));
   }
 
-  /** Stores what the client and the server sent each other in `initialize`. */
+  /** Remembers what the client and the server sent each other in `initialize`. */
   introduce(
     version: LegacyVersion,
     { name, version: clientVersion }: { name?: unknown; version?: unknown },
@@ -102,8 +102,8 @@ export class ClientSession {
   }
 
   /**
-   * Counts bytes against the caller's memory budget. With `verb`, throws if the budget is
-   * exceeded; without `verb`, never throws.
+   * Counts bytes against the caller's memory budget. If `verb` is given, throws when the budget is
+   * exceeded; `verb` is part of the error message.
    */
   #hold(bytes: number, verb?: string): void {
     const { budget } = this.core.registry;
@@ -144,8 +144,8 @@ export class ClientSession {
   }
 
   /**
-   * Calls that may block a new call with this id, and whose sessions are not in memory. Such a
-   * call may have ended without this server knowing.
+   * The calls that may block a new call with this id and whose sessions are not in memory. Such a
+   * call may have ended on another server.
    */
   absentInTheWayOf(id: RpcId): Call[] {
     const same = this.calls.get(id);
@@ -161,8 +161,8 @@ export class ClientSession {
   }
 
   /**
-   * Cancels all calls and ends all streams. With `serverGoes`, durable calls are not cancelled,
-   * so that they can be resumed later.
+   * Cancels all calls and ends all streams. If `serverGoes` is true, durable calls are not
+   * cancelled, so that they can be resumed later.
    */
   end(reason: string, serverGoes = false): Promise<unknown> {
     this.ended = true;

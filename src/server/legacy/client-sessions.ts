@@ -13,10 +13,13 @@ import type { Call } from "./call.ts";
 import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
 import { ClientSession } from "./client-session.ts";
 
-/** Minimum time between moves of a session to the end of the list: a move per request is too slow. */
+/**
+ * Milliseconds after which a used session moves to the end of the list again. Moving it on every
+ * request would be too slow.
+ */
 const REORDER_AFTER = 60_000;
 
-/** The result of a lookup. "no room": a stored session exists, but a limit prevents restoring it. */
+/** The result of a lookup. "no room" means that a limit prevents restoring the stored session. */
 export type Found = ClientSession | "no room" | undefined;
 
 export class ClientSessions {
@@ -24,10 +27,11 @@ export class ClientSessions {
   readonly #store: ClientSessionStore | undefined;
   readonly #sessions = new Map<string, ClientSession>();
   readonly #shares: Shares;
-  /** Sessions that gave up their room in memory and whose records remain: how many, and which. */
+  /** The number of sessions that were removed from memory while their records remain. */
   readonly #awayShares: Shares;
+  /** The ids of these sessions. */
   readonly #away = new Owned<string>();
-  /** Restores in progress, so that concurrent requests get the same session. */
+  /** Sessions that are being restored. Concurrent requests wait for the same promise. */
   readonly #returning = new Map<string, Promise<Found>>();
   /** Ids of sessions whose records are being deleted. These sessions cannot be restored. */
   readonly #ending = new Set<string>();
@@ -44,7 +48,7 @@ export class ClientSessions {
     return this.#sessions.size;
   }
 
-  /** Whether sessions are stored and so survive a restart of the server. */
+  /** True if sessions are stored, so that they survive a restart of the server. */
   get kept(): boolean {
     return this.#store !== undefined;
   }
@@ -53,10 +57,10 @@ export class ClientSessions {
   create(principal: string): ClientSession | string {
     if (!this.#makeRoom(principal)) {
       return this.#shares.reached(principal) === "share"
-        ? `Cannot start a session: the caller has ${
+        ? `Cannot start a session: the caller has reached its limit of ${
           this.#shares.of(principal)
-        } in use, which is its share; end one, or try again later`
-        : "Cannot start a session: the server has as many as it can; try again later";
+        } sessions in use; end one, or try again later`
+        : "Cannot start a session: the server has reached its limit; try again later";
     }
     const id = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
     const session = new ClientSession(id, principal, this.#core);
@@ -78,7 +82,7 @@ export class ClientSessions {
     return session;
   }
 
-  /** Stores a session again well before its record expires. Runs in the background. */
+  /** Stores a session again if its record expires soon. Runs in the background. */
   #renew(session: ClientSession, now: number): void {
     if (!this.#store || session.keptUntil - now >= this.#core.limits.clientSessionTimeToLive) {
       return;
@@ -90,7 +94,7 @@ export class ClientSessions {
   lookup(id: string, principal: string): Found | Promise<Found> {
     const session = this.find(id, principal);
     if (session || !this.#store || this.#sessions.has(id) || this.#ending.has(id)) return session;
-    // The key includes the principal: a caller that guesses an id must not block the owner's restore.
+    // The key includes the principal, so that a caller who guesses an id does not block its owner.
     const key = JSON.stringify([id, principal]);
     let returning = this.#returning.get(key);
     if (!returning) {
@@ -133,8 +137,8 @@ export class ClientSessions {
       if (session.endedForGood) return;
     }
     const durable = [...session.calls.values()].some((call) => call.durable);
-    // The record lives at least twice the idle timeout; `#renew` stores an active session again
-    // once less than one idle timeout is left.
+    // The record lives at least twice as long as the idle timeout. `#renew` stores an active session
+    // again when less than one idle timeout is left.
     const term = durable
       ? Math.max(2 * clientSessionTimeToLive, registry.durableTimeToLive)
       : 2 * clientSessionTimeToLive;
@@ -154,7 +158,7 @@ export class ClientSessions {
     await this.#delete(store, session.id, cancelled);
   }
 
-  /** Deletes a stored record, once what must happen before is done. */
+  /** Waits for `before`, then deletes a stored record. */
   async #delete(store: ClientSessionStore, id: string, before?: Promise<unknown>): Promise<void> {
     this.#ending.add(id);
     try {
@@ -174,7 +178,7 @@ export class ClientSessions {
     const record = await this.#run(() => store.get(id));
     const kept = record?.state as unknown as KeptClient | undefined;
     if (!record || record.expiresAt < this.#core.deadlines.now()) return undefined;
-    // The record may have been given up while it was read.
+    // The record may be about to be deleted since it was read.
     if (kept!.principal !== principal || this.#ending.has(id)) return undefined;
     const wasAway = this.#isBack(id, principal);
     if (this.#core.closing || !this.#makeRoom(principal)) {
@@ -209,18 +213,18 @@ export class ClientSessions {
   }
 
   /**
-   * Makes room for a new session, if a limit is reached, by removing an idle session. If the
-   * caller has used up its share, the session is one of the caller's own. Otherwise the session
-   * belongs to the principal with the most sessions among those that have an idle session. A
-   * principal does not lose a session while another one has more than twice as many. Returns
-   * false if no session can be removed.
+   * If a limit is reached, removes an idle session to make room for a new one. If the caller has
+   * used up its share, removes a session of the caller. Otherwise, removes a session of the
+   * principal with the most sessions among those that have an idle session. A principal does not
+   * lose a session while another principal has more than twice as many. Returns false if no session
+   * can be removed.
    */
   #makeRoom(principal: string): boolean {
     const shares = this.#shares;
     const reached = shares.reached(principal);
     if (reached === undefined) return true;
     const largest = reached === "share" ? principal : shares.largest!;
-    // Counts the session that the caller is asking for.
+    // Includes the session that the caller wants to start.
     const heldBy = (who: string) => shares.of(who) + (who === principal ? 1 : 0);
     let giving: ClientSession | undefined;
     for (const session of this.#sessions.values()) {
@@ -231,8 +235,8 @@ export class ClientSessions {
     }
     if (!giving || 2 * heldBy(giving.principal) < heldBy(largest)) return false;
     const reason = "another client needed the room";
-    // Any client can start sessions, so the record goes too. A session with calls that its client
-    // can resume only leaves memory, so that no call is lost.
+    // Delete the record as well, because any client can start any number of sessions. If the client
+    // can still resume calls, remove the session only from memory, so that no call is lost.
     if (giving.calls.size === 0 && giving.callsBySession.size === 0) {
       this.end(giving, reason).catch((error) => this.#fault(error));
     } else {
@@ -243,9 +247,9 @@ export class ClientSessions {
   }
 
   /**
-   * Counts a session that left memory and whose record remains. There are at most as many as in
-   * memory: beyond that, the oldest record is deleted, of the caller if it has used up its share,
-   * otherwise of the principal with the most.
+   * Counts a session that left memory while its record remains. The limits are the same as for
+   * sessions in memory. If a limit is reached, the oldest such record is deleted: that of the caller
+   * if the caller has used up its share, otherwise that of the principal with the most records.
    */
   #goAway(store: ClientSessionStore, id: string, principal: string): void {
     const shares = this.#awayShares;
@@ -260,7 +264,7 @@ export class ClientSessions {
     shares.take(principal);
   }
 
-  /** Counts a session no longer among those that left memory. Returns whether it was one. */
+  /** Stops counting a session as one that left memory. Returns false if it was not counted. */
   #isBack(id: string, principal: string): boolean {
     if (!this.#away.delete(principal, id)) return false;
     this.#awayShares.give(principal);
@@ -268,8 +272,8 @@ export class ClientSessions {
   }
 
   /**
-   * Starts the idle timer. A request only updates `lastSeen`; the timer checks `lastSeen` when it
-   * fires, and restarts if the session was used or is busy.
+   * Starts the idle timer. Requests do not restart the timer, they only update `lastSeen`. When the
+   * timer fires, it starts again if the session was used since or is busy.
    */
   #expireAfter(session: ClientSession, ms: number): void {
     const { deadlines, limits: { clientSessionTimeToLive } } = this.#core;

@@ -1,10 +1,10 @@
 /**
- * Notifications that belong to no call. They go out on the stream that the client opens with
- * a GET; while there is none, the latest messages are kept for it.
+ * Notifications that belong to no call. They are sent on the stream that the client opens with a
+ * GET. While no stream is open, the latest messages are kept.
  */
 import type { Feed, FeedConnection, Send } from "../feed.ts";
 
-/** The number of this stream. The streams of calls have numbers from 1. */
+/** The number of this stream. The streams of calls are numbered from 1. */
 export const NOTIFICATIONS = 0;
 
 const MAX_KEPT = 256;
@@ -28,14 +28,14 @@ export class NotificationStream implements Feed {
   }
 
   /**
-   * Restores the stream after a restart. Numbers start at the current time, which is larger than
-   * any number sent before.
+   * Restores the stream after a restart. Messages are numbered from the current time on, which is
+   * greater than any number sent before.
    */
   restore(now: number): void {
     this.#last = this.#cursor = now;
   }
 
-  /** Whether the stream can be resumed at a position. Any position up to the latest is valid. */
+  /** True if the stream can be resumed at a position: any position up to the latest one. */
   canResumeAt(cursors: readonly number[]): boolean {
     return cursors.length === 1 && cursors[0]! <= this.#last;
   }

@@ -1,6 +1,6 @@
 /**
- * The legacy era: clients that send `initialize` and keep a session. Over HTTP a header names
- * the session; a channel has one client. Every message gets a reply; `receive` never throws.
+ * The legacy era: clients that send `initialize` and have a session. Over HTTP, a header contains
+ * the session id. A channel has only one client. Every message gets a reply; `receive` never throws.
  */
 import type { Operation } from "effection";
 import { isObject } from "../../lib/json.ts";
@@ -129,27 +129,27 @@ export class LegacyEra implements SessionEra {
   /** Keeps a new session only if `initialize` succeeded and the session could be stored. */
   async #introduced(client: ClientSession, reply: Value | Refused): Promise<Value | Refused> {
     if (reply.type === "refused") {
-      await this.sessions.end(client, "there was no room for it");
+      await this.sessions.end(client, "the session was refused");
       return reply;
     }
     if (!client.initialized) {
-      await this.sessions.end(client, "it was not initialized");
+      await this.sessions.end(client, "the session was not initialized");
       return reply;
     }
     if (this.sessions.kept && !await this.sessions.saved(client)) {
-      await this.sessions.end(client, "it could not be stored").catch(() => {});
+      await this.sessions.end(client, "the session could not be stored").catch(() => {});
       const problem = "Cannot start a session: it could not be stored; try again later";
       return busy(undefined, problem, LEGACY_ERRORS);
     }
     return { ...reply, clientSession: client.id };
   }
 
-  /** Finds the client session that a request belongs to. Most are in memory. */
+  /** Finds the client session of a request. Returns a promise if the session is not in memory. */
   #client({ principal, headers }: Caller): FoundClient | Promise<FoundClient> {
     const version = headers?.get("mcp-protocol-version") ?? null;
     if (version !== null && !isLegacyVersion(version)) {
       return notTaken(
-        `Cannot serve protocol version "${version}": it is unknown here; send the one that initialize agreed on`,
+        `Cannot serve protocol version "${version}": it is not supported; send the version that initialize returned`,
       );
     }
     const id = headers?.get(SESSION_HEADER) ?? null;
@@ -161,7 +161,7 @@ export class LegacyEra implements SessionEra {
     return found instanceof Promise ? found.then(foundClient) : foundClient(found);
   }
 
-  /** Most calls end at once with a single message, and need neither a stream nor an object for it. */
+  /** Turns a result into a reply. Fast path: a call that ended with one message needs no stream. */
   #reply(client: ClientSession, received: Received | Promise<Received>): Reply {
     if (client.changed && this.sessions.kept) return this.#replyOnceSaved(client, received);
     if (received instanceof Promise) {
@@ -177,12 +177,12 @@ export class LegacyEra implements SessionEra {
     return { type: "value", text: answer };
   }
 
-  /** A change to a client session is stored before it is acknowledged. */
+  /** Stores a change to a client session before acknowledging it. */
   #replyOnceSaved(client: ClientSession, received: Received | Promise<Received>): Reply {
     return later(this.sessions.saved(client), (saved) => {
       if (saved) return this.#reply(client, received);
       if ("type" in received && received.type === "call") {
-        received.call.cancel("the server could not keep it");
+        received.call.cancel("the server could not store the session");
       }
       return busy(undefined, CHANGE_NOT_STORED, LEGACY_ERRORS);
     });
@@ -197,7 +197,7 @@ export class LegacyEra implements SessionEra {
   }
 }
 
-/** A legacy client on its own channel, which carries all messages to the client. */
+/** A legacy client on a channel on which all messages to the client are sent. */
 export class LegacyChannel {
   readonly #core: ServerCore;
   readonly #principal: string;
@@ -220,13 +220,13 @@ export class LegacyChannel {
   }
 
   #start(): void {
-    this.end("the client started anew");
+    this.end("the client sent initialize again");
     const { notifications } = this.#client = new ClientSession("", this.#principal, this.#core);
     notifications.watch(() => notifications.read(this.#send));
   }
 }
 
-/** Receives a message of a client whose replies share a channel. */
+/** Handles a message of a client whose replies are all sent on one channel. */
 export function receiveShared(client: ClientSession, message: RpcMessage): ChannelReply {
   return sharedReply(receive(client, message));
 }
@@ -250,19 +250,19 @@ function notInitialized(message: RpcMessage): ChannelReply {
       );
     default:
       return notTaken(
-        "Cannot serve the request: nothing says who calls; send initialize first, or the metadata of 2026-07-28",
+        "Cannot serve the request: the connection is not initialized; send initialize first, or add the _meta fields of revision 2026-07-28",
         message.type === "answer" ? undefined : message.id,
       );
   }
 }
 
-/** The client session that a request belongs to, or why there is none. */
+/** The client session of a request, or a refusal if it has none. */
 type FoundClient = ClientSession | Refused;
 
 function foundClient(found: Found): FoundClient {
   if (found === undefined) return sessionGone();
   if (found !== "no room") return found;
-  const problem = "Cannot take the session up: the server has no room for it now; try again later";
+  const problem = "Cannot restore the session: the server has reached its limit; try again later";
   return busy(undefined, problem, LEGACY_ERRORS);
 }
 
@@ -306,7 +306,7 @@ function request(
     if (!client.initialized && method !== "initialize" && method !== "ping") {
       throw new ProtocolError(
         INVALID_REQUEST,
-        `Cannot ${method}: the session has not begun; send initialize first`,
+        `Cannot serve "${method}": the session is not initialized; send initialize first`,
       );
     }
     const target = targetOf(client.core, method, params, RESOURCE_NOT_FOUND);
@@ -323,8 +323,9 @@ function request(
 }
 
 /**
- * Refuses a call or query at the limit, or with an id that is in use. Undefined if it can start.
- * Calls that are not in memory may have ended, so they are loaded and the request is tried again.
+ * Refuses a call or query if the limit is reached or its id is in use. Undefined if it can start.
+ * Calls that are not in memory may have ended. So they are loaded first, and the request is tried
+ * again.
  */
 function refusedNow(
   client: ClientSession,
@@ -344,11 +345,11 @@ function refusedNow(
   if (isTwice) {
     const message = `Cannot start request ${
       JSON.stringify(id)
-    }: one with this id is under way; use another id`;
+    }: another request with this id is running; use another id`;
     return value(errorText(id, { code: INVALID_REQUEST, message }));
   }
   const problem =
-    `Cannot start a call: ${maxCallsPerClientSession} are under way already; wait for one`;
+    `Cannot start a call: ${maxCallsPerClientSession} calls are already running; wait until one has ended`;
   return busy(id, problem, LEGACY_ERRORS, 429);
 }
 
@@ -381,7 +382,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
   return { type: "call", call };
 }
 
-/** The response to a client that lacks a capability required by a definition. */
+/** The response to a client that lacks a capability that the definition requires. */
 function incapable(
   client: ClientSession,
   id: RpcId,
@@ -400,7 +401,7 @@ function incapable(
   return refused.type === "result" ? resultText(id, refused.result) : errorText(id, refused.error);
 }
 
-/** Runs a query, and answers at once if it did not have to wait. */
+/** Runs a query. Answers immediately if the query did not have to wait. */
 function answered(
   client: ClientSession,
   id: RpcId,
@@ -425,7 +426,7 @@ function outcomeText(client: ClientSession, id: RpcId, outcome: StrandOutcome<Js
     case "halted":
       return errorText(id, {
         code: INTERNAL_ERROR,
-        message: "Cannot answer: the request was cancelled; send it again if it is still wanted",
+        message: "Cannot answer: the request was cancelled; send it again if you still need it",
       });
   }
 }

@@ -3,11 +3,11 @@ import { INVALID_REQUEST, SERVER_BUSY, SESSION_NOT_FOUND } from "../../model/rpc
 import type { RpcId } from "../../wire/json-rpc.ts";
 import { type ErrorRules, type Refused, refused } from "../reply.ts";
 
-/** Every error of a request is an ordinary response in this era. */
+/** In the legacy era, an error has no special HTTP status: it is sent as an ordinary response. */
 export const LEGACY_ERRORS: ErrorRules = { busyCode: SERVER_BUSY, statuses: {} };
 
 export const CHANGE_NOT_STORED =
-  "Cannot keep what was asked for: it could not be stored; try again later";
+  "Cannot change the session: the change could not be stored; try again later";
 
 /** Refuses an invalid message. A message without an id gets no JSON-RPC response. */
 export function notTaken(problem: string, id?: RpcId): Refused {

@@ -1,4 +1,4 @@
-/** How calls and streams of the legacy era become replies. */
+/** Turns calls and streams of the legacy era into replies. */
 import { since } from "../../wire/versions.ts";
 import {
   busy,
@@ -21,7 +21,7 @@ export class CallReply implements ReplyStream {
   readonly #sessions: ClientSessions;
   readonly #client: ClientSession;
   readonly #calls: readonly Call[];
-  /** The responses to the other messages of a batch; undefined for a call by itself. */
+  /** The responses to the other messages of a batch. Undefined if the call was not in a batch. */
   readonly #batch: readonly string[] | undefined;
   #stream: CallStream | undefined;
 
@@ -45,7 +45,7 @@ export class CallReply implements ReplyStream {
     return this.#calls.every(isDecided);
   }
 
-  /** Keeps the runs in memory until the reply is decided. Their logs wait for the future reader. */
+  /** Calls `wake` on new events. Holds the sessions in memory until the reply is decided. */
   watchDecision(wake: () => void): () => void {
     const { registry } = this.#client.core;
     const waiting = this.#calls.filter((call) => !isDecided(call)).map(({ session }) => session);
@@ -63,12 +63,12 @@ export class CallReply implements ReplyStream {
     const texts = this.#onlyMessages();
     if (!texts) return undefined;
     for (const { session } of this.#calls) this.#client.core.registry.forget(session);
-    // A call that its caller has cancelled has no response.
+    // There is no text if the caller has cancelled the call.
     if (this.#batch || texts.length === 0) return { type: "value", text: "", batch: texts };
     return value(texts[0]!);
   }
 
-  /** All responses, unless a call needs a stream or the responses are too long together. */
+  /** All responses. Undefined if a call needs a stream, or if the responses are too long together. */
   #onlyMessages(): string[] | undefined {
     const { maxBatchAnswer } = this.#client.core.limits;
     const texts = [...this.#batch ?? []];
@@ -84,7 +84,7 @@ export class CallReply implements ReplyStream {
     return texts;
   }
 
-  /** A stream that can be resumed after a restart is stored before it is opened. */
+  /** Creates the stream. Stores it before it opens, if it can be resumed after a restart. */
   prepare(): Promise<Refused | undefined> | undefined {
     const client = this.#client;
     const { heartbeatInterval } = client.core.limits;
@@ -125,12 +125,12 @@ export class CallReply implements ReplyStream {
   }
 }
 
-/** Whether the call has ended or has a first event, so that the form of its reply can be chosen. */
+/** True if the call has ended or has a first event, so that the format of its reply is decided. */
 function isDecided({ session }: Call): boolean {
   return session.outcome !== undefined || session.log.lastLSN > 0;
 }
 
-/** Connects a stream that has no connection yet, or resumes a stream at an earlier position. */
+/** Connects a stream that has no connection yet, or resumes it at an earlier position. */
 export class Reconnection implements ReplyStream {
   readonly decided = true;
   readonly #client: ClientSession;

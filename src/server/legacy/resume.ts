@@ -1,4 +1,4 @@
-/** Resumes a stream after the event that a client received last. */
+/** Resumes a stream after the last event that the client received. */
 import { SessionLimitError } from "../../model/errors.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import { busy, later, refused, type Reply } from "../reply.ts";
@@ -12,7 +12,7 @@ export function resumeStream(client: ClientSession, lastEventId: string): Reply 
   const position = parsePosition(lastEventId);
   if (!position) {
     return notTaken(
-      `Cannot resume after "${lastEventId}": it is no event id of this server; leave the header out`,
+      `Cannot resume after "${lastEventId}": it is not an event id of this server; remove the Last-Event-ID header`,
     );
   }
   const { stream, cursors } = position;
@@ -23,7 +23,7 @@ export function resumeStream(client: ClientSession, lastEventId: string): Reply 
     }
     // Status 405 stops all known clients from retrying.
     const problem =
-      `Cannot resume after "${lastEventId}": nothing follows it; all of it has been sent`;
+      `Cannot resume after "${lastEventId}": there are no more events; do not reconnect`;
     return refused(405, INVALID_REQUEST, problem, undefined, { allow: "POST, GET, DELETE" });
   };
   if (!(feed instanceof CallStream)) return resume();

@@ -1,11 +1,10 @@
 /**
- * Serves legacy requests that name no session. Some clients lose the session id from
- * `initialize`; others open a session for each call and never use it. The server handles each
- * such request alone.
+ * Serves legacy requests without a session id. Some clients do not send the session id that
+ * `initialize` returned. The server handles each such request on its own.
  *
  * N1  The client has declared no capabilities, so the server asks it no questions.
- * N2  The request has no access to the state of a session: no other call, no subscription, no
- *     log level, no stream to resume.
+ * N2  The request has no access to the state of a session: not to other calls, subscriptions, the
+ *     log level, or streams.
  * N3  The call ends with its connection, because no client could resume it.
  */
 import type { LegacyVersion } from "../../wire/versions.ts";

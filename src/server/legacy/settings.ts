@@ -1,4 +1,4 @@
-/** Requests that set up a client session: `initialize`, the log level, subscriptions. */
+/** Handles requests that configure a client session: `initialize`, log level, subscriptions. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
@@ -18,7 +18,7 @@ import type { ClientSession } from "./client-session.ts";
 /** Requests that change a client session. */
 const OF_SESSIONS = new Set(["logging/setLevel", "resources/subscribe", "resources/unsubscribe"]);
 
-/** The result of a request that is neither a call nor a query. */
+/** Handles a request that is neither a call nor a query. Returns its result. */
 export function applySetting(
   client: ClientSession,
   method: string,
@@ -27,7 +27,7 @@ export function applySetting(
   if (client.sessionless && OF_SESSIONS.has(method)) {
     throw new ProtocolError(
       INVALID_REQUEST,
-      `Cannot ${method}: the request names no session; send initialize first, and its Mcp-Session-Id with every request`,
+      `Cannot serve "${method}": the request has no session id; send initialize first, then the Mcp-Session-Id that it returns with every request`,
     );
   }
   switch (method) {
@@ -39,7 +39,7 @@ export function applySetting(
       if (!isLogLevel(params.level)) {
         throw new ProtocolError(
           INVALID_PARAMS,
-          "Cannot set the log level: that is none; send one from debug to emergency",
+          "Cannot set the log level: the level is unknown; send a level from debug to emergency",
         );
       }
       client.logLevel = params.level;
@@ -56,7 +56,7 @@ export function applySetting(
     default:
       throw new ProtocolError(
         METHOD_NOT_FOUND,
-        `Cannot ${method}: this server has no such method; see its capabilities`,
+        `Cannot serve "${method}": there is no such method; check the capabilities of the server`,
       );
   }
 }
@@ -73,7 +73,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
   if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot initialize: the capabilities take more than ${MAX_CAPABILITIES_SIZE} bytes; declare fewer`,
+      `Cannot initialize: the capabilities are larger than ${MAX_CAPABILITIES_SIZE} bytes; declare fewer`,
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
@@ -90,7 +90,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
 
 function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (typeof uri !== "string") {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; send one");
+    throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; add it");
   }
   if (client.subscriptions.size >= MAX_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
     throw new ProtocolError(
@@ -101,7 +101,7 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (resourceAt(client.core, uri)) return uri;
   throw new ProtocolError(
     RESOURCE_NOT_FOUND,
-    `Cannot subscribe to "${uri}": there is no such resource; list the resources to see which there are`,
+    `Cannot subscribe to "${uri}": there is no such resource; list the resources to see which exist`,
     { uri },
   );
 }

@@ -1,9 +1,9 @@
 /**
- * The stream of a POST: one call, or the calls of a batch.
+ * The stream that answers a POST with one call, or with the calls of a batch.
  *
- * A stream outlives its connection. Event ids are `<stream>.<lsn>`, or `<stream>.<lsn>-<lsn>…`
- * for a batch: the reader's position in the log of each call. An event id alone is enough to
- * resume the stream.
+ * A stream can have several connections, one after another. An event id is `<stream>.<lsn>`, or
+ * `<stream>.<lsn>-<lsn>…` for a batch. It contains the reader's position in the log of each call,
+ * and is enough to resume the stream.
  */
 import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import type { Call } from "./call.ts";
@@ -38,7 +38,7 @@ export class CallStream implements Feed {
     }`;
   }
 
-  /** Whether a position exists on this stream and messages follow it. */
+  /** True if the position exists on this stream and messages follow it. */
   canResumeAt(cursors: readonly number[]): boolean {
     if (cursors.length !== this.calls.length) return false;
     if (!this.calls.every((call, i) => call.hasPlace(cursors[i]!))) return false;
@@ -49,7 +49,7 @@ export class CallStream implements Feed {
     this.calls.forEach((call, i) => call.seek(cursors[i]!));
   }
 
-  /** Sends all messages that are ready, up to one chunk: the results of a batch may be long. */
+  /** Sends the messages that are ready. Stops after one chunk, because batch results may be long. */
   read(send: Send): void {
     let length = 0;
     for (let n = 0; n < this.calls.length && length < CHUNK_LIMIT; n++) {
@@ -72,8 +72,8 @@ export class CallStream implements Feed {
   }
 
   /**
-   * Sends progress on a silent stream. Many clients time out after a minute of silence, and some
-   * of them treat progress as activity.
+   * Sends progress messages when nothing else was sent for a while. Many clients time out after a
+   * minute without messages, and for some of them, a progress message restarts that timeout.
    */
   heartbeat(silence: number, send: Send): void {
     if (!this.#heartbeats.isDue(silence)) return;

@@ -8,14 +8,14 @@ import type { Definition } from "../../tool/types.ts";
 import { withoutError } from "../../wire/json-rpc.ts";
 import { missingCapabilities } from "../run-target.ts";
 
-/** Answers with the names of their questions. */
+/** Answers, each with the name of its question. */
 export type Answers = readonly (readonly [name: string, response: ClientAnswer])[];
 
 export function readAnswers(inputResponses: unknown): Answers {
   if (!isObject(inputResponses)) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      "Cannot take the answers: inputResponses is no object; send one answer under each key",
+      "Cannot accept the answers: inputResponses is not an object; send an object with one answer for each key",
     );
   }
   return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
@@ -26,7 +26,7 @@ function responseIn(answer: unknown): ClientAnswer {
   return (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer;
 }
 
-/** The capabilities that the open questions require and the client has not declared. */
+/** The capabilities that the open questions require but the client has not declared. */
 export function undeclared(
   open: readonly ToolSessionRequest[],
   client: ClientInfo,

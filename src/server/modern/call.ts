@@ -1,4 +1,4 @@
-/** A call of the modern era: how it starts, how a retry continues it, and what it answers. */
+/** Calls of the modern era: starts them, continues them on a retry, and writes their responses. */
 import { ProtocolError } from "../../model/errors.ts";
 import type { ClientInfo } from "../../model/events.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
@@ -29,19 +29,19 @@ import { RunFeed, type RunState } from "./stream.ts";
 import { beginTask, taskFields } from "./tasks.ts";
 
 /**
- * How long the outcome of a call is kept if its client carries the record: long enough for a
- * retry that arrives twice.
+ * How long the outcome of a call is kept if the record is in the request state, in milliseconds.
+ * This is long enough for a retry that arrives twice.
  */
 const PORTABLE_TIME = 60_000;
 const NO_ANSWERS: Answers = [];
-const GONE_ON_ELSEWHERE = "another server has gone on with the call";
+const GONE_ON_ELSEWHERE = "another server has taken over the call";
 
 /** A resource may change at any time, and may differ between callers. */
 const NOT_CACHED: Caching = { ttlMs: 0, cacheScope: "private" };
 
 interface StartedCall {
   readonly session: LiveToolSession;
-  /** The LSN after which this request reads. */
+  /** The LSN after which this request reads the log. */
   readonly after: number;
 }
 
@@ -54,7 +54,7 @@ export class ModernCalls {
     this.#states = states;
   }
 
-  /** Starts or continues a call. `resumption` is given if the request carries a state. */
+  /** Starts or continues a call. `resumption` is given if the request has a request state. */
   run(
     request: RpcRequest,
     { definition, args }: Target,
@@ -119,7 +119,7 @@ export class ModernCalls {
     if (!state || this.#core.deadlines.now() >= state.expires) {
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot continue the call: its requestState is not valid; send it back as it came, with the same arguments, or call again",
+        "Cannot continue the call: its requestState is not valid; send it back unchanged and with the same arguments, or start a new call",
       );
     }
     const session = this.#core.registry.find(state.sessionId);
@@ -127,7 +127,7 @@ export class ModernCalls {
     if (!session || session.log.lastLSN < state.lsn) {
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot continue the call: the server no longer has it, because it expired, had to make room, or the server was restarted; call again",
+        "Cannot continue the call: the server no longer has it, because it expired, was removed to free memory, or was lost in a restart; start a new call",
       );
     }
     const known = answers.flatMap(([name, response]) => {
@@ -135,24 +135,24 @@ export class ModernCalls {
       return request ? [{ requestId: request.id, response }] : [];
     });
     const { client, trace } = session;
-    // Each request declares the client's capabilities and trace anew.
+    // Each request declares the client's capabilities and trace again, and they may have changed.
     if (!session.outcome) session.hearFrom(meta.client, meta.trace);
-    // The client's state is valid until it expires, even if the record says otherwise.
+    // Keep the session until the client's state expires, even if the record has an earlier time.
     this.#core.registry.promise(session, state.expires);
-    // An answer lets the run continue at once, before this request reads its log.
+    // Register the reader first: an answer lets the run continue before this request reads its log.
     session.log.awaitReader(state.lsn);
     if (session.respondAll(known).includes("conflicting")) {
       session.log.expectNobody();
       session.hearFrom(client, trace);
       throw new ProtocolError(
         INVALID_PARAMS,
-        "Cannot take the answer: the question has been answered before, and differently; go on without it",
+        "Cannot accept the answer: the question already has a different answer; continue without sending this one",
       );
     }
     return { session, after: state.lsn };
   }
 
-  /** The response for the state that a run has reached. Never throws: a stream may wait for it. */
+  /** The response for the state that a run has reached. Never throws, because streams wait for it. */
   #answerTo(
     id: RpcId,
     session: LiveToolSession,
@@ -174,9 +174,9 @@ export class ModernCalls {
         case "asking":
           return { type: "value", text: this.#askingText(id, session, binding, client) };
         case "left": {
-          const again = session.keepUntil > 0 ? "send the same request again" : "call again";
+          const again = session.keepUntil > 0 ? "send the same request again" : "start a new call";
           const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
-          return refused(503, INTERNAL_ERROR, `Cannot go on now: ${why}; ${again}`, id);
+          return refused(503, INTERNAL_ERROR, `Cannot continue the call: ${why}; ${again}`, id);
         }
       }
     } catch (error) {
@@ -219,7 +219,7 @@ export function onceStored(
 ): Reply<never> {
   const secured = core.registry.secured(session);
   if (!secured) return value(text);
-  const message = "Cannot do this: the server could not store it; try again later";
+  const message = "Cannot serve the task: the server could not store it; try again later";
   return later(
     secured,
     (stored) => value(stored ? text : errorText(id, { code: INTERNAL_ERROR, message })),

@@ -46,7 +46,7 @@ function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
   };
 }
 
-/** The distinct strings of an array. Undefined if the value is no array of strings. */
+/** The distinct strings of an array. Undefined if the value is not an array of strings. */
 function strings(value: unknown): string[] | undefined {
   return Array.isArray(value) && value.every((item) => typeof item === "string")
     ? [...new Set<string>(value)]
@@ -58,7 +58,7 @@ export function wantedTasks(wanted: JsonObject): string[] {
   return excess(wanted) === undefined ? strings(wanted.taskIds) ?? [] : [];
 }
 
-/** The number of resources and tasks in a request, if it exceeds the limit; otherwise undefined. */
+/** The number of resources and tasks in a request. Undefined if it does not exceed the limit. */
 function excess({ resourceSubscriptions, taskIds }: JsonObject): number | undefined {
   const count = (strings(resourceSubscriptions)?.length ?? 0) + (strings(taskIds)?.length ?? 0);
   return count > MAX_SUBSCRIPTIONS ? count : undefined;
@@ -73,7 +73,10 @@ export function subscribe(
   { meta, caller: { principal } }: RequestContext,
 ): Subscription {
   if (!isObject(notifications)) {
-    throw new ProtocolError(INVALID_PARAMS, "Cannot listen: notifications is no object; send one");
+    throw new ProtocolError(
+      INVALID_PARAMS,
+      "Cannot listen: notifications is not an object; send an object",
+    );
   }
   const count = excess(notifications);
   if (count !== undefined) {
@@ -105,7 +108,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
   readonly principal: string;
   readonly #core: ServerCore;
   readonly id: RpcId;
-  /** Subscriptions with a connection of their own, which end when the server shuts down. */
+  /** All subscriptions with their own connection. They end when the server shuts down. */
   readonly #open: Set<Subscription>;
   readonly #filter: SubscriptionFilter;
   readonly #stops: (() => void)[] = [];
@@ -220,7 +223,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     }
   }
 
-  /** Queues a notification, unless the same one is still unread. */
+  /** Queues a notification, unless an equal one is still unread. */
   #postOnce(method: string, params: JsonObject): void {
     if (!this.#waiting.includes(this.#text(method, params))) this.#post(method, params);
   }

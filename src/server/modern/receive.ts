@@ -66,7 +66,7 @@ export interface RequestContext {
   readonly caller: Caller;
 }
 
-/** The streams of this era can be sent on any transport. */
+/** Streams of the modern era can be sent on their own connection or on a shared channel. */
 type ModernReply = Reply<RunFeed | Subscription>;
 
 export class ModernEra implements Era {
@@ -75,10 +75,10 @@ export class ModernEra implements Era {
   readonly #calls: ModernCalls;
   readonly #states: States;
   readonly #queries = new Set<StartedOperation<JsonObject>>();
-  /** Subscriptions that have a connection of their own. */
+  /** Subscriptions that have their own connection. */
   readonly #subscriptions = new Set<Subscription>();
 
-  /** `listCaching` says how long, and by whom, lists may be cached. */
+  /** `listCaching` says how long lists may be cached, and whether shared caches may store them. */
   constructor(core: ServerCore, listCaching: Caching) {
     this.#core = core;
     this.#states = new States(core.registry.sealer);
@@ -94,7 +94,7 @@ export class ModernEra implements Era {
         return refused(
           400,
           INVALID_REQUEST,
-          "Cannot read the message: it answers a request, and there are none here; send the answer in inputResponses",
+          "Cannot accept the message: it answers a request, but this revision has no requests from the server; send answers in inputResponses",
         );
       case "invalid":
         return refused(
@@ -108,7 +108,8 @@ export class ModernEra implements Era {
     const meta = checkedMeta(caller.headers, message);
     if ("code" in meta) return { type: "refused", id, error: meta, status: 400 };
     if (caller.underWay?.has(id)) {
-      const problem = "Cannot take the request: its id is in use; send it with another";
+      const problem =
+        "Cannot accept the request: another request with this id is running; use another id";
       return refused(400, INVALID_REQUEST, problem, id);
     }
     // Check the limit before the call runs: a refused call must have no side effects.
@@ -130,7 +131,7 @@ export class ModernEra implements Era {
     );
   }
 
-  /** This revision has no batches. */
+  /** Refuses a batch: the modern revision has none. */
   receiveBatch(items: readonly unknown[], caller: Caller): ModernReply {
     return this.receive(readMessage(items), caller);
   }
@@ -143,12 +144,12 @@ export class ModernEra implements Era {
     }
   }
 
-  /** Ends all subscriptions that have a connection of their own, with a response. */
+  /** Ends all subscriptions that have their own connection. Each client gets a response. */
   drain(): void {
     for (const subscription of [...this.#subscriptions]) subscription.end();
   }
 
-  /** Also stops the running queries, so that their clients get a response. */
+  /** Ends subscriptions, and stops running queries, so that their clients get a response. */
   stop(): void {
     this.drain();
     for (const query of [...this.#queries]) query.halt();
@@ -239,7 +240,7 @@ export class ModernEra implements Era {
   }
 }
 
-/** The capability of each method prefix. Such methods exist only if the server has the capability. */
+/** The capability that the server must have to support methods with this prefix. */
 const FAMILIES: { readonly [prefix: string]: string | undefined } = {
   // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
@@ -249,7 +250,7 @@ const FAMILIES: { readonly [prefix: string]: string | undefined } = {
   completion: "completions",
 };
 
-/** The metadata of a request, or the problem with it. */
+/** Reads and checks the metadata of a request. Returns an error if it is not valid. */
 function checkedMeta(
   headers: Headers | undefined,
   { method, params }: RpcRequest,
@@ -262,7 +263,9 @@ function checkedMeta(
   if ("problem" in meta) {
     return {
       code: INVALID_PARAMS,
-      message: `Cannot take the request: ${meta.problem}; ${meta.wayOut ?? "send it along"}`,
+      message: `Cannot accept the request: ${meta.problem}; ${
+        meta.wayOut ?? "send it as revision 2026-07-28 requires"
+      }`,
     };
   }
   const problem = headers && mismatch(headers, method, params);
@@ -274,17 +277,17 @@ function checkedMeta(
 function wrongVersion(headers: Headers | undefined, version: string): RpcError | undefined {
   const said = headers ? headers.get("mcp-protocol-version") : version;
   if (said !== version) {
-    const what = said === null ? "is missing" : `says "${said}", the body "${version}"`;
+    const what = said === null ? "is missing" : `says "${said}", but the body "${version}"`;
     return {
       code: HEADER_MISMATCH,
       message:
-        `Cannot take the request: the MCP-Protocol-Version header ${what}; let both say the same`,
+        `Cannot accept the request: the MCP-Protocol-Version header ${what}; send the same version in both`,
     };
   }
   return version === MODERN_VERSION ? undefined : {
     code: UNSUPPORTED_VERSION,
     message:
-      `Cannot serve protocol version "${version}": it is not supported here; take one of those in the data`,
+      `Cannot serve protocol version "${version}": it is not supported; use one of the versions in data.supported`,
     data: { supported: [MODERN_VERSION], requested: version },
   };
 }

@@ -1,4 +1,4 @@
-/** The errors of this era, and their codes. */
+/** The errors of the modern era, and their codes. */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import {
@@ -11,7 +11,7 @@ import {
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
 import type { ErrorRules } from "../reply.ts";
 
-/** This revision reserves the range of SERVER_BUSY, so being busy is an internal error. */
+/** The modern revision reserves the code of `SERVER_BUSY`, so `INTERNAL_ERROR` is used instead. */
 export const MODERN_ERRORS: ErrorRules = {
   busyCode: INTERNAL_ERROR,
   statuses: {
@@ -27,7 +27,7 @@ export const TASKS_CAPABILITY = { extensions: { [TASKS_EXTENSION]: {} } };
 export function unknownMethod(method: string): ProtocolError {
   return new ProtocolError(
     METHOD_NOT_FOUND,
-    `Cannot ${method}: this server has no such method; see its capabilities`,
+    `Cannot serve "${method}": there is no such method; check the capabilities of the server`,
   );
 }
 
@@ -35,12 +35,12 @@ export function missingCapability(requiredCapabilities: JsonObject): ProtocolErr
   const names = Object.keys(requiredCapabilities).join(" and ");
   return new ProtocolError(
     MISSING_CAPABILITY,
-    `Cannot do this: the client does not declare ${names}; use a client that does`,
+    `Cannot serve the request: the client does not declare ${names}; use a client that does`,
     { requiredCapabilities },
   );
 }
 
 export function headersDiffer(problem: string): ProtocolError {
-  const message = `Cannot take the request: ${problem}; let header and body say the same`;
+  const message = `Cannot accept the request: ${problem}; send the same value in header and body`;
   return new ProtocolError(HEADER_MISMATCH, message);
 }

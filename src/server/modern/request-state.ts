@@ -20,7 +20,7 @@ export interface RequestState {
   readonly lsn: number;
   /** Expiry time, in milliseconds since the epoch. */
   readonly expires: number;
-  /** The record of the session, if the client carries the record. */
+  /** The record of the session, if the tool is portable. */
   readonly record?: PortableRecord;
 }
 
@@ -53,7 +53,7 @@ function carriedState(
   context: string,
 ): string | undefined {
   const { createdAt, log, tool, seed } = session;
-  // A log that has dropped its first events is incomplete, and too large as well.
+  // A log that has dropped its first events is not complete, and would be too large.
   if (log.firstLSN === 1) {
     const { version } = tool.durable!;
     const record = { createdAt, version, events: log.after(0), ...(seed && { seed }) };
@@ -64,16 +64,18 @@ function carriedState(
   return undefined;
 }
 
-/** Marks a session as no longer portable: only this server can continue it. Tells the operator. */
+/** Marks a session as no longer portable: only this server can continue it. Reports this. */
 function pin(session: LiveToolSession): void {
   session.stayHere();
   const { toolName, id: sessionId } = session;
-  const why = `its record takes more than ${LONGEST / 1024} KiB`;
-  const error = new Error(`Cannot let the client carry it: ${why}; only this server can go on`);
-  session.report({ what: "its record stays here", toolName, sessionId, error });
+  const why = `it is larger than ${LONGEST / 1024} KiB`;
+  const error = new Error(
+    `Cannot put the record into the requestState: ${why}; only this server can continue the call`,
+  );
+  session.report({ what: "a call is no longer portable", toolName, sessionId, error });
 }
 
-/** Opens a state. Undefined if it was modified, has expired, or belongs to another call or caller. */
+/** Opens a state. Undefined if it was modified, has expired, or is for another call or caller. */
 export function openState(
   sealer: Sealer,
   sealed: unknown,
@@ -103,9 +105,9 @@ const MAX_KNOWN_LENGTH = 1_024;
 /**
  * Seals and opens the request states of one server.
  *
- * Most states return soon, to the server that issued them. Decryption is the most expensive part
- * of a retry. A cache of recently issued states avoids decryption when the same text arrives
- * for the same call.
+ * Most states come back soon, to the server that issued them, and decryption is the most expensive
+ * part of a retry. So recently issued states are cached. If the same text arrives for the same
+ * call, it is not decrypted.
  */
 export class States {
   readonly #sealer: Sealer;
@@ -153,13 +155,13 @@ export interface SealedState {
 }
 
 /**
- * The context that a state is bound to. The sealer authenticates the context, so a state cannot
- * be opened with another one. The context contains only what a run depends on. Omitted arguments
- * equal empty arguments.
+ * The context that a state is bound to: the caller, the method and the arguments. The sealer
+ * authenticates the context, so a state cannot be opened with another one. Missing arguments equal
+ * empty arguments.
  */
 export function contextOf({ principal, method, params }: StateBinding): string {
   const { name, uri, arguments: args = {} } = params;
-  // No digest is needed: the context is authenticated but not part of the state's text.
+  // The context may be long: it is authenticated, but it is not part of the state's text.
   return `request state\0${principal}\0${canonical([method, name, uri, args])}`;
 }
 

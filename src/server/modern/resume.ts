@@ -1,6 +1,6 @@
 /**
- * Finds the calls that a request continues: the call that its `requestState` names, or tasks.
- * Calls that are not in memory are loaded from a store, or from the record in the state itself.
+ * Finds the calls that a request continues: the call of its `requestState`, or the tasks that it
+ * names. Calls that are not in memory are loaded from the store, or from the record in the state.
  */
 import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
@@ -42,7 +42,7 @@ export function resumptionOf(
   return { state, revived: state && reviveCall(core, request, context, state) };
 }
 
-/** Checks the owner first: reviving a task takes it from the server that runs it. */
+/** Loads tasks. Checks the owner first, because loading takes a task from the server that runs it. */
 function reviveTasks(
   { registry }: ServerCore,
   ids: readonly string[],

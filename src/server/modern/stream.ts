@@ -1,13 +1,14 @@
 /**
- * One request that waits for a run: its notifications, and its response once the run ends, asks
- * a question, or becomes a task. The request holds the run while it waits.
+ * A request that waits for a run. It sends the run's notifications, and its response when the run
+ * ends, asks a question, or becomes a task. The request holds the run in memory while it waits.
  *
- * The questions of a sequential run go out as soon as it waits for them. Where branches run
- * concurrently, a short quiet window lets their questions go out together.
+ * The questions of a sequential run are sent as soon as the run waits for them. If branches run
+ * concurrently, the response waits for a short quiet window, so that their questions are sent
+ * together.
  *
- * W1  The run's state is determined again with every event until the response goes out: a
- *     question may be withdrawn before it was sent.
- * W2  Nothing is sent after the response, and a disconnect after it changes nothing.
+ * W1  The run's state is determined again with every event until the response is sent, because a
+ *     question may be withdrawn before that.
+ * W2  Nothing is sent after the response, and a later disconnect has no effect.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
@@ -37,7 +38,7 @@ import {
 import { MODERN_ERRORS } from "./refusals.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
-/** Why the response can go out. */
+/** The reason why the response can be sent. */
 export type RunState = "ended" | "asking" | "task" | "left";
 
 const QUIET_WINDOW = 20;
@@ -59,13 +60,13 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #news: string[] = [];
   #window: Deadline | undefined;
   #quiet = false;
-  /** Whether the task that the run has become is stored. */
+  /** True if the run has become a task, and the task is stored. */
   #kept: boolean | undefined;
   #unwatch: (() => void) | undefined;
   #answered = false;
   #heartbeats: HeartbeatInterval | undefined;
 
-  /** `answer` makes the response for the state that the run has reached. */
+  /** `answer` creates the response for the state that the run has reached. */
   constructor(
     core: ServerCore,
     session: LiveToolSession,
@@ -147,7 +148,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     if (this.#state) return undefined;
     this.release();
     // The client has disconnected and cannot read this response, but HTTP needs a status.
-    const problem = "Cannot answer: the client has gone; send the request again";
+    const problem = "Cannot answer: the client disconnected; send the request again";
     return refused(499, INVALID_REQUEST, problem, this.id);
   }
 
@@ -171,7 +172,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
 
   // --------------------------------------------------------------- as a feed
 
-  /** Makes the response, and stops waiting for the run. */
+  /** Creates the response, and stops waiting for the run. */
   #respond(): Value | Refused {
     const state = this.#state!;
     const answer = this.#answer(state);
@@ -207,7 +208,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     if (message !== undefined) send(message);
   }
 
-  /** Releases the run. The last request to leave a working run stops it. */
+  /** Releases the run. If no other request waits for a run that still works, stops the run. */
   release(): void {
     if (!this.#unwatch) return;
     this.#unwatch();
@@ -217,10 +218,10 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     this.#window?.cancel();
     this.#core.registry.letGo(session);
     if (this.#answered || session.holders > 0 || session.outcome) return;
-    // A client that has a state can still answer the open questions.
+    // A client that has a request state can still answer the open questions.
     const told = session.keepUntil > this.#core.deadlines.now();
     if (told && session.openRequests().length > 0) return;
-    // A replayable run whose client has a state is suspended; any other run is cancelled.
+    // If the client has a request state and the run can be replayed, suspend it. Otherwise cancel it.
     if (told && session.replayable) this.#core.registry.suspend(session);
     else session.halt("the client closed the connection", "caller");
   }
@@ -234,7 +235,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   #stand(): RunState | undefined {
     const { session } = this;
     if (session.outcome) return "ended";
-    // A run with a waiting request is suspended only if the server shuts down or another server
+    // While a request waits, a run is suspended only if the server shuts down, or if another server
     // has taken over the run.
     if (session.suspending) return "left";
     if (this.#asTask && isTask(session)) return this.#isKept() ? "task" : undefined;
@@ -253,7 +254,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return undefined;
   }
 
-  /** Makes the run a task. True once the task is stored. */
+  /** Makes the run a task. Returns true if the task is stored. */
   #isKept(): boolean {
     if (this.#kept !== undefined) return this.#kept;
     beginTask(this.#core, this.session);

@@ -15,16 +15,16 @@ import { readAnswers } from "./answers.ts";
 const DEFAULT_TTL = 3_600_000;
 const DEFAULT_POLL_INTERVAL = 1_000;
 
-/** Tasks whose time to live this server already enforces. */
+/** Tasks whose time to live this server is already watching. */
 const tended = new WeakSet<LiveToolSession>();
 
-/** Whether a session is a task, or its tool has asked to make it a task. */
+/** True if a session is a task, or if its tool has asked to make it a task. */
 export function isTask({ taskSince, log }: LiveToolSession): boolean {
   return taskSince !== undefined ||
     log.findLast(({ type }) => type === "task_started") !== undefined;
 }
 
-/** Makes a session a task, if it is none yet. The task's time to live starts now. */
+/** Makes a session a task, if it is not one yet. The task's time to live starts now. */
 export function beginTask(core: ServerCore, session: LiveToolSession): void {
   const expires = session.becomeTask() + termsOf(session).ttl;
   if (session.needsCaller || session.keepUntil < expires) {
@@ -36,7 +36,10 @@ export function beginTask(core: ServerCore, session: LiveToolSession): void {
   tend(core, session);
 }
 
-/** Keeps a task in memory until it ends, and halts it when its time to live is over. Idempotent. */
+/**
+ * Keeps a task in memory until it ends, and halts it when its time to live is over. Calling this
+ * again has no effect.
+ */
 export function tend({ deadlines, registry }: ServerCore, session: LiveToolSession): void {
   if (session.taskSince === undefined || session.outcome || tended.has(session)) return;
   tended.add(session);
@@ -54,7 +57,7 @@ export function tend({ deadlines, registry }: ServerCore, session: LiveToolSessi
   });
 }
 
-/** The current state of a task, with the fields of its status: result, error or questions. */
+/** The current state of a task, including its result, its error or its open questions. */
 export function detailedTask(core: ServerCore, session: LiveToolSession): JsonObject {
   const { outcome } = session;
   const base = taskFields(session);
@@ -97,7 +100,7 @@ function statusOf(session: LiveToolSession): string {
   return session.openRequests().length > 0 ? "input_required" : "working";
 }
 
-/** Finds a task by id. Undefined if there is none, or another principal owns it. */
+/** Finds a task by id. Undefined if there is no such task, or if another principal owns it. */
 export function taskOf(
   core: ServerCore,
   taskId: unknown,
@@ -109,7 +112,7 @@ export function taskOf(
   return session;
 }
 
-/** Finds the task that a request names. Throws if there is none. */
+/** Finds the task that a request names. Throws if there is no such task. */
 export function findTask(
   core: ServerCore,
   { taskId }: JsonObject,
@@ -119,7 +122,7 @@ export function findTask(
   if (session) return session;
   throw new ProtocolError(
     INVALID_PARAMS,
-    "Cannot find the task: it has expired or never was; call the tool again",
+    "Cannot find the task: it has expired or never existed; call the tool again",
   );
 }
 

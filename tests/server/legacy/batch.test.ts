@@ -126,7 +126,7 @@ describe("a batch", () => {
       const stream = new Exchange(await posting);
       const refused = await stream.message();
       assert.equal(refused?.id, 3);
-      assert.match(refused?.error.message, /under way/);
+      assert.match(refused?.error.message, /is running/);
       runs.forEach((run) => run.finish());
       assert.deepEqual((await stream.rest()).map(({ id }) => id), [1, 2]);
     });
@@ -142,7 +142,7 @@ describe("a batch", () => {
       assert.equal(response.status, 400);
       assert.equal(
         (await response.json()).error.message,
-        "Cannot take a batch: it has 101 messages; send at most 100 at once",
+        "Cannot accept the batch: it has 101 messages; send at most 100 at once",
       );
       assert.equal(runs.length, 0);
       const full = await client.post(Array.from({ length: 100 }, (_, i) => request(i, "ping")));
@@ -171,7 +171,7 @@ describe("a batch", () => {
       assert.deepEqual(answers[3]!.error, {
         code: -32000,
         message:
-          "Cannot answer in this batch: its answers take more than 10000 characters; send the request by itself",
+          "Cannot answer in this batch: its answers are longer than 10000 characters; send the request on its own",
       });
       assert.ok(text.length < 25_000, `${text.length} characters`);
       // Sent alone, it is answered.

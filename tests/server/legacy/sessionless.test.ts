@@ -128,7 +128,7 @@ describe("a legacy request without a session id", () => {
       const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
       const response = await client.post([ping]);
       assert.equal(response.status, 400);
-      assert.match(await response.text(), /names no session/);
+      assert.match(await response.text(), /has no session id/);
       const calls = [1, 1].map((id) => client.start("tools/call", { name: "hand" }, id));
       await until(() => runs.length === 2);
       runs.forEach((run, i) => run.finish(`${i}`));
@@ -158,7 +158,7 @@ describe("a legacy request without a session id", () => {
         ] as const
       ) {
         const { error } = await stranger.request(method, params);
-        assert.match(error.message, /names no session/);
+        assert.match(error.message, /has no session id/);
       }
       assert.equal((await stranger.listen("1.0")).status, 405);
       const { result } = await stranger.request("tools/call", { name: "announcing" });

@@ -45,7 +45,7 @@ async function refused(
   assert.deepEqual(error, {
     code: -32602,
     message:
-      "Cannot continue the call: its requestState is not valid; send it back as it came, with the same arguments, or call again",
+      "Cannot continue the call: its requestState is not valid; send it back unchanged and with the same arguments, or start a new call",
   });
 }
 

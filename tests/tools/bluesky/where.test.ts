@@ -183,7 +183,7 @@ describe("the Bluesky tools", () => {
       const { text } = yield* call("login", { handle, password: "x", service: address });
       assert.match(text, /it is not a public address/, address);
     }
-    assert.match((yield* call("login", { port: 4_000 })).text, /port 4000 is not of the machine/);
+    assert.match((yield* call("login", { port: 4_000 })).text, /port 4000 would be on this server/);
     assert.deepEqual(service.asked, []);
   });
 
