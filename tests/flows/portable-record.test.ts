@@ -198,7 +198,7 @@ describe("a call with a portable record", () => {
         requestState: first.requestState,
         inputResponses: { who: answer("Eve") },
       });
-      assert.match(JSON.stringify(await conflict.rest()), /answered before, and differently/);
+      assert.match(JSON.stringify(await conflict.rest()), /already has a different answer/);
     });
   });
 

@@ -45,7 +45,7 @@ describe("a client's capabilities", () => {
       assert.equal(refused.status, 400);
       const { error } = (await refused.rest())[0]!;
       assert.equal(error.code, -32602);
-      assert.match(error.message, /clientCapabilities.* take more than 16384 bytes/);
+      assert.match(error.message, /clientCapabilities.* is larger than 16384 bytes/);
       // Many short ones take more memory than their length.
       const many = (length: number) => ({ many: { lists: Array.from({ length }, () => []) } });
       assert.equal((await call(many(600))).status, 400);

@@ -169,7 +169,7 @@ describe("useParley()", () => {
       yield* refused(() => useParley(), /another server uses it/);
     });
     yield* ToolSessionRegistryContext.set({} as ToolSessionRegistry);
-    yield* refused(() => useParley(), /not one of Parley/);
+    yield* refused(() => useParley(), /Parley did not create it/);
   });
 });
 

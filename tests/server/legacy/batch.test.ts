@@ -126,7 +126,7 @@ describe("a batch", () => {
       const stream = new Exchange(await posting);
       const refused = await stream.message();
       assert.equal(refused?.id, 3);
-      assert.match(refused?.error.message, /is running/);
+      assert.match(refused?.error.message, /already running/);
       runs.forEach((run) => run.finish());
       assert.deepEqual((await stream.rest()).map(({ id }) => id), [1, 2]);
     });
