@@ -47,7 +47,7 @@ export function isForwarded(headers: Headers): boolean {
   return found;
 }
 
-/** Whether only proxies send a header. Names are in lower case. */
+/** True if only proxies send this header. The name must be in lower case. */
 function isFromProxy(name: string): boolean {
   return name.startsWith("x-forwarded") || name === "forwarded" || name === "via" ||
     name === "x-real-ip";
@@ -67,7 +67,7 @@ export class Proxies {
     return this.#ranges.length > 0;
   }
 
-  /** How a forwarded request came here. */
+  /** Reads how a forwarded request reached this server. */
   forwarding(request: Request, connection: unknown): Forwarding {
     if (!this.trustsAny) return UNTRUSTED;
     const trusts = (address: string | undefined) => this.#trusts(address);

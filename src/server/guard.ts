@@ -38,7 +38,7 @@ export class Guard {
     const called = forwarding?.hosts.length ? [host, ...forwarding.hosts] : [host];
     for (const name of called) {
       if (!LOOPBACK.test(name) && !this.#allowsHost(name)) {
-        return `this server does not answer to the name "${name}"; allow the name (--allow-host)`;
+        return `the host name "${name}" is not allowed; allow it with --allow-host`;
       }
     }
     if (forwarding && !forwarding.trusted && !this.#allowsHost(host)) {
@@ -56,7 +56,7 @@ export class Guard {
     return (scheme === "http" || scheme === "https") && host !== undefined && LOOPBACK.test(host);
   }
 
-  /** Whether the operator has configured the host name, with or without its port. */
+  /** True if the operator has allowed the host name, with or without its port. */
   #allowsHost(host: string): boolean {
     if (this.#hosts.has("*")) return true;
     const name = host.toLowerCase();

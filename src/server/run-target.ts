@@ -53,7 +53,7 @@ export function targetOf(
   return undefined;
 }
 
-/** Maximum number of subscriptions per client: a template matches any number of URIs. */
+/** Maximum number of subscriptions per client. Without it, a template would allow any number. */
 export const MAX_SUBSCRIPTIONS = 1_000;
 
 /** Approximate size of a resource subscription in memory, in bytes. */
@@ -61,7 +61,7 @@ export function sizeOfUri(uri: string): number {
   return 64 + bytesOf(uri);
 }
 
-/** Maximum length of a URI: the time to match templates grows faster than the length. */
+/** Maximum length of a URI. Matching a template against a very long URI would take too long. */
 const MAX_URI_LENGTH = 4096;
 
 export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {

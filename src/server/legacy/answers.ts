@@ -24,7 +24,7 @@ export function answer(client: ClientSession, message: RpcAnswer): Taken | Promi
   return answerTo(client, call, message);
 }
 
-/** The refusal if the call's session could not be loaded into memory. */
+/** Refuses an answer because the call's session could not be loaded into memory. */
 function notRevived(error: unknown): Taken {
   if (error instanceof SessionNotContinuedError) return notTaken(error.message);
   if (!(error instanceof SessionLimitError)) throw error;

@@ -1,8 +1,8 @@
 /**
  * One call of a legacy client: links the JSON-RPC request to the tool session that runs it.
  *
- * CALL-1  The call owns its state. `begin` and `restore` give it a session, the callbacks of
- *         `SessionOwner` tell it what becomes of the session, and readers move its cursor.
+ * CALL-1  Only the call changes its state: `begin` and `restore` set its session, the callbacks of
+ *         `SessionOwner` report what happens to the session, and readers move the cursor.
  * CALL-2  A call whose session is not in memory knows when the session was last seen (`seenAt`).
  */
 import type { JsonObject } from "../../model/content.ts";
@@ -46,7 +46,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #isGone = false;
   #hungUp = false;
   #reader: LogReader | undefined;
-  /** The stream that carries the call's messages, if there is one. */
+  /** The stream on which the call's messages are sent, if there is one. */
   #stream: CallStream | undefined;
   #cursor = 0;
 
@@ -57,7 +57,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
   }
 
-  /** Gives the call its new session. */
+  /** Sets the session of a new call. */
   begin(session: LiveToolSession): void {
     this.#session = session;
     this.#durable = session.durable;
@@ -78,7 +78,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   get session(): LiveToolSession {
     if (!this.#session) {
       throw new TypeError(
-        `Cannot use session ${this.sessionId}: it is not in memory; call takeUp() first`,
+        `Cannot use session ${this.sessionId}: it is not in memory; call revive() first`,
       );
     }
     return this.#session;
@@ -89,12 +89,12 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#session?.id ?? this.#sessionId;
   }
 
-  /** Whether the session can be replayed after it has left memory, or after a restart. */
+  /** True if the session can be replayed after it has left memory, or after a restart. */
   get durable(): boolean {
     return this.#durable;
   }
 
-  /** Whether the session was lost in a restart before it ended. */
+  /** True if the session was lost in a restart before it ended. */
   get lost(): boolean {
     return this.#lost;
   }
@@ -104,7 +104,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#seenAt;
   }
 
-  /** Whether the registry has removed the call's session. */
+  /** True if the registry has removed the call's session. */
   get isGone(): boolean {
     return this.#isGone;
   }
@@ -191,8 +191,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   /**
-   * Sends the messages that have not been read. `cursor` has reached an event when the event's
-   * message is sent.
+   * Sends the messages that have not been read. Moves `cursor` to an event before its message is
+   * sent.
    */
   readEvents(send: (message: string, lsn: number | undefined) => void): void {
     this.#readTo(
@@ -208,7 +208,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#cursor = lsn;
   }
 
-  /** Calls `wake` on each new event. Backpressure: the run waits for this reader, from `cursor` on. */
+  /** Calls `wake` on each new event. Backpressure: from `cursor` on, the run waits for this reader. */
   watch(wake: () => void): () => void {
     const log = this.#session?.log;
     if (!log) return () => {};
@@ -308,7 +308,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Loads the session into memory. Returns undefined if the session is in memory already, or lost. */
+  /** Loads the session into memory. Undefined if the session is already in memory, or lost. */
   revive(): Promise<void> | undefined {
     if (this.isHere || this.#lost) return undefined;
     const { registry } = this.client.core;
@@ -321,12 +321,12 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     });
   }
 
-  /** Whether the session left memory, and was last seen before `time`. */
+  /** True if the session left memory, and was last seen before `time`. */
   isDoubtful(time: number): boolean {
     return !this.isHere && this.#seenAt !== undefined && this.#seenAt < time;
   }
 
-  /** Checks whether the session still exists. Gives the call up if it does not. */
+  /** Checks whether the session still exists. If it does not, marks the call as lost. */
   async confirm(): Promise<void> {
     const { registry, deadlines } = this.client.core;
     if (!this.#lost && await registry.principalOf(this.sessionId) !== undefined) {
@@ -371,7 +371,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#seenAt = this.client.core.deadlines.now();
   }
 
-  /** Sends the messages of the call on a stream. */
+  /** Sets the stream on which the messages of the call are sent. */
   joinStream(stream: CallStream): void {
     this.#stream = stream;
   }

@@ -95,7 +95,7 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
   if (client.subscriptions.size >= MAX_SUBSCRIPTIONS && !client.subscriptions.has(uri)) {
     throw new ProtocolError(
       INVALID_REQUEST,
-      `Cannot subscribe to "${uri}": there are ${MAX_SUBSCRIPTIONS} subscriptions; drop some first`,
+      `Cannot subscribe to "${uri}": the limit of ${MAX_SUBSCRIPTIONS} subscriptions is reached; unsubscribe from other resources first`,
     );
   }
   if (resourceAt(client.core, uri)) return uri;

@@ -8,7 +8,7 @@
 import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import type { Call } from "./call.ts";
 
-/** Length of a chunk, in characters, after which the other calls wait for the next chunk. */
+/** If a chunk is longer than this, in characters, other calls wait for the next chunk. */
 const CHUNK_LIMIT = 1024 * 1024;
 
 export class CallStream implements Feed {

@@ -21,7 +21,7 @@ import type { RequestContext } from "./receive.ts";
 import { missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
 import { detailedTask, taskOf } from "./tasks.ts";
 
-/** Maximum number of unread messages. Beyond it, the oldest are dropped. */
+/** Maximum number of unread messages. If there are more, the oldest are dropped. */
 const MAX_WAITING = 1_000;
 
 /** The notifications that a client asked for and the server supports. */
@@ -82,7 +82,7 @@ export function subscribe(
   if (count !== undefined) {
     throw new ProtocolError(
       INVALID_PARAMS,
-      `Cannot listen: it names ${count} resources and tasks; name at most ${MAX_SUBSCRIPTIONS}`,
+      `Cannot listen: the request names ${count} resources and tasks; name at most ${MAX_SUBSCRIPTIONS}`,
     );
   }
   if ("taskIds" in notifications && !declaresTasks(meta.client)) {

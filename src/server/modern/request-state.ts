@@ -97,7 +97,7 @@ interface Issued {
   readonly context: string;
 }
 
-/** Number of recently issued states that are cached, so that they need not be decrypted. */
+/** How many recently issued states are cached. Cached states need not be decrypted. */
 const MAX_KNOWN = 1_024;
 /** Maximum length of the context of a cached state, in characters: arguments can be long. */
 const MAX_KNOWN_LENGTH = 1_024;
