@@ -12,10 +12,12 @@ import type { ParleyOptions } from "../server/options.ts";
 import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
 import { checkAuthOptions, issuerUrls } from "./options.ts";
-import { IssuerUnavailable, TokenRefused } from "./refusal.ts";
-import { ProtectedResource } from "./resource.ts";
+import type { Proofs } from "./dpop.ts";
+import { IssuerUnavailable, ProofRefused, TokenRefused } from "./refusal.ts";
+import { PROOF_ALGORITHMS, ProtectedResource } from "./resource.ts";
 import { hashOf, TokenCache } from "./token-cache.ts";
-import type { Tokens, Verified } from "./tokens.ts";
+import { TokenFile } from "./token-file.ts";
+import type { Tokens } from "./tokens.ts";
 
 /** The longest `Authorization` header that is read. Runtimes limit all headers to about as much. */
 const MAX_HEADER = 16_384;
@@ -27,7 +29,8 @@ export class TokenGate implements Gate {
   readonly #cache = new TokenCache();
   readonly #options: AuthOptions;
   readonly #reach: Reach;
-  #tokens: Promise<Tokens> | undefined;
+  readonly #file: TokenFile | undefined;
+  #checks: Promise<{ readonly tokens: Tokens; readonly proofs: Proofs }> | undefined;
 
   constructor(options: ParleyOptions & { readonly auth: AuthOptions }) {
     const { auth, publicUrl, path = "/mcp", clock = systemClock } = options;
@@ -36,6 +39,12 @@ export class TokenGate implements Gate {
     this.#clock = clock;
     const { fetch } = auth;
     this.#reach = { clock, signal: this.#closing.signal, ...(fetch && { fetch }) };
+    if (auth.tokenFile !== undefined) {
+      this.#file = new TokenFile(auth.tokenFile, clock, (error) => {
+        const what = "the token file cannot be used";
+        (options.report ?? console.error)({ what, toolName: "-", sessionId: "-", error });
+      });
+    }
     const audience = auth.audience === undefined ? undefined : [auth.audience].flat();
     this.#resource = new ProtectedResource({
       url: () => {
@@ -58,42 +67,62 @@ export class TokenGate implements Gate {
   callerOf(request: Request): Principal | Response | Promise<Principal | Response> {
     const authorization = request.headers.get("authorization");
     if (authorization === null) return this.#challenge(request, 401);
-    const token = bearerIn(authorization);
-    if (token === undefined) {
+    const given = tokenIn(authorization);
+    if (!given) {
       return this.#challenge(request, 401, {
         error: "invalid_request",
         error_description: "Send the access token as Authorization: Bearer",
       });
     }
-    const hash = hashOf(token);
+    const hash = hashOf(given.token);
     const known = this.#cache.get(hash, this.#clock.now());
-    if (known && known.jkt === undefined) return this.#admitted(request, known);
-    return this.#verified(request, token, hash);
+    if (known && known.jkt === undefined && !given.proven) {
+      return this.#admitted(request, known.principal);
+    }
+    const named = this.#file?.find(hash);
+    return named ? this.#admitted(request, named) : this.#verified(request, given, hash);
   }
 
   close(): void {
     this.#closing.abort();
   }
 
-  async #verified(request: Request, token: string, hash: string): Promise<Principal | Response> {
+  async #verified(
+    request: Request,
+    { token, proven }: GivenToken,
+    hash: string,
+  ): Promise<Principal | Response> {
     try {
-      const tokens = await (this.#tokens ??= this.#load());
-      const verified = await this.#cache.verified(hash, () => tokens.verify(token));
-      if (verified.jkt !== undefined) throw new TokenRefused("The token needs a DPoP proof");
-      return this.#admitted(request, verified);
+      if (issuerUrls(this.#options).length === 0) throw new TokenRefused("The token is unknown");
+      const { tokens, proofs } = await (this.#checks ??= this.#load());
+      const { jkt, principal } = this.#cache.get(hash, this.#clock.now()) ??
+        await this.#cache.verified(hash, () => tokens.verify(token));
+      if (proven !== (jkt !== undefined)) {
+        throw new ProofRefused(
+          proven ? "The access token is not bound to a key" : "The access token needs a DPoP proof",
+        );
+      }
+      if (jkt !== undefined) {
+        await proofs.check({ request, token, jkt, isAt: (url) => this.#resource.isAt(url) });
+      }
+      return this.#admitted(request, principal);
     } catch (error) {
       return this.#refusal(request, error);
     }
   }
 
   /** Loads the libraries on first use, so that servers start fast. */
-  async #load(): Promise<Tokens> {
-    const { Tokens } = await import("./tokens.ts");
-    return new Tokens(this.#options, this.#reach, () => this.#resource.audience);
+  async #load() {
+    const [{ Tokens }, { Proofs }] = await Promise.all([
+      import("./tokens.ts"),
+      import("./dpop.ts"),
+    ]);
+    const tokens = new Tokens(this.#options, this.#reach, () => this.#resource.audience);
+    return { tokens, proofs: new Proofs(this.#clock) };
   }
 
   /** Checks the scopes that every request needs. */
-  #admitted(request: Request, { principal }: Verified): Principal | Response {
+  #admitted(request: Request, principal: Principal): Principal | Response {
     const { scopes = [] } = this.#options;
     if (scopes.every((scope) => principal.scopes.includes(scope))) return principal;
     return this.#challenge(request, 403, {
@@ -104,10 +133,10 @@ export class TokenGate implements Gate {
 
   #refusal(request: Request, error: unknown): Response {
     if (error instanceof TokenRefused) {
-      return this.#challenge(request, 401, {
-        error: "invalid_token",
-        error_description: error.description,
-      });
+      const parameters = { error: "invalid_token", error_description: error.description };
+      const response = this.#challenge(request, 401, parameters);
+      if (error instanceof ProofRefused) response.headers.append("www-authenticate", DPOP);
+      return response;
     }
     if (!(error instanceof IssuerUnavailable)) throw error;
     return refusal(
@@ -155,10 +184,19 @@ export class TokenGate implements Gate {
   }
 }
 
+const DPOP = `DPoP error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS.join(" ")}"`;
+
+interface GivenToken {
+  readonly token: string;
+  /** True if the request says that it proves to have the token's key (DPoP). */
+  readonly proven: boolean;
+}
+
 /** The token in an `Authorization` header. Undefined if the header has another form. */
-function bearerIn(authorization: string): string | undefined {
+function tokenIn(authorization: string): GivenToken | undefined {
   if (authorization.length > MAX_HEADER) return undefined;
-  return /^Bearer +([\w~+/.-]+=*)$/i.exec(authorization)?.[1];
+  const [, scheme, token] = /^(Bearer|DPoP) +([\w~+/.-]+=*)$/i.exec(authorization) ?? [];
+  return token === undefined ? undefined : { token, proven: scheme!.length === 4 };
 }
 
 function refusal(

@@ -2,8 +2,9 @@
 import type { AuthOptions, IssuerOptions } from "../server/access.ts";
 import { isLoopback } from "../server/guard.ts";
 import type { ParleyOptions } from "../server/options.ts";
+import { profileOf } from "./profiles.ts";
 
-export function issuerUrls({ issuers }: AuthOptions): string[] {
+export function issuerUrls({ issuers = [] }: AuthOptions): string[] {
   return issuers.map((given) => typeof given === "string" ? given : given.issuer);
 }
 
@@ -14,17 +15,21 @@ export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthO
       'Cannot use the options "auth" and "principal" together: each names the caller; keep one of them',
     );
   }
-  if (auth.issuers.length === 0) {
-    throw new TypeError("Cannot check tokens: auth.issuers is empty; name an issuer");
+  const { issuers = [] } = auth;
+  if (issuers.length === 0 && auth.tokenFile === undefined) {
+    throw new TypeError(
+      "Cannot check tokens: there is nobody who issues them; set auth.issuers or auth.tokenFile",
+    );
   }
   issuerUrls(auth).forEach(checkIssuer);
-  const introspected = auth.issuers.filter((given) => (given as IssuerOptions).introspection);
+  for (const given of issuers) if (typeof given !== "string") profileOf(given);
+  const introspected = issuers.filter((given) => (given as IssuerOptions).introspection);
   if (introspected.length > 1) {
     throw new TypeError(
       "Cannot introspect tokens: several issuers are set up for it, and such tokens do not name their issuer; keep one",
     );
   }
-  if (auth.resource === undefined && publicUrl === undefined) {
+  if (issuers.length > 0 && auth.resource === undefined && publicUrl === undefined) {
     throw new TypeError(
       "Cannot check tokens: the server does not know its own address, which tokens name as their audience; set publicUrl or auth.resource",
     );

@@ -2,12 +2,15 @@
 
 /** The request has no token that is valid here. */
 export class TokenRefused extends Error {
-  override readonly name = "TokenRefused";
+  override readonly name: string = "TokenRefused";
   /** `description` is for the client's developer. It never quotes the token. */
   constructor(readonly description: string, readonly reason = description) {
     super(reason);
   }
 }
+
+/** The request does not prove that its caller has the key of its token. */
+export class ProofRefused extends TokenRefused {}
 
 /** The authorization server cannot be asked now. */
 export class IssuerUnavailable extends Error {

@@ -6,6 +6,9 @@ import { isLoopback } from "../server/guard.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
+/** The algorithms of DPoP proofs that clients are told about. */
+export const PROOF_ALGORITHMS = ["ES256", "EdDSA", "RS256", "PS256"];
+
 export interface ResourceOptions {
   /** The URL of the MCP endpoint. Undefined while the server does not know it. */
   readonly url: () => string | undefined;
@@ -47,7 +50,7 @@ export class ProtectedResource {
 
   /** Whether a path is one of the metadata document. */
   hasMetadataAt(path: string): boolean {
-    if (!path.startsWith(WELL_KNOWN)) return false;
+    if (!path.startsWith(WELL_KNOWN) || !this.#leadsToIssuers) return false;
     const rest = path.slice(WELL_KNOWN.length);
     return rest === "" || rest === this.#options.path || rest === new URL(this.#url()).pathname;
   }
@@ -59,7 +62,7 @@ export class ProtectedResource {
       authorization_servers: issuers,
       bearer_methods_supported: ["header"],
       ...(scopes.length > 0 && { scopes_supported: scopes }),
-      dpop_signing_alg_values_supported: ["ES256", "EdDSA", "RS256", "PS256"],
+      dpop_signing_alg_values_supported: PROOF_ALGORITHMS,
       resource_name: name,
     };
   }
@@ -70,13 +73,23 @@ export class ProtectedResource {
    */
   challenge(request: Request, parameters: { readonly [name: string]: string } = {}): string {
     const { scopes } = this.#options;
-    const url = new URL(this.urlFor(request));
     const all = {
       ...parameters,
-      resource_metadata: `${url.origin}${WELL_KNOWN}${url.pathname === "/" ? "" : url.pathname}`,
+      ...(this.#leadsToIssuers && { resource_metadata: this.#metadataUrl(request) }),
       ...(scopes.length > 0 && !("scope" in parameters) && { scope: scopes.join(" ") }),
     };
-    return `Bearer ${Object.entries(all).map(([name, value]) => `${name}="${value}"`).join(", ")}`;
+    const words = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
+    return words.length > 0 ? `Bearer ${words.join(", ")}` : "Bearer";
+  }
+
+  /** False if all tokens come from a file: there is nowhere to sign in. */
+  get #leadsToIssuers(): boolean {
+    return this.#options.issuers.length > 0;
+  }
+
+  #metadataUrl(request: Request): string {
+    const { origin, pathname } = new URL(this.urlFor(request));
+    return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 
   #url(): string {

@@ -53,7 +53,7 @@ export class Tokens {
   #introspectAt = 0;
 
   /** `audience` returns the audiences that tokens may be for. */
-  constructor({ issuers }: AuthOptions, reach: Reach, audience: () => readonly string[]) {
+  constructor({ issuers = [] }: AuthOptions, reach: Reach, audience: () => readonly string[]) {
     this.#reach = reach;
     this.#audience = audience;
     for (const given of issuers) {

@@ -21,8 +21,14 @@ export interface Gate {
 export interface AuthOptions {
   /**
    * The authorization servers whose tokens are accepted: their issuer URLs, or more about each.
+   * Default: none. Then `tokenFile` is needed.
    */
-  readonly issuers: readonly (string | IssuerOptions)[];
+  readonly issuers?: readonly (string | IssuerOptions)[];
+  /**
+   * A file of static tokens for programs that cannot sign in. `parley token` adds tokens to it.
+   * Default: none.
+   */
+  readonly tokenFile?: string;
   /**
    * The URL of the MCP endpoint, as people type it into their clients. Default: `publicUrl` plus
    * `path`.
