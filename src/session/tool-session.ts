@@ -78,10 +78,7 @@ enum Phase {
   ended,
 }
 
-/**
- * The session as its own methods see it, with fields that can be written. For other code, the
- * fields are read-only. With this type, the class needs no getters.
- */
+/** The session as its own methods see it. For other code, the fields are read-only. */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
 const NO_TRACE: TraceContext = {};
@@ -99,21 +96,15 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   readonly #home: SessionHome;
   #phase = Phase.created;
   #id: string | undefined;
-  /**
-   * The last description that the client sent of itself. A modern client sends it with every
-   * request.
-   */
+  /** The client, as it last described itself. A modern client does so in every request. */
   readonly client: ClientInfo;
   /** The caller's position in its own trace. */
   readonly trace: TraceContext;
   readonly owner: SessionOwner | undefined;
-  /**
-   * When the session last changed by a question, an answer or its end, in milliseconds since the
-   * epoch.
-   */
+  /** The time of the last question, answer or final event. Milliseconds since the epoch. */
   readonly updatedAt: number;
 
-  // The run.
+  // Fields of the run.
   #run: Run | undefined;
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
@@ -124,7 +115,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   /** The number of parts of the tool that run in addition to the first, without being tasks. */
   readonly parallel: number = 0;
 
-  // The end.
+  // Fields for the end of the session.
   /** How the session ended. Undefined until the final event is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
   readonly outcomeDelivered: boolean = false;
@@ -132,10 +123,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   #why: HaltReason | undefined;
   /** The divergence, in words, if the replay of the tool differs from its record. */
   #diverged: string | undefined;
-  /**
-   * Why the store refused an event, if it did. The record stays valid, but this session object can
-   * no longer write it.
-   */
+  /** Why the store refused an event, if it did. This object can no longer write the record. */
   readonly lost: string | undefined;
   /** Why the session may not wait for an answer. Undefined if it may. */
   #noRoom: string | undefined;
@@ -216,9 +204,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.owner = owner;
   }
 
-  /**
-   * True if the run is being stopped or is over (SESSION-4). The tool must not do anything more.
-   */
+  /** True if the run is being stopped or is over (SESSION-4). The tool must not do more. */
   get halting(): boolean {
     return this.#phase >= Phase.halting;
   }
@@ -241,10 +227,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     this.replayable = false;
   }
 
-  /**
-   * Promises a client to keep the session until `time`. Returns false if an earlier promise already
-   * covers that time.
-   */
+  /** Promises a client to keep the session until `time`. Returns false if that changes nothing. */
   promiseUntil(this: Own, time: number): boolean {
     if (time <= this.keepUntil) return false;
     this.keepUntil = time;
@@ -304,10 +287,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
   }
 
-  /**
-   * When the session must resume without a request if it leaves memory now. Null if it resumes only
-   * on request.
-   */
+  /** When the session must resume if it leaves memory now. Null: when a request needs it. */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
     const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
@@ -399,7 +379,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return readEvents(() => locate(this, this.#home), afterLSN);
   }
 
-  // ------------------------------------------------------------------ answers
+  // Methods for answers.
 
   *respondToElicit(
     id: string,
@@ -425,7 +405,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return this.questions.respond(answers, this.outcome !== undefined);
   }
 
-  // -------------------------------------------------------- for the runtime
+  // Methods that the run calls.
 
   emit(body: EventBody): void {
     if (this.halting) return;
@@ -504,7 +484,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     if (this.replay) this.log.stir();
   }
 
-  // --------------------------------------------------------------------- ends
+  // Methods that end the session.
 
   *cancel(reason = "cancelled by the caller"): Operation<void> {
     if (this.suspending) return yield* this.#home.cancelSuspended(this.id, reason);
@@ -591,9 +571,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
   }
 }
 
-/**
- * The client of a session that has ended. It has no capabilities, so nothing can be asked of it.
- */
+/** The client of a session that has ended. It has no capabilities, so no tool can ask it. */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
 
 const ID_BYTES = 16;
@@ -604,9 +582,8 @@ const randomBytes = Buffer.from(random.buffer);
 let used = random.length;
 
 /**
- * Returns 22 random characters of `[A-Za-z0-9_-]`. The id of a question contains the id of its
- * session (`elicit_ID_1`). Models receive it as the id of a tool call, and some providers accept at
- * most 40 characters. Stored sessions of earlier versions may have longer ids.
+ * Returns 22 random characters of `[A-Za-z0-9_-]`. Ids of questions contain the id of the session,
+ * and model providers accept at most 40 characters. Stored sessions may have longer ids.
  */
 export function newSessionId(): string {
   if (used === random.length) {
