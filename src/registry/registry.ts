@@ -47,11 +47,12 @@ import type { PortableCall, PortableRecord } from "./portable-record.ts";
 import { SessionRecords } from "./records.ts";
 import { reporter, tellEnded } from "./report.ts";
 import { FinishedSessions, Retention } from "./retention.ts";
+import { SessionHandle, type Sessions } from "./session-handle.ts";
 
 type Found = LiveToolSession | undefined;
 
 /** The live sessions of this process, and finished sessions whose result clients may request. */
-export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome {
+export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome, Sessions {
   readonly scope: Scope;
   readonly deadlines: Deadlines;
   readonly logLimits: LogLimits;
@@ -64,6 +65,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly #server: AttachedServer;
   /** Sessions that the program created with `create`, rather than a server. */
   readonly #created = new WeakSet<LiveToolSession>();
+  readonly #handles = new WeakMap<LiveToolSession, SessionHandle>();
   readonly #limits: RegistryLimits;
   readonly #durability: Durability;
   readonly #live: Admission;
@@ -202,7 +204,14 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     const session = this.open(tool, params, { awaited: true, ...options });
     this.#created.add(session);
     // The run checks the result against the tool's output schema.
-    return session as ToolSession as ToolSession<ToolResult<TResult>>;
+    return this.handle(session) as ToolSession as ToolSession<ToolResult<TResult>>;
+  }
+
+  /** A session as a program sees it. */
+  handle(session: LiveToolSession): SessionHandle {
+    let handle = this.#handles.get(session);
+    if (!handle) this.#handles.set(session, handle = new SessionHandle(this, session));
+    return handle;
   }
 
   /** Like `create`, but synchronous, for code that is not an operation. */
@@ -327,12 +336,6 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return session.durable ? this.#records.written(session) : undefined;
   }
 
-  /** Cancels a session that has left memory. */
-  *cancelSuspended(id: string, reason: string): Operation<void> {
-    const session = yield* this.takenUp(id);
-    if (session) yield* session.cancel(reason);
-  }
-
   /** Returns a session that is in memory, unless it is leaving memory. */
   find(id: string): LiveToolSession | undefined {
     if (this.#starting) this.#listStarting();
@@ -341,20 +344,17 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   *get(id: string): Operation<ToolSession | null> {
-    return (yield* this.takenUp(id)) ?? null;
-  }
-
-  /** Like `lookup`, for operations. */
-  *takenUp(id: string): Operation<LiveToolSession | undefined> {
     const found = this.lookup(id);
-    return found instanceof Promise ? yield* until(found) : found;
+    const session = found instanceof Promise ? yield* until(found) : found;
+    return session ? this.handle(session) : null;
   }
 
   *acquire(id: string): Operation<ToolSession> {
-    const session = yield* this.takenUp(id);
+    const found = this.lookup(id);
+    const session = found instanceof Promise ? yield* until(found) : found;
     if (!session) throw new SessionGoneError(id);
     this.hold(session);
-    return session;
+    return this.handle(session);
   }
 
   *release(id: string): Operation<void> {

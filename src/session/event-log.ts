@@ -8,14 +8,12 @@
  *        instead of a gap. This does not happen to an attached reader that keeps up; see `pace.ts`.
  * LOG-4  No event follows the final event.
  */
-import { action, ensure, type Operation, type Stream, type Subscription } from "effection";
 import type { Deadlines } from "../lib/deadlines.ts";
 import { EventsGoneError } from "../model/errors.ts";
 import {
   type EventBody,
   isFinal,
   type ToolSessionEvent,
-  type ToolSessionOutcome,
   type ToolSessionRequest,
 } from "../model/events.ts";
 import { estimateSize } from "./estimate-size.ts";
@@ -365,52 +363,3 @@ export class EventLog {
 
 const NONE: readonly ToolSessionEvent[] = [];
 const NOBODY: readonly LogReader[] = [];
-
-interface Readable {
-  readonly log: EventLog;
-  readonly outcome: ToolSessionOutcome | undefined;
-  /** Called when a reader has received the outcome. */
-  markDelivered(): void;
-}
-
-/**
- * Streams the events after an LSN: the existing ones, then new ones. The stream closes with the
- * outcome.
- */
-export function readEvents(
-  find: () => Operation<Readable>,
-  afterLSN: number,
-): Stream<ToolSessionEvent, ToolSessionOutcome> {
-  return {
-    *[Symbol.iterator]() {
-      const session = yield* find();
-      const place = session.log.attach(afterLSN);
-      yield* ensure(() => session.log.detach(place));
-      return new Reader(session, place);
-    },
-  };
-}
-
-class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
-  constructor(
-    readonly session: Readable,
-    readonly place: LogReader,
-  ) {}
-
-  *next(): Operation<IteratorResult<ToolSessionEvent, ToolSessionOutcome>> {
-    const { log } = this.session;
-    for (;;) {
-      const event = log.next(this.place.lsn);
-      if (event) {
-        log.taken(this.place, event.lsn);
-        return { done: false, value: event };
-      }
-      const { outcome } = this.session;
-      if (outcome) {
-        this.session.markDelivered();
-        return { done: true, value: outcome };
-      }
-      yield* action<void>((resolve) => log.watch(resolve));
-    }
-  }
-}

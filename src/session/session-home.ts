@@ -1,5 +1,5 @@
 /** The interfaces between a session and its registry, its owner and its record. */
-import { action, type Operation, type Scope } from "effection";
+import type { Scope } from "effection";
 import type { ServerChange, ToolSessionEvent } from "../model/events.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Linked } from "../lib/linked-list.ts";
@@ -24,10 +24,6 @@ export interface SessionHome {
   suspending(session: LiveToolSession): void;
   /** Called when the session has left memory, and can resume from its log. */
   suspended(session: LiveToolSession): void;
-  /** Finds a session, and resumes it if it has left memory. */
-  takenUp(id: string): Operation<LiveToolSession | undefined>;
-  /** Cancels a session that has left memory. */
-  cancelSuspended(id: string, reason: string): Operation<void>;
 }
 
 /** The callbacks of the code that opened a session. */
@@ -101,28 +97,3 @@ export interface RegistryNotes extends Linked<LiveToolSession> {
 
 /** A session as the registry sees it. */
 export type RegisteredSession = LiveToolSession & RegistryNotes;
-
-/** Returns the current object of a session. If the session has left memory, resumes it. */
-export function* locate(session: LiveToolSession, home: SessionHome): Operation<LiveToolSession> {
-  if (!session.suspending) return session;
-  return (yield* home.takenUp(session.id)) ?? session;
-}
-
-/**
- * Like `locate`, but also waits until the question can be answered: a resumed session may not have
- * asked it again yet.
- */
-export function* locateAsking(
-  requestId: string,
-  session: LiveToolSession,
-  home: SessionHome,
-): Operation<LiveToolSession> {
-  const found = yield* locate(session, home);
-  if (found === session) return session;
-  const named = ({ id }: { readonly id: string }) => id === requestId;
-  while (
-    !found.outcome && !found.suspending && found.log.unanswered().some(named) &&
-    !found.openRequests().some(named)
-  ) yield* action<void>((resolve) => found.log.watch(resolve));
-  return found;
-}

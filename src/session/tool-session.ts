@@ -13,7 +13,7 @@
  *            memory follows from the phase, and from nothing else.
  */
 import { Buffer } from "node:buffer";
-import { action, type Operation, type Scope, type Stream } from "effection";
+import { action, type Operation, type Scope } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { LinkedList } from "../lib/linked-list.ts";
@@ -22,13 +22,9 @@ import type {
   AnswerOutcome,
   ClientAnswer,
   ClientInfo,
-  ElicitResponse,
   EventBody,
   Place,
-  RequestFailure,
-  SampleResponse,
   ServerChange,
-  ToolSessionEvent,
   ToolSessionOutcome,
   ToolSessionRequest,
   ToolSessionStatus,
@@ -47,20 +43,18 @@ import {
   outcomeIn,
   whyLost,
 } from "./ending.ts";
-import { EventLog, readEvents } from "./event-log.ts";
+import { EventLog } from "./event-log.ts";
 import { checkSeals, type QuestionAnswer, Questions } from "./questions.ts";
 import { Recorder } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
 import {
-  locate,
-  locateAsking,
   type RegistryNotes,
   type SessionHome,
   type SessionOwner,
   type SessionRecord,
   type Trial,
 } from "./session-home.ts";
-import type { ServedSessionOptions, ToolSession } from "./types.ts";
+import type { ServedSessionOptions } from "./types.ts";
 
 /** The phases of a session. A running session is parked while it waits only for answers or time. */
 enum Phase {
@@ -84,7 +78,7 @@ type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 const NO_TRACE: TraceContext = {};
 const NO_OPTIONS: ServedSessionOptions = {};
 
-export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
+export class LiveToolSession implements RunPort, RegistryNotes {
   readonly tool: Definition;
   readonly log: EventLog;
   /** The name of the caller. */
@@ -371,29 +365,7 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
     return onlySamples ? "awaiting_sample" : "awaiting_elicit";
   }
 
-  *status(): Operation<ToolSessionStatus> {
-    return this.currentStatus();
-  }
-
-  getEvents(afterLSN = 0): Stream<ToolSessionEvent, ToolSessionOutcome> {
-    return readEvents(() => locate(this, this.#home), afterLSN);
-  }
-
   // Methods for answers.
-
-  *respondToElicit(
-    id: string,
-    response: ElicitResponse | RequestFailure,
-  ): Operation<AnswerOutcome> {
-    return (yield* locateAsking(id, this, this.#home)).respond(id, response);
-  }
-
-  *respondToSample(
-    id: string,
-    response: SampleResponse | RequestFailure,
-  ): Operation<AnswerOutcome> {
-    return (yield* locateAsking(id, this, this.#home)).respond(id, response);
-  }
 
   /** Records an answer, and then delivers it to the tool. */
   respond(requestId: string, response: ClientAnswer): AnswerOutcome {
@@ -486,8 +458,8 @@ export class LiveToolSession implements ToolSession, RunPort, RegistryNotes {
 
   // Methods that end the session.
 
+  /** Cancels the session, which must be in memory, and waits until the tool has cleaned up. */
   *cancel(reason = "cancelled by the caller"): Operation<void> {
-    if (this.suspending) return yield* this.#home.cancelSuspended(this.id, reason);
     this.halt(reason, "caller");
     while (!this.outcome) yield* action<void>((resolve) => this.log.watch(resolve));
   }

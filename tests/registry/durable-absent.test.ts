@@ -21,13 +21,22 @@ describe("a ToolSession that has left memory", () => {
     clock.advance(MINUTE);
     await until(() => registry.counts.live === 0);
     const accepted = { action: "accept" as const, content: { n: 2 } };
-    assert.equal(await run(() => session.respondToElicit(id, accepted)), "accepted");
-    const reading = follow(session);
+    assert.equal(
+      await run(() => registry.handle(session).respondToElicit(id, accepted)),
+      "accepted",
+    );
+    const reading = follow(registry.handle(session));
     await until(() => reading.outcome !== undefined);
     assert.equal(reading.outcome!.status, "completed");
     assert.deepEqual(reading.events.map(({ lsn }) => lsn), [1, 2, 3, 4, 5]);
-    assert.equal(await run(() => session.respondToElicit(id, accepted)), "repeated");
-    assert.equal(await run(() => session.respondToElicit("elicit_x_1", accepted)), "ended");
+    assert.equal(
+      await run(() => registry.handle(session).respondToElicit(id, accepted)),
+      "repeated",
+    );
+    assert.equal(
+      await run(() => registry.handle(session).respondToElicit("elicit_x_1", accepted)),
+      "ended",
+    );
     await registry.close();
     assert.equal(clock.timers, 0);
   });
@@ -40,6 +49,9 @@ describe("a ToolSession that has left memory", () => {
     const { id } = session.openRequests()[0]!;
     await registry.close();
     const accepted = { action: "accept" as const, content: { n: 2 } };
-    assert.notEqual(await run(() => session.respondToElicit(id, accepted)), "accepted");
+    assert.notEqual(
+      await run(() => registry.handle(session).respondToElicit(id, accepted)),
+      "accepted",
+    );
   });
 });

@@ -674,10 +674,10 @@ describe("a durable tool that leaves memory", () => {
       const [one, two] = [registry.open(tool, {}), registry.open(tool, {})];
       servers.clock.advance(1_000);
       await until(() => registry.counts.live === 0);
-      assert.equal(await run(() => one.status()), "awaiting_elicit");
+      assert.equal(await run(() => registry.handle(one).status()), "awaiting_elicit");
       const back = await run(() => registry.acquire(one.id));
       assert.equal(back.id, one.id);
-      await run(() => two.cancel("no longer wanted"));
+      await run(() => registry.handle(two).cancel("no longer wanted"));
       const ended = await run(() => registry.get(two.id));
       assert.equal(await run(() => ended!.status()), "cancelled");
     }),

@@ -9,6 +9,7 @@ import {
   type McpToolContextWithElicits,
 } from "../../src/mod.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
+import { handleOf } from "../support/registry.ts";
 
 export type Ctx = McpToolContextWithElicits<
   { q: ElicitDefinition & { response: z.ZodObject<{ n: z.ZodNumber }> } }
@@ -52,7 +53,7 @@ export function* idle(): Operation<void> {
 
 /** Waits until this many questions are open. */
 export function* asked(session: LiveToolSession, count: number): Operation<void> {
-  const events = yield* session.getEvents();
+  const events = yield* handleOf(session).getEvents();
   while (session.openRequests().length < count) {
     assert.ok(!(yield* events.next()).done, "it ended before it asked");
   }

@@ -10,6 +10,7 @@ import {
 } from "../../src/mod.ts";
 import { useLiveRegistry } from "../../src/registry/use-registry.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
+import { handleOf } from "../support/registry.ts";
 
 export interface Live {
   readonly clock: ManualClock;
@@ -31,7 +32,7 @@ export function* useLive(): Operation<Live> {
 
 /** Waits for the end of a session. */
 export function* outcomeOf(session: LiveToolSession): Operation<ToolSessionOutcome> {
-  const events = yield* session.getEvents();
+  const events = yield* handleOf(session).getEvents();
   for (;;) {
     const { done, value } = yield* events.next();
     if (done) return value;
@@ -48,7 +49,7 @@ export function* textOf(session: LiveToolSession): Operation<string> {
 
 /** Waits until exactly these questions are open, named `branch:key`. */
 export function* questions(session: LiveToolSession, ...wanted: string[]): Operation<void> {
-  const events = yield* session.getEvents();
+  const events = yield* handleOf(session).getEvents();
   for (;;) {
     const open = session.openRequests().map(({ place }) => `${place.branch}:${place.key}`);
     if (open.join() === wanted.join()) return;

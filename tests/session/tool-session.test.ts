@@ -11,6 +11,7 @@ import {
   askTool,
   ended,
   follow,
+  handleOf,
   idle,
   questionOf,
   textOf,
@@ -52,7 +53,7 @@ describe("ToolSession.status()", () => {
       assert.equal(session.currentStatus(), "running");
       session.halt("enough");
       await ended(session);
-      assert.equal(await run(() => session.status()), "cancelled");
+      assert.equal(await run(() => handleOf(session).status()), "cancelled");
       assert.deepEqual(seen, ["running", "running"]);
       const unborn = new LiveToolSession(registry, "x", askTool, { capabilities: {} }, "");
       assert.equal(unborn.currentStatus(), "initializing");
@@ -98,7 +99,7 @@ describe("ToolSession.respondToElicit()", () => {
       const [n, m] = session.openRequests().map(({ id }) => id) as [string, string];
       const respond = (id: string, content?: object) =>
         run(() =>
-          session.respondToElicit(
+          handleOf(session).respondToElicit(
             id,
             content ? { action: "accept", content: { ...content } } : { action: "decline" },
           )

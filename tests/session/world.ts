@@ -39,12 +39,13 @@ class PacedReader {
   constructor(
     readonly watched: Watched,
     readonly from: number,
+    registry: LiveToolSessionRegistry,
     react: (event: ToolSessionEvent) => void,
   ) {
     const reader = this;
     this.#task = run(function* () {
       try {
-        const subscription = yield* watched.session.getEvents(from);
+        const subscription = yield* registry.handle(watched.session).getEvents(from);
         for (;;) {
           while (reader.#allowed === 0) yield* reader.#permission();
           const next = yield* subscription.next();
@@ -217,11 +218,13 @@ export class World {
 
   join(one: Watched, from: number, reaction: Reaction): void {
     const start = Math.min(from, one.seen.length);
-    this.readers.push(new PacedReader(one, start, (event) => this.#react(one, event, reaction)));
+    this.readers.push(
+      new PacedReader(one, start, this.registry, (event) => this.#react(one, event, reaction)),
+    );
   }
 
   cancel({ session }: Watched): void {
-    this.cancels.push(run(() => session.cancel()));
+    this.cancels.push(run(() => this.registry.handle(session).cancel()));
   }
 
   /** Ends everything, one by one if `gently`, and checks the invariants. */

@@ -2,14 +2,21 @@
 import assert from "node:assert/strict";
 import { type Operation, run } from "effection";
 import { z } from "zod";
-import type { ToolResult, ToolSessionEvent, ToolSessionOutcome } from "../../src/model/events.ts";
+import type {
+  CallResult,
+  ToolResult,
+  ToolSessionEvent,
+  ToolSessionOutcome,
+} from "../../src/model/events.ts";
 import type { Fault } from "../../src/run/run-port.ts";
 import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
+import { SessionHandle } from "../../src/registry/session-handle.ts";
 import type { RegistryOptions } from "../../src/registry/options.ts";
 import { createManualClock, type ManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import type { Definition, FinalizedMcpTool } from "../../src/tool/types.ts";
 import type { LiveToolSession } from "../../src/session/tool-session.ts";
+import type { ToolSession } from "../../src/session/types.ts";
 
 export interface Kit {
   readonly clock: ManualClock;
@@ -101,6 +108,12 @@ export function accept(session: LiveToolSession, content: object): string {
   return session.respond(questionOf(session), { action: "accept", content: { ...content } });
 }
 
+/** A session that stays in memory, as a program sees it. */
+export function handleOf(session: LiveToolSession): SessionHandle {
+  const nowhere = () => undefined;
+  return new SessionHandle({ find: nowhere, lookup: nowhere }, session);
+}
+
 export interface Reading {
   readonly events: ToolSessionEvent[];
   outcome?: ToolSessionOutcome;
@@ -111,13 +124,14 @@ export interface Reading {
 
 /** Reads a session to its end; `seen` is called, inside the reader, for each event. */
 export function follow(
-  session: LiveToolSession,
+  followed: LiveToolSession | ToolSession<CallResult>,
   afterLSN = 0,
   seen: (event: ToolSessionEvent) => void | Operation<void> = () => {},
 ): Reading {
   const events: ToolSessionEvent[] = [];
   const reading: Reading = { events, leave: () => task.halt() };
   const task = run(function* () {
+    const session = "getEvents" in followed ? followed : handleOf(followed);
     const subscription = yield* session.getEvents(afterLSN);
     try {
       for (;;) {

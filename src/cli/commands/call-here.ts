@@ -8,6 +8,7 @@ import { IN_PROCESS } from "../../registry/options.ts";
 import { useLiveRegistry } from "../../registry/use-registry.ts";
 import { Pages } from "../../server/pages.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ToolSession } from "../../session/types.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { Problem } from "../problem.ts";
 
@@ -27,7 +28,7 @@ export function callHere(
     const client = { ...IN_PROCESS, name: "parley" };
     const session = registry.open(tool, args, { client, awaited: true });
     registry.hold(session);
-    yield* attend(session, person);
+    yield* attend(session, registry.handle(session), person);
     const outcome = session.outcome!;
     if (outcome.status === "completed") return outcome.result as ToolResult;
     const why = outcome.status === "failed" ? outcome.error.message : outcome.reason;
@@ -49,9 +50,13 @@ function usePages(): Operation<Pages> {
   });
 }
 
-function* attend(session: LiveToolSession, person: Person): Operation<void> {
+function* attend(
+  session: LiveToolSession,
+  handle: ToolSession,
+  person: Person,
+): Operation<void> {
   const answers = new Map<string, Task<void>>();
-  for (const event of yield* each(session.getEvents())) {
+  for (const event of yield* each(handle.getEvents())) {
     switch (event.type) {
       case "elicit_request":
       case "sample_request":
