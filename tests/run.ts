@@ -73,7 +73,7 @@ function startSuite(name: RuntimeName): Run {
     onLine: (line) => sight(name, line, sightings),
     output,
   });
-  // Awaited later, when it is its turn: until then a rejection without a handler is no error.
+  // It is awaited later, in its turn. Until then, an unhandled rejection must not end the process.
   ended.catch(() => {});
   return { name, reportPath, output, sightings, ended };
 }

@@ -309,7 +309,7 @@ export abstract class StrandBase<T> {
   }
 }
 
-/** A strand of any operation. */
+/** Runs any operation as a strand. */
 export class Strand<T> extends StrandBase<T> {
   readonly #body: () => Operation<T>;
   readonly #ended: (outcome: StrandOutcome<T>) => void;

@@ -29,7 +29,7 @@ import { Waker } from "./waker.ts";
 type Revival = Promise<LiveToolSession | undefined>;
 
 export class Durability {
-  /** Lists and revives sessions that are set aside. Operators use it. */
+  /** Lets operators list and revive sessions that are set aside. */
   readonly setAside: SetAsideCalls = {
     list: () => this.#run(() => this.#recovery.list()),
     revive: (sessionId) => this.#reviveSetAside(sessionId),
@@ -89,7 +89,7 @@ export class Durability {
     this.#recovery.changed(session);
   }
 
-  // ------------------------------------------------------------ leaving memory
+  // Methods for sessions that leave memory.
 
   /** Called when a session is about to leave memory. */
   leaving({ wakeAt }: LiveToolSession): void {
@@ -135,7 +135,7 @@ export class Durability {
     if (event) this.#finalEvents.record({ id, epoch: journal.epoch, event });
   }
 
-  // ------------------------------------------------------------------ resuming
+  // Methods that resume sessions.
 
   /** Returns the principal of a stored session. */
   async principalOf(id: string): Promise<string | undefined> {
@@ -286,7 +286,7 @@ export class Durability {
     return session?.suspending ? undefined : session;
   }
 
-  // -------------------------------------------------------------------- waking
+  // Methods for sessions that are due.
 
   /** Resumes a session that is due. Does not wait for the turn of a suspect (RECOVERY-3). */
   async #wakeDue(id: string): Promise<void> {

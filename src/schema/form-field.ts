@@ -113,14 +113,14 @@ function nested(name: string, node: JsonObject): SchemaProblem {
   if (inner === undefined) {
     return new SchemaProblem(
       name,
-      "is an object, and a form has no fields within fields",
+      "is an object, and a form cannot have nested fields",
       "ask for its parts as fields of the form",
     );
   }
   const flat = `${name}${inner.charAt(0).toUpperCase()}${inner.slice(1)}`;
   return new SchemaProblem(
     name,
-    `is an object, and a form has no fields within fields such as "${name}.${inner}"`,
+    `is an object, and a form cannot have nested fields such as "${name}.${inner}"`,
     `ask for "${flat}" instead, and do the same for its other fields`,
   );
 }

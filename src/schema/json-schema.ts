@@ -104,7 +104,7 @@ function subschemasOf(schema: JsonObject): Subschemas {
         throw new SchemaProblem(
           field,
           `has the pattern "${each}", which is not a regular expression`,
-          "correct it (Unicode mode applies)",
+          "correct the pattern, which must be valid with the flag u",
         );
       }
     }

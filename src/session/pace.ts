@@ -63,7 +63,9 @@ export class Pace {
     this.changed();
   }
 
-  /** Checks whether runs can continue, because an event was recorded, or a reader came or left. */
+  /**
+   * Called when an event was recorded, or a reader came or left. Checks whether runs can continue.
+   */
   changed(): void {
     if (this.#waiting.size === 0 || this.#isLooking) return;
     this.#isLooking = true;

@@ -229,7 +229,7 @@ describe("ctx.elicit(), given an accept of {} where fields are required,", () =>
     assert.deepEqual(faults, []);
   });
 
-  it("throws a CapabilityError with its own reason, so that a tool can do without", async () => {
+  it("throws a CapabilityError with its own reason, so that a tool can continue without forms", async () => {
     const tool = asking.execute(function* (_params, ctx) {
       try {
         yield* ctx.elicit("number", { message: "?" });

@@ -184,7 +184,7 @@ describe("a durable call over a store that two servers share", () => {
       assert.ok((await at(a, who(asked))).inputRequests["gift"]);
     }));
 
-  it("tells whoever waits at one server that the other has continued, once that is known", () => {
+  it("tells the clients that wait at one server that the other has continued the call", () => {
     const world = new World();
     return withTwo(async (a, b) => {
       const asked = await at(a);

@@ -47,7 +47,7 @@ describe("the state of a durable call", () => {
     });
   });
 
-  it("may come back just when the server closes, and is valid for the next one", () =>
+  it("is valid for the next server if it arrives just when its server closes", () =>
     living({ serve: [order] }, async (life) => {
       await life.start();
       const { requestState } = await clientOf(life).result("tools/call", call);

@@ -113,7 +113,7 @@ describe("a legacy client's calls that have ended", () => {
       }
     }));
 
-  it("are not kept longer than their records, even if nobody comes back for them", () => {
+  it("are not kept longer than their records, even if their client never returns", () => {
     const clock = createManualClock();
     return living(
       { serve: [sleeper], clock, limits: { durableTimeToLive: 3_600_000 } },
@@ -139,7 +139,7 @@ describe("a legacy client's calls that have ended", () => {
 });
 
 describe("the record of a legacy client", () => {
-  it("is deleted once its client has ended its session, whatever comes at the same time", () =>
+  it("is deleted once its client has ended its session, even if other requests arrive at the same time", () =>
     living({ serve: [noisy] }, async (life) => {
       await life.start();
       const client = await connect(life);
@@ -196,7 +196,7 @@ describe("the record of a legacy client", () => {
       assert.equal((await one.post(ping)).status, 200);
     }));
 
-  it("finally has what could not be stored at first", () =>
+  it("has the changes that could not be stored at first, once the store works again", () =>
     living({ serve: [noisy] }, async (life) => {
       let fails = false;
       await life.start({

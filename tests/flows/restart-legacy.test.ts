@@ -140,7 +140,7 @@ describe("a legacy client whose server is restarted", () => {
     });
   });
 
-  it("learns what became of a call whose tool does not survive a restart", () =>
+  it("learns that a call whose tool is not durable is gone", () =>
     living({ serve: [forgetful] }, async (life) => {
       await life.start();
       const client = await connect(life);

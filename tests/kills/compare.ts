@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import type { Story } from "./flows.ts";
 import type { Effect } from "./tools.ts";
 
-/** Throws if it did not. */
+/** Throws if the flow went differently. */
 export function assertSame(killed: Story, alone: Story): void {
   assert.deepEqual(asDone(killed), asDone(alone), "the result");
   const done = bySession(killed.effects);

@@ -121,7 +121,7 @@ describe("a durable call whose step ends the server", () => {
             const told = await client.listen(patient.call.lastEventId);
             assert.equal(textOf((await told.rest()).at(-1)!.result), "fine");
             await survivor.says("busy");
-            // Whoever asks for it gets an error, and does not end the server either.
+            // A request for the call gets an error, and does not end the server either.
             const refused = await client.listen(doomed.call.lastEventId);
             assert.equal(refused.status, 409);
             assert.match(

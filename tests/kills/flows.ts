@@ -36,7 +36,7 @@ export interface Story extends Talk {
   readonly effects: readonly Effect[];
 }
 
-/** Plays a flow; the server may die meanwhile. */
+/** Plays a flow. The server may die during the flow. */
 export async function play(server: MortalServer, kind: Kind, flow: string): Promise<Talk> {
   const questions = new Map<string, string>();
   const answer = (request: Message, name: string) => {

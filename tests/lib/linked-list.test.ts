@@ -16,7 +16,7 @@ function numbersIn(line: LinkedList<One>): number[] {
   return numbers;
 }
 
-describe("Line", () => {
+describe("LinkedList", () => {
   it("keeps the order of insertion when entries are removed in between", () => {
     const change = fc.record({ number: fc.nat(9), leaves: fc.boolean() });
     fc.assert(fc.property(fc.array(change), (changes) => {

@@ -138,7 +138,7 @@ describe("new Sealer()", () => {
     const stretched = scryptSync("passphrase", "parley key 2", 32, cost);
     assert.equal(new Sealer(stretched).open(sealed), "x");
     assert.equal(new Sealer(formerKey("passphrase")).open(sealed), undefined);
-    // Not even its id may be derived faster.
+    // The id of the key must not be faster to derive either.
     const [id, former] = new Sealer("passphrase").keyIds;
     assert.equal(Buffer.from(sealed, "base64url").toString("hex", 1, 5), id);
     assert.deepEqual(new Sealer(formerKey("passphrase")).keyIds, [former]);

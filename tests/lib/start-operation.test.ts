@@ -4,7 +4,7 @@ import { startOperation } from "../../src/lib/start-operation.ts";
 import { Gate } from "../support/gate.ts";
 import { describe, it } from "../suite.ts";
 
-describe("settle()", () => {
+describe("startOperation()", () => {
   it("returns the outcome at once if the operation did not wait", async () => {
     const [scope, destroy] = createScope();
     const returned = startOperation(scope, function* () {

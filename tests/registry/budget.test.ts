@@ -28,7 +28,7 @@ const askTool = createMcpTool("ask").description("Asks.").parameters(z.looseObje
     return "done";
   });
 
-/** Asks as often as it is told to, each time with a message of a given length. */
+/** Asks a given number of questions, each with a message of a given length. */
 const asksLong = (kilobytes: readonly number[]) =>
   tool(function* (ctx) {
     for (const length of kilobytes) yield* ctx.elicit("n", { message: "x".repeat(length * KB) });
@@ -263,7 +263,7 @@ describe("the stored bytes of durable calls", () => {
 });
 
 describe("a call that has left memory", () => {
-  it("is not revived while its caller's calls take up its share, and is revived afterwards", async () => {
+  it("is not revived while its caller's calls use up its share, and is revived afterwards", async () => {
     const durable = asDurable(askTool);
     const registry = new LiveToolSessionRegistry({
       store: new CountingStore(),

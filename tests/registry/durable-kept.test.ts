@@ -75,7 +75,7 @@ describe("a durable session that lives longer than its record is kept", () => {
   });
 });
 
-describe("a durable session that a client was asked to come back to", () => {
+describe("a durable session that is promised to a client", () => {
   const tool = durableTool(function* (ctx) {
     return (yield* ctx.elicit("a", { message: "?" })).content.n;
   });

@@ -48,7 +48,7 @@ describe("a durable session that runs a step while it waits", () => {
     assert.equal(clock.timers, 0);
   });
 
-  it("can be answered and cancelled meanwhile", async () => {
+  it("can be answered and cancelled while the step runs", async () => {
     await Promise.resolve();
     let left = 0;
     const tool = durableTool(function* (ctx) {

@@ -279,7 +279,7 @@ describe("a durable tool that is revived by another server", () => {
   );
 });
 
-describe("a durable tool that does something else than what is recorded", () => {
+describe("a durable tool that differs from its record", () => {
   it(
     "fails at that point, names what was recorded and what was asked, and does nothing more",
     withServers(async (servers) => {
@@ -404,7 +404,7 @@ describe("ctx.step()'s body", () => {
   }
 
   it(
-    "does not affect the steps beside it, even while it waits",
+    "does not affect concurrent steps, even while it waits",
     withServers(async (servers) => {
       let open!: () => void;
       const gate = new Promise<void>((resolve) => open = resolve);
@@ -570,7 +570,7 @@ describe("a durable tool that was running when its server died", () => {
 
 describe("a durable tool whose server died while it was being cancelled", () => {
   it(
-    "does not run again, and comes to its end",
+    "does not run again, and ends as cancelled",
     withServers(async (servers) => {
       let runs = 0;
       let clean!: () => void;

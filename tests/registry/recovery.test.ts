@@ -58,12 +58,12 @@ async function die(registry: { close(): Promise<void> }, store: DyingStore): Pro
   store.isDead = false;
 }
 
-describe("a durable session that its server did not survive", () => {
+describe("a durable session that crashes its server", () => {
   it("is revived twice more, and reported each time; then it is set aside", async () => {
     const { store, id } = await withCall(working);
     for (const failed of [1, 2]) {
       await crash(store, id);
-      // Taken up once by nobody, that is: it counts as well, unless it survives.
+      // The first attempt counts too, unless the session survives it.
       const { registry, faults, clock } = serverOf(working, { store });
       assert.ok(await registry.lookup(id));
       assert.match(faults[0]!.what, /once more/, `after ${failed}`);
@@ -101,7 +101,7 @@ describe("a durable session that its server did not survive", () => {
     await registry.close();
   });
 
-  it("is set aside although it records one more event in every life", async () => {
+  it("is set aside although it records one more event before every crash", async () => {
     let life = 0;
     const tool = durableTool(function* (ctx) {
       yield* ctx.elicit("a", { message: "?" });
@@ -241,7 +241,7 @@ describe("a durable session that survives its revival", () => {
     await registry.close();
   });
 
-  it("starts counting at its first revival if its record is of an earlier version, whatever its epoch", async () => {
+  it("starts counting at its first revival if its record is of an earlier version, at any epoch", async () => {
     const { store, id } = await withCall(working);
     await run(function* () {
       const { meta, ...entry } = (yield* store.get(id))!;

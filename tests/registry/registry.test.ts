@@ -123,7 +123,7 @@ describe("a session that has finished", () => {
   }
 
   it(
-    "is kept as long as a client was asked to come back for it, and no longer",
+    "is kept as long as it is promised to a client, and no longer",
     withRegistry(({ registry, open, clock }) => {
       const [first, second] = [open(done), open(done)];
       registry.promise(first, clock.now() + HOUR);
@@ -412,7 +412,7 @@ describe("ToolSessionRegistry.close()", () => {
 });
 
 describe("the capacity of a registry", () => {
-  it("cannot be taken up by one named caller", async () => {
+  it("cannot be used up by one named caller", async () => {
     const registry = new LiveToolSessionRegistry({
       limits: { maxSessions: 10, maxSessionsPerPrincipal: 2 },
     });
@@ -427,7 +427,7 @@ describe("the capacity of a registry", () => {
     await registry.close();
   });
 
-  it("is freed first by sessions that no client was asked to come back to", async () => {
+  it("is freed first by sessions that are not promised to a client", async () => {
     const registry = new LiveToolSessionRegistry({
       limits: { maxFinishedSessions: 2 },
       clock: createManualClock(),

@@ -36,7 +36,7 @@ function add(finished: FinishedSessions, fake: Fake): string[] {
 }
 
 describe("FinishedSessions.add()", () => {
-  it("evicts the oldest first, and those that a client was asked to come back to last", () => {
+  it("evicts the oldest first, and those that are promised to a client last", () => {
     const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
     assert.deepEqual(add(finished, new Fake("a", NOW + 1)), []);
     assert.deepEqual(add(finished, new Fake("b")), []);
@@ -45,7 +45,7 @@ describe("FinishedSessions.add()", () => {
     assert.equal(finished.size, 2);
   });
 
-  it("keeps a session that a client was asked to come back to only after its end", () => {
+  it("keeps a session that is promised to a client only after its end", () => {
     const finished = new FinishedSessions({ max: 2, maxBytes: 1_000 });
     const late = new Fake("late");
     add(finished, late);

@@ -81,7 +81,7 @@ async function end({ registry }: Server, store: MortalStore): Promise<void> {
 }
 
 describe("durable sessions that are under way while the server keeps dying", () => {
-  it("are not set aside, wherever in a life each death falls", async () => {
+  it("are not set aside, no matter when each crash happens", async () => {
     const store = new MortalStore();
     const waiting = await park(store, 4, working);
     const atWork = await park(store, 4, working);
@@ -111,7 +111,7 @@ describe("durable sessions that are under way while the server keeps dying", () 
     await registry.close();
   });
 
-  it("run one at a time once they are suspects, whoever asks for them", async () => {
+  it("run one at a time once they are suspects, even if requests wait for them", async () => {
     const store = new MortalStore();
     const ids = await park(store, 3, working);
     const first = serverOf(working, { store });

@@ -11,7 +11,7 @@ import { serving } from "../support/legacy/server.ts";
 const KB = 1_024;
 const long = (kilobytes: number) => "x".repeat(kilobytes * KB);
 
-/** Takes a text, and asks as often as it is told to, each time with a message of this length. */
+/** Takes a text, and asks a given number of questions, each with a message of this length. */
 const asks = createMcpTool("asks").description("Asks")
   .parameters(z.object({ text: z.string().default(""), lengths: z.array(z.number()).default([0]) }))
   .elicits({ ok: { response: z.object({ ok: z.string() }) } })

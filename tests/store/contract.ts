@@ -1,6 +1,6 @@
 /**
- * What every `ToolSessionStore` must do, whatever stands behind it. A store's own
- * test file hands over a way to make an empty one:
+ * What every `ToolSessionStore` must do. The test file of a store passes a function that creates an
+ * empty store:
  *
  *     storeContract("InMemoryToolSessionStore", () => new InMemoryToolSessionStore());
  */

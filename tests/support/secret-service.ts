@@ -63,7 +63,7 @@ export function useSecretService(content: Content = "unlocked"): Operation<Secre
       XDG_DATA_HOME: join(home, "data"),
       XDG_CONFIG_HOME: join(home, "config"),
       XDG_CACHE_HOME: join(home, "cache"),
-      // No window can be opened, whoever runs this.
+      // No window can be opened, no matter who runs the tests.
       DISPLAY: "",
       WAYLAND_DISPLAY: "",
     };

@@ -78,7 +78,7 @@ for (const [name, connect] of clients) {
         assert.deepEqual([parley.counts.live, parley.counts.streams], [0, 0]);
       }));
 
-    it("is asked to come back later, and gets what happened meanwhile", () =>
+    it("reconnects after it was asked to, and gets the events of the time in between", () =>
       onLegacySocket({ serve: [patient], limits }, async ({ url }) => {
         const client = await connect(url);
         await client.call("patient", {});

@@ -220,7 +220,7 @@ describe("a stream", () => {
 });
 
 describe("ctx.hangUp()", () => {
-  it("ends the connection, and keeps the rest until the client comes back", async () => {
+  it("ends the connection, and keeps the rest until the client reconnects", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
@@ -254,7 +254,7 @@ describe("ctx.hangUp()", () => {
     });
   });
 
-  it("does nothing for older clients, which need not come back", async () => {
+  it("does nothing for older clients, which need not reconnect", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version: "2025-06-18" });

@@ -75,7 +75,7 @@ describe("the MCP-Protocol-Version header", () => {
       const { supportedVersions } = await client.result("server/discover");
       for (const version of ["v999.0.0", "2025-11-25", "1900-01-01", "2099-01-01"]) {
         const headers = { "mcp-protocol-version": version };
-        // What else another revision requires is not known here.
+        // The server does not know what else another revision requires.
         const meta = {
           [`${P}protocolVersion`]: version,
           [`${P}clientCapabilities`]: undefined,

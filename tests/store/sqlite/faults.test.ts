@@ -150,7 +150,7 @@ describe("a disk that is slow", () => {
     yield* all(IDS.map((id) => sessions.set(id, entry(id))));
     const acknowledged: string[] = [];
     const seen: { acknowledged: number; copy: string }[] = [];
-    // What is on the disk at that moment, and who has been told that it is.
+    // The data on the disk at that moment, and the jobs that were reported as done.
     const look = (sql: string) => {
       if (sql !== "COMMIT") return;
       const copy = join(folder, `copy-${seen.length}.db`);

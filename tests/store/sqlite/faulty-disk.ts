@@ -18,7 +18,7 @@ export class FaultyDisk {
     close: () => db.close(),
   });
 
-  /** Fails everything that contains these words, for as long as it is told to. */
+  /** Fails all statements that contain these words, until it is switched off. */
   fail(words: string, message: string): void {
     this.before = (sql) => {
       if (sql.includes(words)) throw new Error(message);

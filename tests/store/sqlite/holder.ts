@@ -1,4 +1,7 @@
-/** A process that opens a store, reports it, and keeps it open until it is told to close it. */
+/**
+ * A process that opens a store, reports that, and keeps the store open until it gets a command to
+ * close it.
+ */
 import process from "node:process";
 import { openSqlite } from "../../../src/store/sqlite/stores.ts";
 
