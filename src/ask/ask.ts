@@ -4,8 +4,10 @@
  */
 import type { Operation } from "effection";
 import type {
+  AnswerBody,
   ClientAnswer,
   ClientInfo,
+  Door,
   ElicitFormParams,
   ElicitUrlParams,
   Place,
@@ -14,6 +16,7 @@ import type {
 } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
+import type { ElicitForm } from "../tool/elicit-types.ts";
 import type { SampleAnswerer } from "../tool/sample-types.ts";
 
 /** A question that has no id and no place in the run yet. */
@@ -23,6 +26,8 @@ export type Question =
     readonly key: string;
     readonly params: ElicitFormParams;
     readonly sensitive?: readonly string[];
+    readonly door?: Door;
+    readonly moved?: true;
   }
   | { readonly kind: "elicit_url"; readonly key: string; readonly params: ElicitUrlParams }
   | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams }
@@ -30,8 +35,14 @@ export type Question =
 
 /** The outcome of a question. */
 export type Reply =
-  | { readonly type: "answered"; readonly requestId: string; readonly response: ClientAnswer }
+  | (
+    & { readonly type: "answered"; readonly requestId: string; readonly response: ClientAnswer }
+    & How
+  )
   | { readonly type: "timeout" };
+
+/** How an answer came. */
+export type How = Pick<AnswerBody, "via" | "elapsed" | "closed">;
 
 export interface Asker {
   readonly client: ClientInfo;
@@ -41,8 +52,11 @@ export interface Asker {
   readonly answerer: SampleAnswerer;
   /** Converts the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;
-  /** Returns true if the form with this key may ask for a password. */
-  mayAskPassword(key: string): boolean;
+  /**
+   * Returns the door at which a question is asked next, or undefined if none is left. `tried` are
+   * the doors that turned out to be closed. `refused` means that the last one refused the question.
+   */
+  nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined;
   /** Reports an error to the operator, and to nobody else. */
   report(what: string, error: unknown): void;
   /** Returns an id that is the same when the tool is replayed. */

@@ -2,7 +2,7 @@
 import type { Operation } from "effection";
 import { type JsonObject, text } from "../model/content.ts";
 import { CapabilityError, ElicitationError } from "../model/errors.ts";
-import type { ClientAnswer, ClientInfo } from "../model/events.ts";
+import type { AnswerVia, ClientAnswer, ClientInfo, Door } from "../model/events.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
@@ -19,7 +19,7 @@ import type {
   ElicitUrlResult,
   NarrowedElicitOptions,
 } from "../tool/elicit-types.ts";
-import { type Asker, checkLimit, isFailure } from "./ask.ts";
+import { type Asker, checkLimit, isFailure, type Reply } from "./ask.ts";
 import { mask } from "./mask.ts";
 
 /** How many times a question is repeated after an invalid answer. */
@@ -27,6 +27,8 @@ const MAX_REPEATS = 3;
 
 const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
+const WAY_TO_PERSON =
+  "use a client that supports it, or start the server with --public-url, so that a browser can show the question";
 const WAY_OUT_OF_HIDDEN =
   "use a client that shows forms, or call the tool with everything it needs in its arguments";
 
@@ -44,7 +46,8 @@ export function canElicitUrl({ capabilities: { elicitation } }: ClientInfo): boo
 }
 
 /**
- * Asks until the answer is valid, the person declines, or the timeout passes.
+ * Asks until the answer is valid, the person declines, or the timeout passes. If a door turns out
+ * to be closed, the next one is tried.
  *
  * If a client accepts a form that has required fields, but fills in none, it did not show the form.
  * Asking again would have the same result, so the client is treated as one without forms.
@@ -56,24 +59,88 @@ export function* elicit(
   options: Partial<NarrowedElicitOptions> = {},
 ): Operation<ElicitResult<unknown, unknown> | ElicitTimeout> {
   refuseUrlMode(form, ask, options);
-  if (!canElicitForm(asker.client)) {
-    throw new CapabilityError("elicitation", asker.client.name, WAY_OUT);
-  }
+  let door = asker.nextDoor(form, NO_DOORS, false);
+  if (!door) throw noDoor(form, asker.client);
   const { timeout, response: narrower } = options;
   const { message, ...context } = ask ?? {};
   checkCall(form, message, context);
   checkLimit("a timeout", timeout);
   const { key, sensitive } = form;
-  if (sensitive.length > 0 && !asker.mayAskPassword(key)) {
-    throw new ElicitationError(
-      key,
-      "this server does not allow passwords in forms",
-      "use a page, or start the server with --allow-form-passwords",
-    );
-  }
   const response = narrower === undefined ? form.response : narrowed(asker.schemas, form, narrower);
-  const requestedSchema = response.json;
   const end = timeout === undefined ? undefined : asker.time() + timeout;
+  let tried = NO_DOORS;
+  for (;;) {
+    const outcome: AtDoor = yield* askAt(asker, door, {
+      key,
+      sensitive,
+      message,
+      response,
+      end,
+      moved: tried.length > 0,
+    });
+    if (outcome.type === "timeout") return { action: "timeout" };
+    if (outcome.type === "accepted") {
+      return accepted(form, outcome.reply, context, outcome.value);
+    }
+    if (outcome.type === "refused" && !outcome.closed) return { action: outcome.action };
+    tried = [...tried, door];
+    const next = asker.nextDoor(form, tried, outcome.type === "refused");
+    if (next) {
+      door = next;
+      continue;
+    }
+    switch (outcome.type) {
+      case "refused":
+        return { action: outcome.action };
+      case "blank":
+        throw new CapabilityError(
+          "elicitation",
+          asker.client.name,
+          WAY_OUT_OF_HIDDEN,
+          "not_shown",
+        );
+      case "invalid":
+        throw new ElicitationError(
+          key,
+          `it is still not valid after ${MAX_REPEATS + 1} attempts: ${outcome.problem}`,
+          "call the tool again with other arguments, or use another client",
+        );
+    }
+  }
+}
+
+const NO_DOORS: readonly Door[] = [];
+
+/** What came of a question at one door. */
+type AtDoor =
+  | { readonly type: "timeout" }
+  | { readonly type: "accepted"; readonly value: unknown; readonly reply: Answered }
+  /** `closed`: not by a person. */
+  | { readonly type: "refused"; readonly action: "decline" | "cancel"; readonly closed: boolean }
+  /** The client accepted a form with required fields, and filled in none. */
+  | { readonly type: "blank" }
+  | { readonly type: "invalid"; readonly problem: string };
+
+type Answered = Extract<Reply, { type: "answered" }>;
+
+interface FormQuestion {
+  readonly key: string;
+  readonly sensitive: readonly string[];
+  readonly message: string;
+  readonly response: Schema<unknown>;
+  /** When the tool stops waiting, in milliseconds since the epoch. */
+  readonly end: number | undefined;
+  /** The question was asked at another door before. */
+  readonly moved: boolean;
+}
+
+/** Asks at one door, and repeats the question after an invalid answer. */
+function* askAt(
+  asker: Asker,
+  door: Door,
+  { key, sensitive, message, response, end, moved }: FormQuestion,
+): Operation<AtDoor> {
+  const requestedSchema = response.json;
   let asked = message;
   let problem = "";
   for (let repeats = 0; repeats <= MAX_REPEATS; repeats++) {
@@ -83,36 +150,45 @@ export function* elicit(
         key,
         params: { mode: "form", message: asked, requestedSchema },
         ...(sensitive.length > 0 && { sensitive }),
+        ...(door !== "form" && { door }),
+        ...(moved && repeats === 0 && { moved }),
       },
       end === undefined ? undefined : Math.max(0, end - asker.time()),
     );
-    if (reply.type === "timeout") return { action: "timeout" };
+    if (reply.type === "timeout") return reply;
     const action = actionOf(key, reply.response);
-    if (action === "decline" || action === "cancel") return { action };
+    if (action === "decline" || action === "cancel") {
+      return { type: "refused", action, closed: reply.closed === true };
+    }
     if (action === "accept") {
       const { content } = reply.response as { content?: unknown };
       const parsed = response.parse(content ?? {});
-      if (parsed.ok) return accepted(form, reply.requestId, context, parsed.value);
+      if (parsed.ok) return { type: "accepted", value: parsed.value, reply };
       // The author's schema threw an error. Asking again would not help.
       if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
       // Earlier versions repeated the question here. A replay of their records must repeat it too.
-      if (isBlank(content, requestedSchema) && !asker.askedNext(key, `${message}${AGAIN}`)) {
-        throw new CapabilityError(
-          "elicitation",
-          asker.client.name,
-          WAY_OUT_OF_HIDDEN,
-          "not_shown",
-        );
-      }
+      const isByClient = (reply.via ?? "form") === "form";
+      if (
+        isByClient && isBlank(content, requestedSchema) &&
+        !asker.askedNext(key, `${message}${AGAIN}`)
+      ) return { type: "blank" };
       problem = describeIssues(parsed.issues.map((issue) => redacted(issue, sensitive)));
     } else problem = `its action is not accept, decline or cancel`;
     asked = `${message}${AGAIN} ${problem}.`;
   }
-  throw new ElicitationError(
-    key,
-    `it is still not valid after ${MAX_REPEATS + 1} attempts: ${problem}`,
-    "call the tool again with other arguments, or use another client",
-  );
+  return { type: "invalid", problem };
+}
+
+/** The error for a question that has no door. */
+function noDoor({ key, sensitive, by }: ElicitForm, { name }: ClientInfo): Error {
+  if (sensitive.length > 0) {
+    return new ElicitationError(
+      key,
+      "this server does not allow passwords in forms",
+      "use a page, or start the server with --allow-form-passwords",
+    );
+  }
+  return new CapabilityError("elicitation", name, by === "anyone" ? WAY_OUT : WAY_TO_PERSON);
 }
 
 /**
@@ -134,7 +210,7 @@ function isBlank(content: unknown, { required }: JsonObject): boolean {
  */
 function accepted(
   form: ElicitForm,
-  requestId: string,
+  { requestId, via = "form", elapsed = 0 }: Answered,
   context: JsonObject,
   content: unknown,
 ): ElicitResult<unknown, unknown> {
@@ -144,6 +220,8 @@ function accepted(
   return {
     action: "accept",
     content,
+    via: via as AnswerVia,
+    elapsed,
     get exchange() {
       return exchange ??= elicitExchange<unknown, unknown>(form, requestId, context, shown);
     },

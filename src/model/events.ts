@@ -160,10 +160,28 @@ interface RequestBase {
   readonly expiresAt?: number;
 }
 
+/**
+ * A way for a question to reach a person: a form of the client, an app view in the client, a page
+ * in a browser, or the model, which passes the question on.
+ */
+export type Door = "form" | "app" | "page" | "model";
+
+/** How an answer of the person reached the tool. */
+export type AnswerVia = Door | "terminal" | "operator";
+
+/** Who answered a sample: the client's model, the server's own, or the model that called the tool. */
+export type SampleVia = "client" | "server" | "caller";
+
 /** A question to the person. */
 export interface ElicitRequest extends RequestBase {
   readonly type: "elicit_request";
   readonly params: ElicitFormParams | ElicitUrlParams;
+  /** Where the question is asked. Default: `form`. */
+  readonly door?: Door;
+  /** The question was asked before at another door, which turned out to be closed. */
+  readonly moved?: true;
+  /** When a durable call asked, in milliseconds since the epoch. */
+  readonly askedAt?: number;
   /** Fields of the answer that must not be shown, or stored in plain text. */
   readonly sensitive?: readonly string[];
 }
@@ -292,6 +310,12 @@ export interface AnswerBody {
   readonly requestId: string;
   readonly response: ClientAnswer;
   readonly sealed?: string;
+  /** How the answer came. */
+  readonly via?: AnswerVia | SampleVia;
+  /** Milliseconds from the question to the answer. */
+  readonly elapsed?: number;
+  /** The client answered without showing the question. */
+  readonly closed?: true;
 }
 
 /** An entry of a tool session's log. */

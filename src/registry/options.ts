@@ -1,9 +1,10 @@
 /** The options and limits of a registry, with their defaults. */
+import { canElicitForm } from "../ask/elicit.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import { PageError } from "../model/errors.ts";
 import type { ClientInfo, ServerChange } from "../model/events.ts";
-import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { DoorPort, Fault, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
@@ -139,11 +140,19 @@ export const IN_PROCESS: ClientInfo = {
   },
 };
 
+/** The doors of a program that serves nothing: forms of its own. */
+export const FORM_ONLY: DoorPort = {
+  choose: ({ client }, { by }, tried) =>
+    canElicitForm(client) && by !== "signed-in" && tried.length === 0 ? "form" : undefined,
+  isUnseen: () => false,
+};
+
 export const inProcess: Site = {
   local: true,
   url: undefined,
   // The program itself shows the form, so no client sees the password.
   formPasswords: true,
+  doors: FORM_ONLY,
   *open() {
     throw new PageError("this program does not serve pages", "run the tool on a server");
   },

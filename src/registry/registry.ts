@@ -376,6 +376,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
+    // A ticket stays valid until it expires.
+    if (session.deferred) return;
     // A call that ended in its first step is not registered, unless it was kept.
     if (session.registered && session.outcome && session.holders === 0) {
       this.#retention.remove(session);

@@ -13,7 +13,7 @@ import { listRoots } from "../ask/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
 import { McpToolTimeoutError } from "../model/errors.ts";
-import type { ClientInfo, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
+import type { ClientInfo, Door, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type {
@@ -325,12 +325,11 @@ export class ToolContext extends ServerContext
     return this.#tool.schemas;
   }
 
-  /**
-   * Returns true if the form may ask for a password. A replay may repeat a recorded question, even
-   * if the server no longer allows new ones.
-   */
-  mayAskPassword(key: string): boolean {
-    return this.host.site.formPasswords || this.host.wasAsked(this.branchState.path, "elicit", key);
+  /** A replayed question keeps its door, even if the server's settings have changed since. */
+  nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined {
+    const recorded = this.host.recordedDoor(this.branchState.path, form.key, tried.length > 0);
+    if (recorded !== undefined) return recorded ?? undefined;
+    return this.host.site.doors.choose(this.host, form, tried, refused);
   }
 
   newId(kind: string): string {

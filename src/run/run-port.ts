@@ -5,7 +5,9 @@ import type { SampleAnswerer } from "../tool/sample-types.ts";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type {
   CallResult,
+  ClientAnswer,
   ClientInfo,
+  Door,
   EventBody,
   Place,
   RpcError,
@@ -13,7 +15,9 @@ import type {
   TraceContext,
 } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
+import type { ElicitForm } from "../tool/elicit-types.ts";
 import type { Page, PageOptions, ServerSite } from "../tool/site.ts";
+import type { Definition } from "../tool/types.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
 
 /** An error that is reported to the operator only. */
@@ -52,6 +56,30 @@ export interface Site extends ServerSite {
    * URL contains `name`.
    */
   open(page: PageOptions, principal: string, name: string): Operation<Page>;
+  readonly doors: DoorPort;
+}
+
+/** A call, as far as the choice of a door depends on it. */
+export interface DoorCall {
+  readonly client: ClientInfo;
+  readonly principal: string;
+  readonly tool: { readonly kind: "tool" | "prompt" | "resource" };
+}
+
+/** The ways in which the server lets questions reach a person. */
+export interface DoorPort {
+  /**
+   * Returns the door for a question, or undefined if none is left. `tried` are the doors that
+   * turned out to be closed. `refused` means that the last one refused the question.
+   */
+  choose(
+    call: DoorCall,
+    form: ElicitForm,
+    tried: readonly Door[],
+    refused: boolean,
+  ): Door | undefined;
+  /** Whether the client gave an answer at door `form` without showing the question to a person. */
+  isUnseen(call: DoorCall, response: ClientAnswer, elapsed: number): boolean;
 }
 
 export interface RunPort {
@@ -85,8 +113,13 @@ export interface RunPort {
   notify(message: string, progress?: number, total?: number, branch?: string): void;
   /** Sends a question and waits for its answer. Throws while the run is being halted. */
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply>;
-  /** In a replay, returns true if the next recorded step of the branch is this question. */
-  wasAsked(branch: string, kind: Place["kind"], key: string): boolean;
+  /** The tool, prompt or resource that runs. */
+  readonly tool: Definition;
+  /**
+   * In a replay: the door of the next recorded question of a branch, or null if the record
+   * continues with something else. Undefined if the record says nothing more about the branch.
+   */
+  recordedDoor(branch: string, key: string, moved: boolean): Door | null | undefined;
   /** The scope for work that needs a task. */
   readonly scope: Scope;
   /**

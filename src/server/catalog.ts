@@ -8,6 +8,7 @@ import type {
   FinalizedMcpTool,
 } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
+import { doorTools } from "./doors/continue-call.ts";
 
 /** The resource for a URI, with the variables that its URI template matched. */
 export interface FoundResource {
@@ -99,7 +100,9 @@ function capabilitiesOf(catalog: Catalog, coming: readonly Definition["kind"][])
   const completes = [...catalog.prompts.values(), ...catalog.resources.values()]
     .some(({ completers }) => completers.size > 0);
   return {
-    ...((catalog.tools.size > 0 || coming.includes("tool")) && { tools: { listChanged: true } }),
+    ...((catalog.tools.size > 0 || coming.includes("tool") || doorTools(catalog).length > 0) && {
+      tools: { listChanged: true },
+    }),
     ...((catalog.prompts.size > 0 || coming.includes("prompt")) && {
       prompts: { listChanged: true },
     }),

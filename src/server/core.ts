@@ -6,6 +6,7 @@ import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "./catalog.ts";
+import { Doors } from "./doors/doors.ts";
 import { isLazy, LazyCatalog } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
 import { type ParleyOptions, type ServerInfo, type ServerLimits, serverLimits } from "./options.ts";
@@ -55,6 +56,7 @@ export class ServerCore {
     const pages = new Shares({ max: maxPages, maxPerPrincipal: maxPagesPerPrincipal });
     this.catalog = new Catalog(isLazy(serve) ? [] : serve);
     this.pages = new Pages(options, pages);
+    this.pages.doors = new Doors(this.pages, options);
     const hooks: ServerHooks = {
       site: this.pages,
       announce: (change) => this.changes.announce(change),

@@ -1,4 +1,5 @@
 /** Tools, prompts and resources as they appear in lists. Both eras use the same format. */
+import { mayDefer, withWaiting } from "./doors/deferral.ts";
 import type {
   FinalizedMcpPrompt,
   FinalizedMcpResource,
@@ -12,7 +13,9 @@ export function listedTool(tool: FinalizedMcpTool): object {
     ...(tool.title !== undefined && { title: tool.title }),
     description: tool.description,
     inputSchema: tool.parameters.json,
-    ...(tool.output && { outputSchema: tool.output.json }),
+    ...(tool.output && {
+      outputSchema: mayDefer(tool) ? withWaiting(tool.output.json) : tool.output.json,
+    }),
     ...(tool.annotations && { annotations: tool.annotations }),
     ...(tool.icons && { icons: tool.icons }),
   };

@@ -2,6 +2,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { Icon } from "../model/content.ts";
+import type { Door } from "../model/events.ts";
 import type { RegistryLimits } from "../registry/options.ts";
 import type { Fault, SamplingSetup } from "../run/run-port.ts";
 import type { EndedCall } from "../session/types.ts";
@@ -167,6 +168,11 @@ export interface ParleyOptions {
    * types into a form. A page that the server serves is safe. Default: false.
    */
   readonly formPasswords?: boolean;
+  /**
+   * The doors at which tools may ask the person: forms of the client, an app view in the client, a
+   * page in a browser, or the model, which passes the question on. Default: all.
+   */
+  readonly doors?: readonly Door[];
 
   /** Where the records of durable calls are stored. Default: in memory. */
   readonly store?: ToolSessionStore;

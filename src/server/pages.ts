@@ -9,7 +9,8 @@
 import type { Operation, Scope } from "effection";
 import { PageError } from "../model/errors.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
-import type { Fault, Site } from "../run/run-port.ts";
+import { FORM_ONLY } from "../registry/options.ts";
+import type { DoorPort, Fault, Site } from "../run/run-port.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import { Strand } from "../lib/strand.ts";
 import type { Page, PageOptions } from "../tool/site.ts";
@@ -50,6 +51,8 @@ const HEADERS = {
 
 export class Pages implements Site {
   readonly formPasswords: boolean;
+  /** How questions reach a person. A server replaces this. */
+  doors: DoorPort = FORM_ONLY;
   /** True if the server serves a private channel, such as stdio. */
   privately = false;
   /** True after the server has received any call over HTTP. */

@@ -10,6 +10,7 @@ import { ProtocolError } from "../model/errors.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { Completer, ListedResource } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
+import { doorTools } from "./doors/continue-call.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
 
 /** The maximum number of completion suggestions that the protocol allows. */
@@ -22,7 +23,7 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
   // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
   "tools/list": function* (core, params) {
-    const tools = [...core.catalog.tools.values()];
+    const tools = [...core.catalog.tools.values(), ...doorTools(core.catalog)];
     const { page, nextCursor } = pageOf(core, params, tools, (tool) => tool.name);
     return { tools: page.map(listedTool), ...nextCursor };
   },

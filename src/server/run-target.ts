@@ -5,10 +5,12 @@ import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
+import type { DoorPort } from "../run/run-port.ts";
 import { bytesOf } from "../session/estimate-size.ts";
 import type { Definition } from "../tool/types.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
+import { doorTools } from "./doors/continue-call.ts";
 
 /** True if a method runs a definition, so that its response may need a stream. */
 export function isRun(method: string): boolean {
@@ -30,7 +32,7 @@ export function targetOf(
 ): Target | undefined {
   switch (method) {
     case "tools/call":
-      return named(core.catalog.tools, "tool", params);
+      return named(core.catalog.tools, "tool", params, () => doorTools(core.catalog));
     case "prompts/get":
       return named(core.catalog.prompts, "prompt", params);
     case "resources/read": {
@@ -73,11 +75,12 @@ function named(
   shelf: ReadonlyMap<string, Definition>,
   kind: string,
   { name, arguments: args = {} }: JsonObject,
+  others: () => readonly Definition[] = () => [],
 ): Target {
   if (typeof name !== "string") {
     throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; add it`);
   }
-  const definition = shelf.get(name);
+  const definition = shelf.get(name) ?? others().find((other) => other.name === name);
   if (!definition) {
     throw new ProtocolError(
       INVALID_PARAMS,
@@ -95,14 +98,21 @@ function named(
 
 /** The capabilities that a definition requires and the client lacks, in the format of MCP. */
 export function missingCapabilities(
-  { requires }: Pick<Definition, "requires">,
+  definition: Pick<Definition, "requires">,
   client: ClientInfo,
+  doors?: DoorPort,
+  principal = "",
 ): JsonObject | undefined {
-  const { elicitation, sampling, roots } = requires;
+  const { elicitation, sampling, roots } = definition.requires;
   if (!elicitation && !sampling && !roots) return undefined;
   const missing: { [capability: string]: JsonObject } = {};
   if (elicitation === "url") {
     if (!canElicitUrl(client)) missing.elicitation = { url: {} };
+  } else if (elicitation === true && doors && (definition as Definition).elicits.size > 0) {
+    const tool = definition as Definition;
+    const call = { client, principal, tool };
+    const forms = [...tool.elicits.values()];
+    if (forms.some((form) => !doors.choose(call, form, [], false))) missing.elicitation = {};
   } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};
   if (sampling === "tools") {
     if (!client.capabilities.sampling?.tools) missing.sampling = { tools: {} };

@@ -9,7 +9,7 @@
  * QUESTION-4  A replay does not send a recorded question again.
  */
 import type { Operation } from "effection";
-import type { PlacedQuestion, Reply } from "../ask/ask.ts";
+import type { How, PlacedQuestion, Reply } from "../ask/ask.ts";
 import { MASK, mask } from "../ask/mask.ts";
 import type { Deadline } from "../lib/deadlines.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -17,19 +17,23 @@ import { SessionHaltedError, SessionSealedError } from "../model/errors.ts";
 import type {
   AnswerBody,
   AnswerOutcome,
+  AnswerVia,
   ClientAnswer,
   ElicitResponse,
+  SampleVia,
   ToolSessionEvent,
   ToolSessionRequest,
   WithdrawalReason,
 } from "../model/events.ts";
-import type { Recorded, Step } from "./replay.ts";
+import { howOf, type Recorded, type Step } from "./replay.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 /** An answer, and the id of its question. */
 export interface QuestionAnswer {
   readonly requestId: string;
   readonly response: ClientAnswer;
+  /** Default: by the client. */
+  readonly via?: AnswerVia | SampleVia | undefined;
 }
 
 export class Questions {
@@ -128,10 +132,10 @@ export class Questions {
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
     // Do this before anything changes: if it throws, because an answer cannot be serialised, all
     // questions stay open.
-    const bodies = taken.map(({ requestId, response }) => {
-      const request = this.#pending?.open.get(requestId)?.request ??
-        this.#session.replay!.unaskedRequest(requestId)!;
-      return this.#answerBody(request, response);
+    const bodies = taken.map((answer) => {
+      const open = this.#pending?.open.get(answer.requestId);
+      const request = open?.request ?? this.#session.replay!.unaskedRequest(answer.requestId)!;
+      return this.#answerBody(request, answer, open?.askedAt);
     });
     for (const { requestId } of taken) {
       const open = this.#pending?.open.get(requestId);
@@ -143,7 +147,7 @@ export class Questions {
     bodies.forEach((body, i) =>
       this.#session.log.append(
         body,
-        i === bodies.length - 1 ? () => this.#deliver(taken) : undefined,
+        i === bodies.length - 1 ? () => this.#deliver(taken, bodies) : undefined,
       )
     );
     return outcomes;
@@ -156,7 +160,7 @@ export class Questions {
 
   /** Sends a question, or continues to wait for a recorded question (QUESTION-4). */
   #put(asking: AskEffect, before: Step | undefined): () => void {
-    const { id, log, deadlines, replay } = this.#session;
+    const { id, durable, log, deadlines, replay } = this.#session;
     const { question, timeout } = asking;
     const pending = this.#pending ??= new Pending(replay?.lastSeq, replay?.names);
     const expiresAt = before?.request
@@ -164,7 +168,9 @@ export class Questions {
       : timeout === undefined
       ? undefined
       : deadlines.now() + timeout;
-    const request = asking.request = before?.request ?? pending.number(id, question, expiresAt);
+    asking.askedAt = deadlines.now();
+    const request = asking.request = before?.request ??
+      pending.number(id, question, expiresAt, durable ? asking.askedAt : undefined);
     const preset = before ? undefined : this.presets?.get(request.name);
     // Set this before the event is appended. Otherwise a reader would treat an answered question as
     // open.
@@ -190,17 +196,19 @@ export class Questions {
     return () => this.#withdraw(request.id, "halted");
   }
 
-  #deliver(answers: readonly QuestionAnswer[]): void {
-    for (const { requestId, response } of answers) {
+  #deliver(answers: readonly QuestionAnswer[], bodies: readonly AnswerBody[]): void {
+    for (let i = 0; i < answers.length; i++) {
+      const { requestId, response } = answers[i]!;
+      const how = howOf(bodies[i]!);
       // The tool may have withdrawn this question after it received the previous answer.
       const open = this.#pending?.open.get(requestId);
       if (!open) {
-        this.#session.replay?.answered(requestId, response);
+        this.#session.replay?.answered(requestId, response, how);
         continue;
       }
       this.#pending!.open.delete(requestId);
       this.#session.changed();
-      open.resolve({ type: "answered", requestId, response });
+      open.resolve({ type: "answered", requestId, response, ...how });
     }
   }
 
@@ -221,8 +229,16 @@ export class Questions {
     return ended ? "ended" : "unknown";
   }
 
-  #answerBody(request: ToolSessionRequest, response: ClientAnswer): AnswerBody {
-    const base = { type: "answer", requestId: request.id } as const;
+  #answerBody(
+    request: ToolSessionRequest,
+    { response, via }: QuestionAnswer,
+    askedAt: number | undefined,
+  ): AnswerBody {
+    const base = {
+      type: "answer",
+      requestId: request.id,
+      ...this.#how(request, response, via, askedAt),
+    } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
     if (!sensitive || !isAccepted(response)) return { ...base, response };
     const { sealer } = this.#session;
@@ -233,12 +249,31 @@ export class Questions {
     };
   }
 
+  /** How an answer came, how long it took, and whether a person can have given it. */
+  #how(
+    request: ToolSessionRequest,
+    response: ClientAnswer,
+    given: QuestionAnswer["via"],
+    since: number | undefined,
+  ): How {
+    if (request.type === "roots_request") return NO_HOW;
+    const via = given ?? (request.type === "sample_request" ? "client" : "form");
+    const askedAt = ("askedAt" in request ? request.askedAt : undefined) ?? since;
+    if (askedAt === undefined) return { via };
+    const elapsed = Math.max(0, this.#session.deadlines.now() - askedAt);
+    const isUnseen = via === "form" && request.type === "elicit_request" &&
+      request.params.mode === "form" &&
+      this.#session.site.doors.isUnseen(this.#session, response, elapsed);
+    return { via, elapsed, ...(isUnseen && { closed: true }) };
+  }
+
   /** Returns the recorded reply, with sealed answers decrypted. */
   #replyOf({ request }: Step, recorded: Recorded): Reply {
     if (recorded.type !== "answered") return { type: "timeout" };
     const { response, sealed } = recorded;
     const requestId = request!.id;
-    if (sealed === undefined) return { type: "answered", requestId, response };
+    const how = howOf(recorded);
+    if (sealed === undefined) return { type: "answered", requestId, response, ...how };
     const content = this.#session.sealer?.open(sealed, requestId);
     if (content === undefined) {
       throw new Error(
@@ -251,6 +286,7 @@ export class Questions {
       type: "answered",
       requestId,
       response: { ...response as ElicitResponse, content: JSON.parse(content) },
+      ...how,
     };
   }
 
@@ -282,6 +318,7 @@ class AskEffect implements OpenRequest {
   deadline?: Deadline;
   put = false;
   answered = false;
+  askedAt = 0;
   #settle: Settle | undefined;
   #stage: "fresh" | "begun" | "entered" = "fresh";
 
@@ -337,6 +374,7 @@ class AskEffect implements OpenRequest {
 }
 
 const nothing = () => {};
+const NO_HOW: How = {};
 
 function isAccepted(response: ClientAnswer): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&
@@ -372,6 +410,8 @@ export interface OpenRequest {
   put?: boolean;
   /** True if an answer is being recorded. A second answer is not accepted. */
   answered?: boolean;
+  /** Milliseconds since the epoch. */
+  askedAt: number;
 }
 
 export class Pending {
@@ -393,12 +433,21 @@ export class Pending {
   }
 
   /** Assigns an id and a name to a question. */
-  number(sessionId: string, question: PlacedQuestion, expiresAt?: number): ToolSessionRequest {
-    const request = this.#numbered(sessionId, question);
+  number(
+    sessionId: string,
+    question: PlacedQuestion,
+    expiresAt?: number,
+    askedAt?: number,
+  ): ToolSessionRequest {
+    const request = this.#numbered(sessionId, question, askedAt);
     return expiresAt === undefined ? request : { ...request, expiresAt };
   }
 
-  #numbered(sessionId: string, question: PlacedQuestion): ToolSessionRequest {
+  #numbered(
+    sessionId: string,
+    question: PlacedQuestion,
+    askedAt: number | undefined,
+  ): ToolSessionRequest {
     const { kind, key, place } = question;
     const seq = ++this.#asked;
     const name = this.#name(key);
@@ -412,6 +461,9 @@ export class Pending {
           place,
           params: question.params,
           ...("sensitive" in question && { sensitive: question.sensitive }),
+          ...("door" in question && { door: question.door }),
+          ...("moved" in question && { moved: question.moved }),
+          ...(askedAt !== undefined && { askedAt }),
         };
       case "sample":
         return {

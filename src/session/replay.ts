@@ -12,6 +12,7 @@
  * REPLAY-3  A branch that does another step than the recorded one diverges, and the session fails.
  * REPLAY-4  A phase with a recorded outcome does not run again.
  */
+import type { How } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
   ClientAnswer,
@@ -25,7 +26,10 @@ import type { HaltReason } from "./ending.ts";
 
 /** The recorded outcome of a step. */
 export type Recorded =
-  | { readonly type: "answered"; readonly response: ClientAnswer; readonly sealed?: string }
+  | (
+    & { readonly type: "answered"; readonly response: ClientAnswer; readonly sealed?: string }
+    & How
+  )
   | { readonly type: "timeout" }
   | { readonly type: "fact"; readonly fact: FactEvent };
 
@@ -114,6 +118,7 @@ export class Replay {
             type: "answered",
             response,
             ...(sealed !== undefined && { sealed }),
+            ...howOf(event),
           };
           this.#settle(byRequest.get(event.requestId), lsn, recorded);
           break;
@@ -178,11 +183,11 @@ export class Replay {
   }
 
   /** Adds an answer, which has just been recorded, to the replay. */
-  answered(requestId: string, response: ClientAnswer): void {
+  answered(requestId: string, response: ClientAnswer, how: How): void {
     const step = this.#unasked.get(requestId);
     if (!step) return;
     this.#unasked.delete(requestId);
-    this.#settle(step, this.#nextLSN++, { type: "answered", response });
+    this.#settle(step, this.#nextLSN++, { type: "answered", response, ...how });
   }
 
   /** A number that changes with every step that is reached and every outcome that is delivered. */
@@ -202,18 +207,13 @@ export class Replay {
 
   /** Returns the next recorded step of a branch, if that step is a question. */
   nextRequest(branch: string): ToolSessionRequest | undefined {
-    const course = this.#courses.get(branch);
-    return course?.steps[course.next]?.request;
+    return this.nextStep(branch)?.request;
   }
 
-  /**
-   * Returns true if the next recorded step of a branch has this kind and key. Does not advance the
-   * branch.
-   */
-  expects(branch: string, kind: Place["kind"], key: string): boolean {
+  /** The next recorded step of a branch. Does not advance the branch. */
+  nextStep(branch: string): Step | undefined {
     const course = this.#courses.get(branch);
-    const place = course?.steps[course.next]?.place;
-    return place?.kind === kind && place.key === key;
+    return course?.steps[course.next];
   }
 
   /**
@@ -339,6 +339,15 @@ export class Replay {
     const lsn = this.#next();
     if (lsn !== undefined && this.#waiting.get(lsn) === GONE) this.#deliver(lsn);
   }
+}
+
+/** How an answer came, as its event says it. */
+export function howOf({ via, elapsed, closed }: How): How {
+  return {
+    ...(via !== undefined && { via }),
+    ...(elapsed !== undefined && { elapsed }),
+    ...(closed && { closed }),
+  };
 }
 
 /** Marks an outcome for which no code waits any more. */

@@ -12,7 +12,6 @@
  * SESSION-4  The phase only moves forward. Whether the session has ended, is closing or has left
  *            memory follows from the phase, and from nothing else.
  */
-import { Buffer } from "node:buffer";
 import { action, type Operation, type Scope } from "effection";
 import type { PlacedQuestion, Reply } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
@@ -20,10 +19,11 @@ import type { LinkedList } from "../lib/linked-list.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type {
   AnswerOutcome,
+  AnswerVia,
   ClientAnswer,
   ClientInfo,
+  Door,
   EventBody,
-  Place,
   ServerChange,
   ToolSessionOutcome,
   ToolSessionRequest,
@@ -54,6 +54,7 @@ import {
   type SessionRecord,
   type Trial,
 } from "./session-home.ts";
+import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
 
 /** The phases of a session. A running session is parked while it waits only for answers or time. */
@@ -133,6 +134,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly seed: string | undefined;
   /** The earliest time at which the ended session may be removed. Milliseconds since the epoch. */
   readonly keepUntil: number = 0;
+  /** True if a request of the session has ended with a ticket. */
+  readonly deferred: boolean = false;
   /** When the session became a task, if it is a task. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
 
@@ -236,6 +239,17 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   /** Lets the session run without a request that waits for it, like a task. */
   goOnAlone(this: Own): void {
     this.needsCaller = false;
+  }
+
+  /**
+   * Lets the session outlive the request and the client session that began it: the request has
+   * ended with a ticket. A record that the client carries would be outdated, so the session stays
+   * on this server.
+   */
+  defer(this: Own): void {
+    this.deferred = true;
+    this.needsCaller = false;
+    if (this.portable) this.replayable = false;
   }
 
   // `facts` and `questions` are created on first access, because most calls need neither.
@@ -368,8 +382,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   // Methods for answers.
 
   /** Records an answer, and then delivers it to the tool. */
-  respond(requestId: string, response: ClientAnswer): AnswerOutcome {
-    return this.respondAll([{ requestId, response }])[0]!;
+  respond(requestId: string, response: ClientAnswer, via?: AnswerVia): AnswerOutcome {
+    return this.respondAll([{ requestId, response, via }])[0]!;
   }
 
   /** Accepts all answers, or none if one of them contradicts a recorded answer. */
@@ -413,8 +427,12 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return this.questions.ask(question, timeout);
   }
 
-  wasAsked(branch: string, kind: Place["kind"], key: string): boolean {
-    return this.replay?.expects(branch, kind, key) ?? false;
+  recordedDoor(branch: string, key: string, moved: boolean): Door | null | undefined {
+    const step = this.replay?.nextStep(branch);
+    if (!step) return undefined;
+    const { request, place } = step;
+    if (request?.type !== "elicit_request" || place.kind !== "elicit") return null;
+    return place.key === key && (request.moved ?? false) === moved ? request.door ?? "form" : null;
   }
 
   hangUp(): void {
@@ -545,24 +563,3 @@ export class LiveToolSession implements RunPort, RegistryNotes {
 
 /** The client of a session that has ended. It has no capabilities, so no tool can ask it. */
 const NOBODY: ClientInfo = Object.freeze({ capabilities: Object.freeze({}) });
-
-const ID_BYTES = 16;
-
-/** Random bytes for many ids. Generating bytes for each id separately would be slow. */
-const random = new Uint8Array(ID_BYTES * 256);
-const randomBytes = Buffer.from(random.buffer);
-let used = random.length;
-
-/**
- * Returns 22 random characters of `[A-Za-z0-9_-]`. Ids of questions contain the id of the session,
- * and model providers accept at most 40 characters. Stored sessions may have longer ids.
- */
-export function newSessionId(): string {
-  if (used === random.length) {
-    crypto.getRandomValues(random);
-    used = 0;
-  }
-  const id = randomBytes.toString("base64url", used, used += ID_BYTES);
-  // On a command line, an id that starts with a dash would look like a flag.
-  return id.startsWith("-") ? `A${id.slice(1)}` : id;
-}

@@ -2,6 +2,7 @@
 import type { Operation, Stream } from "effection";
 import type {
   AnswerOutcome,
+  AnswerVia,
   ClientAnswer,
   ClientInfo,
   ElicitResponse,
@@ -31,11 +32,12 @@ export interface ToolSession<TResult = unknown> {
   getEvents(afterLSN?: number): Stream<ToolSessionEvent, ToolSessionOutcome<TResult>>;
   /**
    * Answers an elicitation. Only the first answer counts. The returned outcome says whether this
-   * answer was accepted.
+   * answer was accepted. `via` says how the answer came. Default: `form`.
    */
   respondToElicit(
     elicitId: string,
     response: ElicitResponse | RequestFailure,
+    via?: AnswerVia,
   ): Operation<AnswerOutcome>;
   /** Answers a sampling request. Only the first answer counts, as for `respondToElicit`. */
   respondToSample(

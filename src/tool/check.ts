@@ -5,7 +5,8 @@ import { checkedHeaders } from "../schema/header-parameters.ts";
 import { fieldsOf, formSchema, isPlainObject, objectSchema, schemaReader } from "../schema/lazy.ts";
 import { SchemaProblem } from "../schema/problem.ts";
 import type { Schema, SchemaInput } from "../schema/types.ts";
-import type { ElicitForm } from "./elicit-types.ts";
+import type { Door } from "../model/events.ts";
+import type { AnsweredBy, ElicitForm } from "./elicit-types.ts";
 import type {
   McpToolDurability,
   McpToolLimits,
@@ -30,6 +31,9 @@ export interface RawDefinition {
   readonly task?: McpToolTask;
   readonly durable?: McpToolDurability;
 }
+
+/** The tools by which a server continues calls that wait for a person. */
+const RESERVED: readonly string[] = ["continue_call", "answer_call"];
 
 /** The allowed tool names in MCP since revision 2025-11-25. */
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
@@ -91,8 +95,12 @@ export function checkedCore<K extends Definition["kind"]>(
         : "give it one",
     );
   }
+  if (kind === "tool" && RESERVED.includes(name)) {
+    throw new DefinitionError(subject, "its name", "is reserved", "give it another name");
+  }
   checkBody(subject, body);
   checkLimits(subject, raw.limits);
+  const { destructiveHint } = kind === "tool" ? (raw as RawDefinition).annotations ?? {} : {};
   return {
     kind,
     name,
@@ -106,7 +114,7 @@ export function checkedCore<K extends Definition["kind"]>(
     elicits: new Map(
       Object.entries(raw.elicits ?? {}).map(([key, question]) => [
         key,
-        checkedForm(subject, key, question),
+        checkedForm(subject, key, question, destructiveHint ? "person" : "anyone"),
       ]),
     ),
     requires: raw.requires ?? {},
@@ -145,7 +153,12 @@ export function checkedCompleters(
   return new Map(Object.entries(completers));
 }
 
-function checkedForm(subject: string, key: string, question: ElicitsMap[string]): ElicitForm {
+function checkedForm(
+  subject: string,
+  key: string,
+  question: ElicitsMap[string],
+  defaultBy: AnsweredBy,
+): ElicitForm {
   const where = `elicits.${key}`;
   if (typeof question !== "object" || question === null || !("response" in question)) {
     throw new DefinitionError(
@@ -178,7 +191,32 @@ function checkedForm(subject: string, key: string, question: ElicitsMap[string])
       ? checkedContext(subject, `${where}.context`, question.context!)
       : undefined,
     sensitive,
+    ...checkedDoors(subject, where, { by: defaultBy, ...question }),
   };
+}
+
+const ANSWERED_BY: readonly unknown[] = ["anyone", "person", "signed-in"] satisfies AnsweredBy[];
+const DOORS: readonly unknown[] = ["form", "app", "page", "model"] satisfies Door[];
+
+function checkedDoors(
+  subject: string,
+  where: string,
+  { by = "anyone", doors }: ElicitsMap[string],
+): Pick<ElicitForm, "by" | "doors"> {
+  if (!ANSWERED_BY.includes(by)) {
+    const names = ANSWERED_BY.join(", ");
+    throw new DefinitionError(subject, `${where}.by`, `is "${by}"`, `use one of ${names}`);
+  }
+  const stray = doors?.find((door) => !DOORS.includes(door));
+  if (stray !== undefined || doors?.length === 0) {
+    throw new DefinitionError(
+      subject,
+      `${where}.doors`,
+      stray === undefined ? "is empty" : `names "${stray}", which is no door`,
+      `use some of ${DOORS.join(", ")}, or leave it out`,
+    );
+  }
+  return { by, ...(doors && { doors }) };
 }
 
 function checkedContext(subject: string, where: string, input: SchemaInput): Schema {

@@ -6,6 +6,7 @@ import type {
   ToolResultContent,
   ToolUseContent,
 } from "../model/content.ts";
+import type { AnswerVia, Door } from "../model/events.ts";
 import type { Infer, Schema, SchemaInput } from "../schema/types.ts";
 
 /** The question of an exchange, as a message of the assistant. */
@@ -44,6 +45,10 @@ export type ElicitResult<TContext, TResponse> =
     readonly action: "accept";
     readonly content: TResponse;
     readonly exchange: ElicitExchange<TContext, TResponse>;
+    /** How the answer came: through a form, an app, a page, the model, the terminal or an operator. */
+    readonly via: AnswerVia;
+    /** Milliseconds from the question to the answer. */
+    readonly elapsed: number;
   }
   | { readonly action: "decline" }
   | { readonly action: "cancel" };
@@ -101,4 +106,14 @@ export interface ElicitForm {
   readonly response: Schema<unknown>;
   readonly context: Schema<unknown> | undefined;
   readonly sensitive: readonly string[];
+  /** Who may answer. */
+  readonly by: AnsweredBy;
+  /** The only doors at which the question may be asked. Default: all that `by` allows. */
+  readonly doors?: readonly Door[];
 }
+
+/**
+ * Who may answer a question: anyone, also the model on behalf of the person; a person; or a person
+ * who has signed in as the caller.
+ */
+export type AnsweredBy = "anyone" | "person" | "signed-in";

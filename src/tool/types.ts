@@ -10,6 +10,7 @@ import type {
 } from "../model/content.ts";
 import type {
   ClientInfo,
+  Door,
   LogLevel,
   PromptMessage,
   PromptResult,
@@ -21,6 +22,7 @@ import type { HeaderParameter } from "../model/header-parameter.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
 import type {
+  AnsweredBy,
   ElicitForm,
   ElicitOptions,
   ElicitResult,
@@ -68,6 +70,14 @@ export interface ElicitDefinition {
   readonly context?: SchemaInput;
   /** Fields of the answer that must not be shown or stored in plain text. */
   readonly sensitive?: readonly string[];
+  /**
+   * Who may answer: `anyone`, also the model on behalf of the person; a `person`, so the model
+   * cannot; or a person who is `signed-in` as the caller. Default: `person` in tools with
+   * `destructiveHint: true`, otherwise `anyone`.
+   */
+  readonly by?: AnsweredBy;
+  /** The only doors at which the question may be asked. Default: all that `by` allows. */
+  readonly doors?: readonly Door[];
 }
 
 /** The questions of a tool, by key. */

@@ -11,7 +11,7 @@ import {
 } from "../../src/mod.ts";
 import { LiveToolSessionRegistry } from "../../src/registry/registry.ts";
 import { checkMessages } from "../../src/ask/messages.ts";
-import { newSessionId } from "../../src/session/tool-session.ts";
+import { newSessionId } from "../../src/session/session-id.ts";
 import { until } from "../support/registry.ts";
 import { withModel } from "../sampling/fake-model.ts";
 import { ask, openaiAnswer } from "../sampling/samples.ts";

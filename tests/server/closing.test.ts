@@ -95,7 +95,11 @@ describe("close() with a grace time", () => {
 describe("onCall", () => {
   it("receives every call that has ended, without its arguments and results", async () => {
     const ended: EndedCall[] = [];
-    await serving({ serve: [add], onCall: (call) => void ended.push(call) }, async ({ fetch }) => {
+    const options = {
+      onCall: (call: EndedCall) => void ended.push(call),
+      doors: ["form"] as const,
+    };
+    await serving({ serve: [add], ...options }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: {}, name: "app" });
       const response = await client.post(toolCall(1, "add"));
       await response.text();

@@ -7,21 +7,31 @@
  */
 import type { JsonObject } from "../../model/content.ts";
 import { EventsGoneError } from "../../model/errors.ts";
-import { isFinal, type LogLevel, type ToolSessionEvent } from "../../model/events.ts";
+import {
+  isFinal,
+  type LogLevel,
+  type ToolSessionEvent,
+  type ToolSessionRequest,
+} from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import { errorText, type RpcId } from "../../wire/json-rpc.ts";
+import { errorText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import {
   encodeEvent,
   encodeHeartbeat,
   encodeNotice,
   type LegacyCall,
   ProgressTrack,
+  resultFor,
 } from "../../wire/legacy/encode.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
+import { continuedResult } from "../doors/continue-call.ts";
+import { defer } from "../doors/deferral.ts";
+import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
+import { canDefer, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
 import type { SharedStream } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -30,6 +40,8 @@ import type { CallStream } from "./stream.ts";
 /** The message for a client whose call was lost in a restart. */
 export const CALL_LOST =
   "Cannot continue the call: the server was restarted, and calls of this tool do not survive a restart; call it again";
+
+const NONE: readonly ToolSessionRequest[] = [];
 
 export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   readonly id: RpcId;
@@ -49,6 +61,18 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** The stream on which the call's messages are sent, if there is one. */
   #stream: CallStream | undefined;
   #cursor = 0;
+  /** The LSN after which this call reads: more than 0 if it continues a deferred call. */
+  #start = 0;
+  /** True for a call of `continue_call`. The run outlives it. */
+  #continues = false;
+  /** The response that ended this call before its run, and the LSN that it takes. */
+  #deferral: { readonly text: string; readonly lsn: number } | undefined;
+  /** Questions that were open before this call, and that it can carry. */
+  #earlier: readonly ToolSessionRequest[] = NONE;
+  #earlierDue = false;
+  /** The owner of the run before this call. */
+  #former: SessionOwner | undefined;
+  #hold: Hold | undefined;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
     this.id = id;
@@ -82,6 +106,23 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       );
     }
     return this.#session;
+  }
+
+  /** Continues a deferred call: takes over its run, and reads after an LSN. */
+  continue(session: LiveToolSession, after: number): void {
+    this.#continues = true;
+    this.#start = this.#cursor = after;
+    this.#session = session;
+    this.#durable = session.durable;
+    if (session.outcome) return;
+    this.#earlier = travelling(session.openRequests(), this.client.info);
+    this.#earlierDue = this.#earlier.length > 0;
+    const { owner } = session;
+    if (owner instanceof Call) {
+      this.#former = owner.#former;
+      owner.gone();
+    } else this.#former = owner;
+    session.belongTo(this);
   }
 
   /** The session's id, also while the session is not in memory. */
@@ -137,17 +178,20 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   /** True if the log has reached an LSN. */
   hasPlace(cursor: number): boolean {
+    if (this.#deferral) return cursor <= this.#deferral.lsn;
     return this.#lost || cursor <= this.session.log.lastLSN;
   }
 
   /** True if the call has ended, and a reader at `cursor` has read all of its events. */
   isReadTo(cursor: number): boolean {
+    if (this.#deferral) return cursor >= this.#deferral.lsn;
     if (!this.#session) return this.#lossTold;
     return this.session.outcome !== undefined && cursor >= this.session.log.lastLSN;
   }
 
   /** True if messages follow after an LSN, now or later. */
   hasMoreAfter(lsn: number): boolean {
+    if (this.#deferral) return lsn < this.#deferral.lsn;
     if (this.#lost) return !this.#lossTold;
     if (!this.session.outcome) return true;
     let more = false;
@@ -165,7 +209,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (log.lastLSN === 1) return this.#encode(log.next(0)!) ?? null;
     let only: string | undefined;
     let count = 0;
-    this.#messagesAfter(0, (message) => {
+    this.#messagesAfter(this.#start, (message) => {
       only = message;
       count++;
     });
@@ -180,14 +224,62 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     lsn: number,
     send: (message: string, lsn: number | undefined) => void,
   ): number {
+    if (this.#deferral) return this.#repeatDeferral(lsn, this.#deferral, send);
     if (!this.#session) return this.#tellLoss(lsn, send);
     let cursor = lsn;
+    if (this.#earlierDue) this.#sendEarlier(send);
     for (const event of this.#eventsAfter(lsn, send)) {
       cursor = event.lsn;
       const message = this.#encode(event);
       if (message !== undefined) send(message, cursor);
     }
-    return cursor;
+    if (!this.#mustDefer()) return cursor;
+    this.#defer(cursor + 1);
+    send(this.#deferral!.text, cursor + 1);
+    return cursor + 1;
+  }
+
+  #sendEarlier(send: (message: string, lsn: undefined) => void): void {
+    this.#earlierDue = false;
+    for (const request of this.#earlier) {
+      if (!this.session.openRequests().some(({ id }) => id === request.id)) continue;
+      const message = this.#encode({ ...request, lsn: 0 });
+      if (message !== undefined) send(message, undefined);
+    }
+  }
+
+  /** Whether questions are open, and this call can carry none of them. */
+  #mustDefer(): boolean {
+    const session = this.#session!;
+    if (session.outcome || session.halting) return false;
+    const open = session.openRequests();
+    const { info } = this.client;
+    if (open.length === 0 || travelling(open, info).length > 0) return false;
+    if (!canDefer(session, open, info)) return false;
+    this.#hold ??= new Hold(session);
+    return this.#hold.isOver(session.concurrent ? QUIET_WINDOW : 0);
+  }
+
+  /** Ends this call before its run. From now on, neither affects the other. */
+  #defer(lsn: number): void {
+    const { core, info, version } = this.client;
+    const result = resultFor(version, defer(core, this.session, info));
+    this.#deferral = { text: resultText(this.id, result), lsn };
+    this.#isOver();
+  }
+
+  #repeatDeferral(
+    lsn: number,
+    deferral: { readonly text: string; readonly lsn: number },
+    send: (message: string, lsn: number) => void,
+  ): number {
+    if (lsn >= deferral.lsn) return lsn;
+    for (const event of this.#session?.log.after(lsn) ?? []) {
+      const message = event.lsn < deferral.lsn ? this.#encode(event) : undefined;
+      if (message !== undefined) send(message, event.lsn);
+    }
+    if (deferral.text) send(deferral.text, deferral.lsn);
+    return deferral.lsn;
   }
 
   /**
@@ -206,6 +298,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Moves the cursor, for a client that resumes the stream. */
   seek(lsn: number): void {
     this.#cursor = lsn;
+    this.#earlierDue = lsn === this.#start && this.#earlier.length > 0;
   }
 
   /** Calls `wake` on each new event. Backpressure: from `cursor` on, the run waits for this reader. */
@@ -224,6 +317,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Moves `cursor` to the LSN up to which the messages have been read. */
   #readTo(lsn: number): void {
     this.#cursor = lsn;
+    // A deferral is not in the log.
+    if (this.#deferral) return;
     this.#reader?.log.taken(this.#reader, lsn);
     if (this.isReadTo(lsn)) this.#told();
   }
@@ -295,6 +390,12 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Encodes an event. An encoding error is reported and does not break the stream. */
   #encode(event: ToolSessionEvent): string | undefined {
     try {
+      if (this.#continues && isFinal(event)) {
+        const { outcome } = this.session;
+        return resultText(this.id, resultFor(this.version, continuedResult(outcome!)));
+      }
+      // The question is asked elsewhere.
+      if (event.type === "elicit_request" && !travels(event, this.client.info)) return undefined;
       return encodeEvent(event, this);
     } catch (error) {
       const { id: sessionId, toolName } = this.session;
@@ -310,7 +411,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   /** Loads the session into memory. Undefined if the session is already in memory, or lost. */
   revive(): Promise<void> | undefined {
-    if (this.isHere || this.#lost) return undefined;
+    if (this.isHere || this.#lost || this.#deferral) return undefined;
     const { registry } = this.client.core;
     return Promise.resolve(registry.lookup(this.sessionId)).then((session) => {
       if (!session) return this.#lose();
@@ -343,9 +444,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#isOver();
   }
 
-  /** Calls `ended`, unless a newer call has the same request id. */
+  /** The client can no longer cancel this call. */
   #isOver(): void {
-    if (this.client.calls.get(this.id) === this) this.ended();
+    this.#hold?.cancel();
+    if (this.client.calls.get(this.id) === this) this.client.calls.delete(this.id);
   }
 
   /**
@@ -353,6 +455,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
    * is stored. Undefined if there is nothing to wait for.
    */
   cancel(reason: string): Promise<boolean> | undefined {
+    if (this.#continues) return this.#leave();
     const halt = () => {
       this.#session?.halt(reason, "caller");
       return this.#session?.log.whenRecorded();
@@ -360,12 +463,22 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.revive()?.then(() => halt() ?? true, () => false) ?? halt();
   }
 
+  /** Ends a call of `continue_call` without a response. Its run goes on. */
+  #leave(): undefined {
+    this.#deferral = { text: "", lsn: this.cursor };
+    this.#isOver();
+    this.#session?.log.stir();
+  }
+
   ended(): void {
-    this.client.calls.delete(this.id);
+    this.#hold?.cancel();
+    if (this.client.calls.get(this.id) === this) this.client.calls.delete(this.id);
+    if (this.#session) this.#former?.ended?.(this.#session);
   }
 
   /** Called when the session has left memory. */
   left(): void {
+    if (this.#session) this.#former?.left?.(this.#session);
     this.#sessionId = this.sessionId;
     this.#session = undefined;
     this.#seenAt = this.client.core.deadlines.now();
@@ -380,7 +493,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   gone(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    this.client.callsBySession.delete(this.sessionId);
+    this.#hold?.cancel();
+    const { callsBySession } = this.client;
+    if (callsBySession.get(this.sessionId) === this) callsBySession.delete(this.sessionId);
     const stream = this.#stream;
     if (stream?.calls.every((call) => call.isGone)) this.client.streams.delete(stream.number);
   }

@@ -29,6 +29,7 @@ import { cut, MAX_ID_LENGTH, MAX_REASON_LENGTH } from "../../wire/lengths.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
 import { isLegacyVersion } from "../../wire/versions.ts";
 import type { ServerCore } from "../core.ts";
+import { CONTINUE_CALL } from "../doors/continue-call.ts";
 import type { Send } from "../feed.ts";
 import { QUERIES } from "../queries.ts";
 import {
@@ -53,6 +54,7 @@ import { answer } from "./answers.ts";
 import { receiveBatch } from "./batch.ts";
 import { Call } from "./call.ts";
 import { ClientSession } from "./client-session.ts";
+import { continueLegacyCall } from "./continue.ts";
 import { ClientSessions, type Found } from "./client-sessions.ts";
 import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken, sessionGone } from "./refusals.ts";
 import { CallReply, Reconnection } from "./reply.ts";
@@ -353,9 +355,19 @@ function refusedNow(
   return busy(id, problem, LEGACY_ERRORS, 429);
 }
 
-function call(client: ClientSession, id: RpcId, target: Target, params: JsonObject): Received {
+function call(
+  client: ClientSession,
+  id: RpcId,
+  target: Target,
+  params: JsonObject,
+): Received | Promise<Received> {
   const { definition, args } = target;
-  const missing = missingCapabilities(definition, client.info);
+  const missing = missingCapabilities(
+    definition,
+    client.info,
+    client.core.pages.doors,
+    client.principal,
+  );
   if (missing) return value(incapable(client, id, definition, missing));
   const { task } = definition as FinalizedMcpTool;
   if (task?.required) return value(incapable(client, id, definition, { [TASKS_EXTENSION]: {} }));
@@ -366,6 +378,7 @@ function call(client: ClientSession, id: RpcId, target: Target, params: JsonObje
       `Cannot start the call: its progressToken is longer than ${MAX_ID_LENGTH} characters; send a shorter one`,
     );
   }
+  if (definition === CONTINUE_CALL) return continueLegacyCall(client, id, params, meta);
   const call = new Call(id, client, meta);
   const { info, principal } = client;
   // Without a session, no client could resume the call after a restart.

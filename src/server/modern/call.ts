@@ -1,14 +1,23 @@
 /** Calls of the modern era: starts them, continues them on a retry, and writes their responses. */
+import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ClientInfo } from "../../model/events.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
-import { type Caching, inputRequiredText, outcomeText } from "../../wire/modern/encode.ts";
+import {
+  type Caching,
+  completeText,
+  inputRequiredText,
+  outcomeText,
+} from "../../wire/modern/encode.ts";
 import { parameterMismatch } from "../../wire/modern/headers.ts";
 import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/meta.ts";
 import type { ServerCore } from "../core.ts";
+import { CONTINUE_CALL, continueCall, continuedResult } from "../doors/continue-call.ts";
+import { defer } from "../doors/deferral.ts";
+import { canDefer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
 import {
   errorReply,
   later,
@@ -68,13 +77,21 @@ export class ModernCalls {
       const problem = parameterMismatch(headers, tool.headerParameters, args);
       if (problem) throw headersDiffer(problem);
     }
-    const missing = missingCapabilities(definition, meta.client);
+    const missing = missingCapabilities(
+      definition,
+      meta.client,
+      this.#core.pages.doors,
+      principal,
+    );
     if (missing) throw missingCapability(missing);
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };
     const { inputResponses } = params;
     const answers = inputResponses === undefined ? NO_ANSWERS : readAnswers(inputResponses);
+    if (definition === CONTINUE_CALL) {
+      return this.#continue(id, args as JsonObject, context, binding, resumption, answers);
+    }
     const task = knowsTasks ? tool.task : undefined;
     const isTask = task !== undefined && task.start !== "when_told";
     const { session, after } = resumption
@@ -90,9 +107,36 @@ export class ModernCalls {
       after,
       task !== undefined,
       id,
-      (state) => this.#answerTo(id, session, state, binding, meta.client),
+      (state) =>
+        this.#answerTo(id, session, state, binding, meta.client, resumption?.state?.rounds),
     );
     return { type: "stream", stream: feed };
+  }
+
+  /** Continues a deferred call. A retry with a state carries answers to the run's questions. */
+  #continue(
+    id: RpcId,
+    args: JsonObject,
+    { meta, caller: { principal } }: RequestContext,
+    binding: StateBinding,
+    resumption: Resumption | undefined,
+    answers: Answers,
+  ): Reply<RunFeed> {
+    const rounds = resumption?.state?.rounds;
+    const started = binding.params.requestState !== undefined
+      ? { type: "wait" as const, ...this.#resume(resumption!, meta, answers) }
+      : continueCall(this.#core, args, principal, meta.client);
+    if (started.type === "reply") return value(completeText(this.#core.info, id, started.result));
+    const { session, after } = started;
+    if (!session.outcome) session.hearFrom(meta.client, meta.trace);
+    const answer = (state: RunState) =>
+      state === "ended"
+        ? value(completeText(this.#core.info, id, continuedResult(session.outcome!)))
+        : this.#answerTo(id, session, state, binding, meta.client, rounds);
+    return {
+      type: "stream",
+      stream: new RunFeed(this.#core, session, meta, after, false, id, answer),
+    };
   }
 
   #start(
@@ -159,6 +203,7 @@ export class ModernCalls {
     state: RunState,
     binding: StateBinding,
     client: ClientInfo,
+    rounds: number | undefined,
   ): Value | Refused {
     try {
       switch (state) {
@@ -172,7 +217,7 @@ export class ModernCalls {
         case "task":
           return value(this.#taskText(id, session));
         case "asking":
-          return { type: "value", text: this.#askingText(id, session, binding, client) };
+          return { type: "value", text: this.#askingText(id, session, binding, client, rounds) };
         case "left": {
           const again = session.keepUntil > 0 ? "send the same request again" : "start a new call";
           const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
@@ -189,14 +234,19 @@ export class ModernCalls {
     session: LiveToolSession,
     binding: StateBinding,
     client: ClientInfo,
+    rounds = 0,
   ): string {
     const core = this.#core;
-    const open = session.openRequests();
-    const missing = undeclared(open, client);
-    if (missing) throw missingCapability(missing);
+    const all = session.openRequests();
+    const open = travelling(all, client);
+    if (open.length === 0 || rounds >= MAX_ROUNDS) {
+      const missing = canDefer(session, all, client) ? undefined : undeclared(all, client);
+      if (missing) throw missingCapability(missing);
+      return completeText(core.info, id, defer(core, session, client));
+    }
     const now = core.deadlines.now();
     const expires = now + core.registry.timeToLiveOf(session);
-    const state = { sessionId: session.id, lsn: session.log.lastLSN, expires };
+    const state = { sessionId: session.id, lsn: session.log.lastLSN, expires, rounds: rounds + 1 };
     const { requestState, carried } = this.#states.seal(session, state, binding);
     const text = inputRequiredText(core.info, id, open, requestState);
     core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);

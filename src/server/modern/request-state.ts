@@ -20,6 +20,8 @@ export interface RequestState {
   readonly lsn: number;
   /** Expiry time, in milliseconds since the epoch. */
   readonly expires: number;
+  /** How many times the request has ended with `input_required`. Default: 0. */
+  readonly rounds?: number;
   /** The record of the session, if the tool is portable. */
   readonly record?: PortableRecord;
 }
@@ -35,10 +37,10 @@ export interface StateBinding {
 const PACKED = 1;
 
 export function sealState(sealer: Sealer, state: RequestState, context: string): string {
-  const { sessionId, lsn, expires, record } = state;
+  const { sessionId, lsn, expires, record, rounds = 0 } = state;
   const plain = record
-    ? packRecord(PACKED, [sessionId, lsn, expires, record])
-    : JSON.stringify([sessionId, lsn, expires]);
+    ? packRecord(PACKED, [sessionId, lsn, expires, record, rounds])
+    : JSON.stringify([sessionId, lsn, expires, null, rounds]);
   return sealer.seal(plain, context);
 }
 
@@ -86,8 +88,15 @@ export function openState(
   const plain = sealer.openBytes(sealed, context);
   if (plain === undefined) return undefined;
   const parts = plain[0] === PACKED ? unpackRecord(plain) : JSON.parse(plain.toString("utf8"));
-  const [sessionId, lsn, expires, record] = parts as [string, number, number, PortableRecord?];
-  return now < expires ? { sessionId, lsn, expires, ...(record && { record }) } : undefined;
+  const [sessionId, lsn, expires, record, rounds = 0] = parts as [
+    string,
+    number,
+    number,
+    (PortableRecord | null)?,
+    number?,
+  ];
+  if (now >= expires) return undefined;
+  return { sessionId, lsn, expires, ...(rounds > 0 && { rounds }), ...(record && { record }) };
 }
 
 /** A state that this server has issued, with the call and caller that it is bound to. */

@@ -6,6 +6,7 @@ import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
+import { ticketIn } from "../doors/continue-call.ts";
 import { targetOf } from "../run-target.ts";
 import { wantedTasks } from "./notification-stream.ts";
 import type { RequestContext } from "./receive.ts";
@@ -36,8 +37,11 @@ export function resumptionOf(
       ? reviveTasks(core, wantedTasks(notifications), context)
       : undefined;
   }
-  if (requestState === undefined) return undefined;
   const { principal } = context.caller;
+  if (requestState === undefined) {
+    const ticket = method === "tools/call" ? ticketIn(core, params, principal) : undefined;
+    return ticket && { revived: reviveCall(core, request, context, ticket) };
+  }
   const state = states.open(requestState, { principal, method, params }, core.deadlines.now());
   return { state, revived: state && reviveCall(core, request, context, state) };
 }

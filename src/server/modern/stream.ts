@@ -24,6 +24,7 @@ import type { RpcId } from "../../wire/json-rpc.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import type { ServerCore } from "../core.ts";
+import { QUIET_WINDOW } from "../doors/hold.ts";
 import { type Feed, HeartbeatInterval, type Send } from "../feed.ts";
 import {
   busy,
@@ -40,8 +41,6 @@ import { beginTask, isTask } from "./tasks.ts";
 
 /** The reason why the response can be sent. */
 export type RunState = "ended" | "asking" | "task" | "left";
-
-const QUIET_WINDOW = 20;
 
 export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   readonly progressToken;
@@ -217,7 +216,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     if (this.#reader) session.log.detach(this.#reader);
     this.#window?.cancel();
     this.#core.registry.letGo(session);
-    if (this.#answered || session.holders > 0 || session.outcome) return;
+    if (this.#answered || session.holders > 0 || session.outcome || session.deferred) return;
     // A client that has a request state can still answer the open questions.
     const told = session.keepUntil > this.#core.deadlines.now();
     if (told && session.openRequests().length > 0) return;

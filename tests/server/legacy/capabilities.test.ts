@@ -81,7 +81,7 @@ async function asked(client: TestClient, name: string) {
 
 describe("a capability that a client has not declared", () => {
   it("is never used; the model is told which client lacks it, and what to do", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       for (
         const [name, capabilities] of [
           ["ask", {}],
@@ -106,13 +106,13 @@ describe("a capability that a client has not declared", () => {
     }));
 
   it('is reported for "this client" if the client gave no name', () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { name: 5 as never });
       assert.match(textOf((await asked(client, "ask")).result), /this client does not support/);
     }));
 
   it("can be avoided by a tool that checks for it", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       const { result } = await asked(client, "adaptable");
       assert.equal(textOf(result), "did without elicitation");
@@ -120,7 +120,7 @@ describe("a capability that a client has not declared", () => {
     }));
 
   it("stops a tool that requires it from running at all", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       ran = 0;
       for (
         const [name, capabilities, what] of [
@@ -145,7 +145,7 @@ describe("a capability that a client has not declared", () => {
     }));
 
   it("stops a prompt and a resource too, which can only report it as an error", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch);
       for (
         const [method, params] of [
@@ -161,7 +161,7 @@ describe("a capability that a client has not declared", () => {
 
 describe("a capability that a client has declared", () => {
   it("is used", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const outcomes = [];
       for (const name of ["ask", "sample", "roots"]) {
@@ -176,7 +176,7 @@ describe("a capability that a client has declared", () => {
     }));
 
   it("is used in the modes that the client names, whatever its revision", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       for (const version of ["2025-06-18", "2025-03-26"] as const) {
         const client = await TestClient.connect(fetch, { version, capabilities: ABLE });
         const { questions, result } = await asked(client, "page");
@@ -186,7 +186,7 @@ describe("a capability that a client has declared", () => {
     }));
 
   it("is not used if the revision has no message for it", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       for (
         const [version, name, elicitation] of [
           ["2025-06-18", "page", {}],
@@ -205,7 +205,7 @@ describe("a capability that a client has declared", () => {
 
 describe("ctx.elicitUrl()", () => {
   it("separates consent from completion", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("page");
       const question = await call.expect("elicitation/create");
@@ -218,7 +218,7 @@ describe("ctx.elicitUrl()", () => {
     }));
 
   it("reports no completion if there was no consent", () =>
-    serving({ serve }, async ({ fetch }) => {
+    serving({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { capabilities: ABLE });
       const call = await client.call("page");
       await client.answer(await call.expect("elicitation/create"), { action: "decline" });

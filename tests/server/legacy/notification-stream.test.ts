@@ -35,7 +35,11 @@ describe("the legacy notification stream", () => {
         }
       }
       const { tools } = (await clients[0]!.request("tools/list")).result;
-      assert.deepEqual(tools.map(({ name }: { name: string }) => name), ["echo", "ask"]);
+      assert.deepEqual(tools.map(({ name }: { name: string }) => name), [
+        "echo",
+        "ask",
+        "continue_call",
+      ]);
     }));
 
   it("sends nothing about lists that the server did not announce", () =>

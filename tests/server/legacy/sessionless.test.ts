@@ -54,7 +54,7 @@ describe("a legacy request without a session id", () => {
     }));
 
   it("has no capabilities, whatever initialize declared", () =>
-    serving({ serve: [ask] }, async ({ fetch }) => {
+    serving({ serve: [ask], doors: ["form"] }, async ({ fetch }) => {
       const client = await forgetful(fetch);
       const { result } = await client.request("tools/call", { name: "ask" });
       assert.equal(result.isError, true);

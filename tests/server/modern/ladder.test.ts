@@ -291,7 +291,7 @@ describe("a capability that a tool requires", () => {
   });
 
   it("that is not declared as required ends the call as isError when it is needed", async () => {
-    await servingModern({ serve }, async ({ fetch }) => {
+    await servingModern({ serve, doors: ["form"] }, async ({ fetch }) => {
       const client = new ModernClient(fetch, { capabilities: {} });
       const result = await client.call("greet");
       assert.equal(result.isError, true);

@@ -307,7 +307,7 @@ describe("inputResponses without a requestState", () => {
 
 describe("the capabilities of a retry", () => {
   it("must cover what it would be asked, or it is refused and nothing is lost", async () => {
-    await servingModern({ serve }, async ({ fetch }) => {
+    await servingModern({ serve, doors: ["form"] }, async ({ fetch }) => {
       const able = new ModernClient(fetch);
       const unable = new ModernClient(fetch, { capabilities: { sampling: {} } });
       const { requestState } = await able.call("greet");

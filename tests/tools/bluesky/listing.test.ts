@@ -48,7 +48,12 @@ const integer = { type: "integer", minimum: -9007199254740991, maximum: 90071992
 
 describe("tools/list", () => {
   it("shows three tools, and none for accounts or logout", async () => {
-    assert.deepEqual((await listed()).map(({ name }) => name), ["login", "profile", "search"]);
+    assert.deepEqual((await listed()).map(({ name }) => name), [
+      "login",
+      "profile",
+      "search",
+      "continue_call",
+    ]);
   });
 
   it("shows their parameters", async () => {
@@ -84,8 +89,9 @@ describe("tools/list", () => {
   });
 
   it("shows their results", async () => {
+    // A call of a tool that asks may end with a deferral instead of its own result.
     const [login, profile, search] = (await listed()).map(({ outputSchema }) =>
-      bare(outputSchema) as Schema
+      bare((outputSchema as { anyOf?: object[] } | undefined)?.anyOf?.[0] ?? outputSchema) as Schema
     );
     assert.deepEqual(login!.required, ["message", "accounts"]);
     assert.deepEqual(Object.keys(login!.properties!), [

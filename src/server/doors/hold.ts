@@ -1,0 +1,38 @@
+/** Holds a request back for a while before it ends with a deferral. */
+import type { Deadline } from "../../lib/deadlines.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+
+/** How long questions of concurrent branches are collected, in milliseconds. */
+export const QUIET_WINDOW = 20;
+
+export class Hold {
+  readonly #session: LiveToolSession;
+  #since: number | undefined;
+  #deadline: Deadline | undefined;
+  #endsAt = 0;
+
+  constructor(session: LiveToolSession) {
+    this.#session = session;
+  }
+
+  /** Whether the request has been held for `ms`. If not, its readers wake when it has. */
+  isOver(ms: number): boolean {
+    const { deadlines, log } = this.#session;
+    const now = deadlines.now();
+    const end = (this.#since ??= now) + ms;
+    if (now >= end) return true;
+    if (this.#deadline && this.#endsAt === end) return false;
+    this.cancel();
+    this.#endsAt = end;
+    this.#deadline = deadlines.add(end - now, () => {
+      this.#deadline = undefined;
+      log.stir();
+    });
+    return false;
+  }
+
+  cancel(): void {
+    this.#deadline?.cancel();
+    this.#deadline = undefined;
+  }
+}

@@ -1,0 +1,47 @@
+/** `continue_call` in the legacy era: a new request takes over the run of a deferred call. */
+import type { JsonObject } from "../../model/content.ts";
+import { resultText, type RpcId } from "../../wire/json-rpc.ts";
+import { resultFor } from "../../wire/legacy/encode.ts";
+import { continueCall, ticketIn } from "../doors/continue-call.ts";
+import { failed, value } from "../reply.ts";
+import { Call } from "./call.ts";
+import type { ClientSession } from "./client-session.ts";
+import type { Received } from "./receive.ts";
+import { LEGACY_ERRORS } from "./refusals.ts";
+
+/** Continues a deferred call, and first loads its run into memory if necessary. */
+export function continueLegacyCall(
+  client: ClientSession,
+  id: RpcId,
+  params: JsonObject,
+  meta: JsonObject,
+): Received | Promise<Received> {
+  const { core, principal } = client;
+  const ticket = ticketIn(core, params, principal);
+  const found = ticket && core.registry.lookup(ticket.sessionId, ticket.lsn);
+  const go = () => attach(client, id, params.arguments as JsonObject, meta);
+  if (!(found instanceof Promise)) return go();
+  return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
+}
+
+function attach(
+  client: ClientSession,
+  id: RpcId,
+  args: JsonObject = {},
+  meta: JsonObject,
+): Received {
+  const { core, principal, info, version } = client;
+  const continued = continueCall(core, args, principal, info);
+  if (continued.type === "reply") {
+    return value(resultText(id, resultFor(version, continued.result)));
+  }
+  const { session, after } = continued;
+  const call = new Call(id, client, meta);
+  if (!session.outcome) {
+    session.hearFrom(info, session.trace);
+    client.calls.set(id, call);
+  }
+  call.continue(session, after);
+  client.callsBySession.set(session.id, call);
+  return { type: "call", call };
+}
