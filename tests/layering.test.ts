@@ -22,6 +22,8 @@ const packageName: string = JSON.parse(readText("package.json")).name;
 /** Files that are small on purpose, and why. */
 const BORDERS: { readonly [path: string]: string } = {
   "src/shipped.ts": "the only file that imports tools/",
+  "src/session/phase.ts": "the phases, which have one owner",
+  "src/session/session-id.ts": "random ids, which know nothing of sessions",
   "src/ask/roots.ts": "a kind of question of its own, beside elicit and sample",
   "src/ui/built.ts": "generated: browser code as text",
   "src/platform/peer.ts": "what the runtimes say of a connection, which only platform/ may know",

@@ -16,6 +16,7 @@ import type { How } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
   ClientAnswer,
+  Door,
   FactEvent,
   Place,
   ToolSessionEvent,
@@ -214,6 +215,18 @@ export class Replay {
   nextStep(branch: string): Step | undefined {
     const course = this.#courses.get(branch);
     return course?.steps[course.next];
+  }
+
+  /**
+   * The recorded door, if the next step of a branch is this question, or null if it is another
+   * step. Undefined after the last step.
+   */
+  doorOf(branch: string, key: string, moved: boolean): Door | null | undefined {
+    const step = this.nextStep(branch);
+    if (!step) return undefined;
+    const { request, place } = step;
+    if (request?.type !== "elicit_request" || place.kind !== "elicit") return null;
+    return place.key === key && (request.moved ?? false) === moved ? request.door ?? "form" : null;
   }
 
   /**

@@ -45,6 +45,7 @@ import {
 } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
 import { checkSeals, type QuestionAnswer, Questions } from "./questions.ts";
+import { Phase } from "./phase.ts";
 import { Recorder } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
 import {
@@ -56,22 +57,6 @@ import {
 } from "./session-home.ts";
 import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
-
-/** The phases of a session. A running session is parked while it waits only for answers or time. */
-enum Phase {
-  created,
-  running,
-  /** The run is being halted, and runs its `finally` blocks. The session ends after that. */
-  halting,
-  /** The run is being suspended, and runs its `finally` blocks. Nothing is recorded. */
-  suspending,
-  /** The run has left memory. The session can resume from its log. */
-  suspended,
-  /** The run is over. Its final event is being recorded. */
-  ending,
-  /** The final event is recorded. */
-  ended,
-}
 
 /** The session as its own methods see it. For other code, the fields are read-only. */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
@@ -428,11 +413,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   recordedDoor(branch: string, key: string, moved: boolean): Door | null | undefined {
-    const step = this.replay?.nextStep(branch);
-    if (!step) return undefined;
-    const { request, place } = step;
-    if (request?.type !== "elicit_request" || place.kind !== "elicit") return null;
-    return place.key === key && (request.moved ?? false) === moved ? request.door ?? "form" : null;
+    return this.replay?.doorOf(branch, key, moved);
   }
 
   hangUp(): void {

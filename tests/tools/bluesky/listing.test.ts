@@ -90,8 +90,8 @@ describe("tools/list", () => {
 
   it("shows their results", async () => {
     // A call of a tool that asks may end with a deferral instead of its own result.
-    const [login, profile, search] = (await listed()).map(({ outputSchema }) =>
-      bare((outputSchema as { anyOf?: object[] } | undefined)?.anyOf?.[0] ?? outputSchema) as Schema
+    const [login, profile, search] = (await listed()).slice(0, 3).map(({ outputSchema }) =>
+      bare((outputSchema as { anyOf?: Schema[] } | undefined)?.anyOf?.[0] ?? outputSchema) as Schema
     );
     assert.deepEqual(login!.required, ["message", "accounts"]);
     assert.deepEqual(Object.keys(login!.properties!), [
