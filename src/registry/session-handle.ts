@@ -5,6 +5,7 @@
 import { action, ensure, type Operation, type Stream, type Subscription, until } from "effection";
 import type {
   AnswerOutcome,
+  AnswerVia,
   ClientAnswer,
   ToolSessionEvent,
   ToolSessionOutcome,
@@ -57,8 +58,12 @@ export class SessionHandle implements ToolSession {
     };
   }
 
-  *respondToElicit(id: string, response: ClientAnswer): Operation<AnswerOutcome> {
-    return (yield* this.#locateAsking(id)).respond(id, response);
+  *respondToElicit(
+    id: string,
+    response: ClientAnswer,
+    via?: AnswerVia,
+  ): Operation<AnswerOutcome> {
+    return (yield* this.#locateAsking(id)).respond(id, response, via);
   }
 
   *respondToSample(id: string, response: ClientAnswer): Operation<AnswerOutcome> {
