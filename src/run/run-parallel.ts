@@ -2,11 +2,11 @@
  * Runs several operations concurrently, each as a strand, for a tool that runs without a task.
  * Effection's `all` does the same with tasks, but needs about 20 KB for each waiting operation.
  *
- * PARALLEL-1 The first operation that throws decides the outcome. The outcome is reported after all
- *            others have been halted, and have run their `finally` blocks. PARALLEL-2 Halting the
- *            group completes when all operations have run their `finally` blocks. PARALLEL-3 The
- *            tool never continues from inside Effection's reducer. An operation that became a task
- *            ends there.
+ * PARALLEL-1  The first operation that throws decides the outcome. The outcome is reported after
+ *             all others have been halted, and have run their `finally` blocks.
+ * PARALLEL-2  Halting the group completes when all operations have run their `finally` blocks.
+ * PARALLEL-3  The tool never continues from inside Effection's reducer. An operation that became a
+ *             task ends there.
  */
 import type { Operation, Scope } from "effection";
 import { isStandIn, StrandBase, type StrandOutcome } from "../lib/strand.ts";

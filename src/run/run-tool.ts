@@ -1,8 +1,8 @@
 /**
  * Runs a tool, a prompt or a resource.
  *
- * RUN-1 Every run ends with exactly one outcome, whatever the arguments are and whatever the
- * author's code does. `runTool` never throws.
+ * RUN-1  Every run ends with exactly one outcome, whatever the arguments are and whatever the
+ *        author's code does. `runTool` never throws.
  */
 import type { Operation, Scope } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";

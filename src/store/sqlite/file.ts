@@ -5,8 +5,8 @@
  * appends per second can be many times the number of syncs that the disk can do. A job is reported
  * as done only after its transaction is on disk.
  *
- * FILE-1 A job is applied completely or not at all, whatever happens to other jobs. FILE-2 A failed
- *        commit is reported as a `StoreError`. It does not affect later jobs.
+ * FILE-1  A job is applied completely or not at all, whatever happens to other jobs.
+ * FILE-2  A failed commit is reported as a `StoreError`. It does not affect later jobs.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { clearImmediate, setImmediate } from "node:timers";

@@ -1,11 +1,12 @@
 /**
  * Opens a store file for one owner.
  *
- * OPEN-1 A file is refused and left untouched if it is not a Parley store, is damaged, or comes
- *        from a newer version. OPEN-2 A file has one owner at a time. The operating system holds
- *        the lock and releases it when the process ends, even after a crash. The lock is also lost
- *        if this process opens and closes the file without SQLite, so no code here may do that.
- *        OPEN-3 A file exists completely or not at all, and only its owner can read it.
+ * OPEN-1  A file is refused and left untouched if it is not a Parley store, is damaged, or comes
+ *         from a newer version.
+ * OPEN-2  A file has one owner at a time. The operating system holds the lock and releases it when
+ *         the process ends, even after a crash. The lock is also lost if this process opens and
+ *         closes the file without SQLite, so no code here may do that.
+ * OPEN-3  A file exists completely or not at all, and only its owner can read it.
  */
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
