@@ -160,6 +160,9 @@ describe("openVault() without a Secret Service", () => {
     assert.equal(value, `the files in "${folder}"`);
     const outcome = yield* work({ folder, keyring: true }, ["where"], { env: none });
     assert.equal(outcome.problem, "unreachable");
-    assert.match(outcome.message!, /^Cannot open the keyring of this computer: there is none/);
+    assert.match(
+      outcome.message!,
+      /^Cannot open the keyring of this computer: there is no keyring that can be reached/,
+    );
   }, within);
 });
