@@ -66,7 +66,7 @@ function inWords({ kind, host }: Trouble): string {
     case "slow":
       return `${host} did not answer within ${REQUEST_TIMEOUT_SECONDS} seconds; try again in a minute`;
     case "no_data":
-      return `${host} did not answer with JSON, but perhaps with a web page; check that it is the address of a Bluesky service, or try again later`;
+      return `${host} answered with something other than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
     case "cut_off":
       return `the answer of ${host} was incomplete; try again`;
     case "too_much":

@@ -31,7 +31,7 @@ type Day = [name: string, answer: (asked: Asked) => Response, told: RegExp];
 
 const days: Day[] = [
   ["no network", offline, /there is no connection to fake\.example; check the internet connection/],
-  ["a web page", html, /fake\.example did not answer with JSON, but perhaps with a web page/],
+  ["a web page", html, /fake\.example answered with something other than data, perhaps a web page/],
   ["half a body", half, /the answer of fake\.example was incomplete; try again$/],
   ["half of a text", () => json('{"did":'), /something other than data/],
   [

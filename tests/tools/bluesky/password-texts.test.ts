@@ -27,7 +27,7 @@ const inTerminal = it.unless(
 /** Each sentence by its meaning, not by our wording. */
 const sentences: [string, RegExp][] = [
   ["never the main password", /\bNever use the main password of your Bluesky account\b/],
-  ["make an app password", /\bMake an app password instead\b/],
+  ["make an app password", /\bCreate an app password instead\b/],
   ["and where", /https:\/\/bsky\.app\/settings\/app-passwords/],
   ["OAuth is better", /\bOAuth is the better way\b/],
 ];
