@@ -15,8 +15,8 @@ export interface SessionHome {
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
-  readonly site: Site;
-  announce(change: ServerChange): void;
+  /** The server that sessions run for. */
+  readonly server: { readonly site: Site; announce(change: ServerChange): void };
   report(fault: Fault): void;
   /** Called when the session began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void;

@@ -88,6 +88,10 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   #run: Run | undefined;
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
+  /**
+   * Answers that came with the call, by name. Each one answers the first question with that name.
+   */
+  readonly presets: Map<string, ClientAnswer> | undefined;
   /** The record of an earlier run. Undefined in the first run. */
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
@@ -163,7 +167,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.portable = portable;
     if (portable) this.seed = newSessionId();
     this.taskSince = options.taskSince;
-    if (answers) this.questions.presets = new Map(answers);
+    this.presets = answers && new Map(answers);
   }
 
   /** The id of the session. It is generated on first access, because most calls never need it. */
@@ -247,11 +251,6 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return this.#questions ??= new Questions(this);
   }
 
-  /** Answers that came with the call, and whose questions have not been asked yet. */
-  get presets(): ReadonlyMap<string, ClientAnswer> | undefined {
-    return this.#questions?.presets;
-  }
-
   get deadlines(): Deadlines {
     return this.#home.deadlines;
   }
@@ -261,7 +260,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   get site(): Site {
-    return this.#home.site;
+    return this.#home.server.site;
   }
 
   /** Seals sensitive answers in a record. Undefined if the session has no record. */
@@ -272,19 +271,17 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   /** True while the session is parked: it waits for answers or for time, and runs no step. */
   get waiting(): boolean {
     return this.outcome === undefined && !this.#facts?.working &&
-      (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
-  }
-
-  /** True while the tool does nothing but sleep, and the record contains the end of the sleep. */
-  get #sleeps(): boolean {
-    return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
+      (this.#questions !== undefined && this.#questions.unsettled ||
+        // The tool does nothing but sleep, and the record contains the end of the sleep.
+        this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent);
   }
 
   /** When the session must resume if it leaves memory now. Null: when a request needs it. */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
-    const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
-    if (working || nextExpiry === undefined && nextWake === undefined) return 0;
+    const nextExpiry = this.#questions?.nextExpiry;
+    const nextWake = this.#facts?.nextWake;
+    if (this.#facts?.working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
     return next === Infinity ? null : next;
   }
@@ -300,11 +297,6 @@ export class LiveToolSession implements RunPort, RegistryNotes {
 
   get scope(): Scope {
     return this.#home.scope;
-  }
-
-  /** Returns the question that was sent with this name, whether or not it is open. */
-  requestNamed(name: string): ToolSessionRequest | undefined {
-    return this.questions.named(name);
   }
 
   /** Returns the questions that wait for an answer, oldest first. */
@@ -408,7 +400,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    this.facts.refuseInside(`ask "${question.key}"`);
+    this.#facts?.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);
   }
 
@@ -422,7 +414,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
 
   announce(change: ServerChange): void {
     // A replay does not announce the same change again.
-    if (!this.halting && (this.replay?.done ?? true)) this.#home.announce(change);
+    if (!this.halting && (this.replay?.done ?? true)) this.#home.server.announce(change);
   }
 
   report(fault: Fault): void {
@@ -527,7 +519,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
       this.changed();
       this.owner?.ended?.(this);
       // Release what a finished session does not need, because the registry keeps many of them.
-      this.#questions = this.#facts = undefined;
+      this.#questions = this.#facts = own.presets = undefined;
       own.client = NOBODY;
     });
   }
