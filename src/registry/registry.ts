@@ -197,7 +197,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.handle(session) as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
-  /** A session as a program sees it. */
+  /** Returns the handle of a session, for the program. */
   handle(session: LiveToolSession): SessionHandle {
     let handle = this.#handles.get(session);
     if (!handle) this.#handles.set(session, handle = new SessionHandle(this, session));
@@ -366,7 +366,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
-    // A ticket stays valid until it expires.
+    // The client has a ticket for the session, which stays valid until it expires.
     if (session.deferred) return;
     // A call that ended in its first step is not registered, unless it was kept.
     if (session.registered && session.outcome && session.holders === 0) {

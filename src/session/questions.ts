@@ -32,7 +32,7 @@ import type { LiveToolSession } from "./tool-session.ts";
 export interface QuestionAnswer {
   readonly requestId: string;
   readonly response: ClientAnswer;
-  /** Default: by the client. */
+  /** How the answer reached the server. Default: from the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
 }
 
@@ -245,7 +245,10 @@ export class Questions {
     };
   }
 
-  /** How an answer came, how long it took, and whether a person can have given it. */
+  /**
+   * Returns how an answer reached the server, how long it took, and whether the client showed the
+   * question to a person.
+   */
   #how(
     request: ToolSessionRequest,
     response: ClientAnswer,

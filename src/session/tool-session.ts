@@ -123,7 +123,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly seed: string | undefined;
   /** The earliest time at which the ended session may be removed. Milliseconds since the epoch. */
   readonly keepUntil: number = 0;
-  /** True if a request of the session has ended with a ticket. */
+  /** True if a request has ended with a ticket for this session. */
   readonly deferred: boolean = false;
   /** When the session became a task, if it is a task. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
@@ -231,9 +231,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   /**
-   * Lets the session outlive the request and the client session that began it: the request has
-   * ended with a ticket. A record that the client carries would be outdated, so the session stays
-   * on this server.
+   * Lets the session outlive its request and its client session, because the request has ended with
+   * a ticket. The session stays on this server, even if the client has a record of it.
    */
   defer(this: Own): void {
     this.deferred = true;
