@@ -388,7 +388,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       // the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
-        session.owner?.gone?.(session);
+        session.tellGone();
       } else {
         this.#retention.finish(session);
         if (session.durable) this.#durability.ended(session);

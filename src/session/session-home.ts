@@ -51,8 +51,6 @@ export interface SessionRecord {
    */
   readonly keepUntil?: number;
   readonly taskSince?: number | undefined;
-  /** The epoch at which the session last survived (RECOVERY-1). Default: 1. */
-  readonly settled?: number;
   /** True if the client keeps the record. Default: false. */
   readonly portable?: boolean;
   readonly seed?: string | undefined;

@@ -58,7 +58,10 @@ import {
 import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
 
-/** The session as its own methods see it. For other code, the fields are read-only. */
+/**
+ * The session as its own methods see it. For other code, the fields are read-only. These fields
+ * are not private, because every call reads them: getters would lengthen its path.
+ */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
 const NO_TRACE: TraceContext = {};
@@ -80,9 +83,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly client: ClientInfo;
   /** The caller's position in its own trace. */
   readonly trace: TraceContext;
-  readonly owner: SessionOwner | undefined;
-  /** The time of the last question, answer or final event. Milliseconds since the epoch. */
-  readonly updatedAt: number;
+  #owner: SessionOwner | undefined;
+  #updatedAt: number;
 
   // Fields of the run.
   #run: Run | undefined;
@@ -96,13 +98,12 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
   #progress = 0;
-  /** The number of parts of the tool that run in addition to the first, without being tasks. */
-  readonly parallel: number = 0;
+  #parallel = 0;
 
   // Fields for the end of the session.
   /** How the session ended. Undefined until the final event is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
-  readonly outcomeDelivered: boolean = false;
+  #outcomeDelivered = false;
   /** Why the run is being halted. Undefined if it is not. */
   #why: HaltReason | undefined;
   /** The divergence, in words, if the replay of the tool differs from its record. */
@@ -119,8 +120,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly portable: boolean;
   /** True if the session may leave memory, because it can resume from its record. */
   readonly replayable: boolean;
-  /** The seed of random values in a portable session. */
-  readonly seed: string | undefined;
+  #seed: string | undefined;
   /** The earliest time at which the ended session may be removed. Milliseconds since the epoch. */
   readonly keepUntil: number = 0;
   /** True if a request has ended with a ticket for this session. */
@@ -158,16 +158,36 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.tool = tool;
     this.client = client;
     this.principal = principal;
-    this.createdAt = this.updatedAt = createdAt;
+    this.createdAt = this.#updatedAt = createdAt;
     this.durable = this.replayable = tool.durable !== undefined;
     this.log = new EventLog(this, home.logLimits, options.awaited);
     this.trace = trace;
-    this.owner = owner;
+    this.#owner = owner;
     this.needsCaller = needsCaller;
     this.portable = portable;
-    if (portable) this.seed = newSessionId();
+    if (portable) this.#seed = newSessionId();
     this.taskSince = options.taskSince;
     this.presets = answers && new Map(answers);
+  }
+
+  /** The time of the last question, answer or final event. Milliseconds since the epoch. */
+  get updatedAt(): number {
+    return this.#updatedAt;
+  }
+
+  /** The number of parts of the tool that run in addition to the first, without being tasks. */
+  get parallel(): number {
+    return this.#parallel;
+  }
+
+  /** True if a caller has received the outcome. */
+  get outcomeDelivered(): boolean {
+    return this.#outcomeDelivered;
+  }
+
+  /** The seed of random values in a portable session. */
+  get seed(): string | undefined {
+    return this.#seed;
   }
 
   /** The id of the session. It is generated on first access, because most calls never need it. */
@@ -186,8 +206,18 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   /** Sets the owner, which is notified of the end of this session. */
-  belongTo(this: Own, owner: SessionOwner): void {
-    this.owner = owner;
+  belongTo(owner: SessionOwner): void {
+    this.#owner = owner;
+  }
+
+  /** Tells the owner that the session has left memory. */
+  tellLeft(): void {
+    this.#owner?.left?.(this);
+  }
+
+  /** Tells the owner that the registry has removed the session. */
+  tellGone(): void {
+    this.#owner?.gone?.(this);
   }
 
   /** True if the run is being stopped or is over (SESSION-4). The tool must not do more. */
@@ -201,8 +231,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   /** Notes that a caller has received the outcome of the session. */
-  markDelivered(this: Own): void {
-    this.outcomeDelivered = true;
+  markDelivered(): void {
+    this.#outcomeDelivered = true;
   }
 
   /**
@@ -285,13 +315,13 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return next === Infinity ? null : next;
   }
 
-  addParallel(this: Own, parts: number): void {
-    this.parallel += parts;
+  addParallel(parts: number): void {
+    this.#parallel += parts;
   }
 
   /** True while more than one part of the tool runs, so that more questions may follow. */
   get concurrent(): boolean {
-    return this.parallel > 0 || this.#run !== undefined && !this.#run.light;
+    return this.#parallel > 0 || this.#run !== undefined && !this.#run.light;
   }
 
   get scope(): Scope {
@@ -308,14 +338,13 @@ export class LiveToolSession implements RunPort, RegistryNotes {
    * session must be started, and replays its record.
    */
   takeOver(record: SessionRecord): void {
-    const { events, keepUntil = 0, settled = 1, portable = false } = record;
+    const { events, keepUntil = 0, portable = false } = record;
     const own: Own = this;
     own.needsCaller = record.needsCaller;
     own.portable = portable;
-    own.seed = record.seed;
+    this.#seed = record.seed;
     own.keepUntil = keepUntil;
     own.taskSince = record.taskSince;
-    own.settled = settled;
     this.log.restore(events);
     const last = events.at(-1);
     own.outcome = last && outcomeIn(last);
@@ -408,7 +437,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   hangUp(): void {
-    this.owner?.hangUp?.(this);
+    this.#owner?.hangUp?.(this);
   }
 
   announce(change: ServerChange): void {
@@ -440,7 +469,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   changed(): void {
-    (this as Own).updatedAt = this.#home.deadlines.now();
+    this.#updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
     // A reader may wait until the replay reaches a question.
     if (this.replay) this.log.stir();
@@ -503,7 +532,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     if (this.suspending && this.lost === undefined) {
       this.#phase = Phase.suspended;
       this.#questions?.withdrawAll();
-      this.owner?.left?.(this);
+      this.#owner?.left?.(this);
       this.#home.suspended(this);
       return this.log.stir();
     }
@@ -516,7 +545,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
       this.#phase = Phase.ended;
       own.outcome = ending.outcome;
       this.changed();
-      this.owner?.ended?.(this);
+      this.#owner?.ended?.(this);
       // Release what a finished session does not need, because the registry keeps many of them.
       this.#questions = this.#facts = own.presets = undefined;
       own.client = NOBODY;
