@@ -205,9 +205,11 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.trace = trace;
   }
 
-  /** Sets the owner, which is notified of the end of this session. */
-  belongTo(owner: SessionOwner): void {
+  /** Sets the owner, which is notified of the end of this session. Returns the former owner. */
+  belongTo(owner: SessionOwner): SessionOwner | undefined {
+    const former = this.#owner;
     this.#owner = owner;
+    return former;
   }
 
   /** Tells the owner that the session has left memory. */
