@@ -13,6 +13,7 @@ export const BUILT = "src/ui/built.ts";
 /** The scripts, by the name of the constant that holds each. */
 const SCRIPTS: { readonly [constant: string]: { readonly file: string; readonly doc: string } } = {
   PAGE_SCRIPT: { file: "src/ui/page-script.ts", doc: "The script of the asking page." },
+  VIEW_SCRIPT: { file: "src/ui/view-script.ts", doc: "The script of views that ask." },
 };
 
 /** The current text of `src/ui/built.ts`, not formatted. */

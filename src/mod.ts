@@ -40,6 +40,9 @@ export type {
   McpToolTask,
   ToolAnnotations,
 } from "./tool/settings.ts";
+export type { McpToolView, ToolVisibility, ViewInput, ViewSources } from "./tool/view.ts";
+export { askingView } from "./ui/view-html.ts";
+export type { AskingViewOptions } from "./ui/view-html.ts";
 export type { Page, PageOptions, ServerSite, ToolEnvironment } from "./tool/site.ts";
 export type {
   ElicitExchange,

@@ -25,7 +25,6 @@ const BORDERS: { readonly [path: string]: string } = {
   "src/session/phase.ts": "the phases, which have one owner",
   "src/session/session-id.ts": "random ids, which know nothing of sessions",
   "src/ask/roots.ts": "a kind of question of its own, beside elicit and sample",
-  "src/ui/built.ts": "generated: browser code as text",
   "src/platform/peer.ts": "what the runtimes say of a connection, which only platform/ may know",
   "tools/bluesky.ts": "the entry of a folder of tools",
   "tools/bluesky/profile.ts": "a definition whose body is loaded on the first call",

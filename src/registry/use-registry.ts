@@ -53,8 +53,7 @@ function registryResource(
 ): Operation<LiveToolSessionRegistry> {
   return resource(function* (provide) {
     const registry = new LiveToolSessionRegistry(options, yield* useScope());
-    // Without `find`, the registry cannot find tools. In that case, the server that uses the
-    // registry calls `wake`.
+    // Without `find`, the registry knows no tools. A server that uses the registry wakes it then.
     if (options.store && options.find) registry.wake();
     try {
       yield* provide(registry);

@@ -325,10 +325,7 @@ export class ToolContext extends ServerContext
     return this.#tool.schemas;
   }
 
-  /**
-   * Returns the door for a question. A replayed question keeps its door, even if the settings of
-   * the server have changed.
-   */
+  /** A replayed question keeps its door, even if the server's settings have changed since. */
   nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined {
     const recorded = this.host.recordedDoor(this.branchState.path, form.key, tried.length > 0);
     if (recorded !== undefined) return recorded ?? undefined;

@@ -1,4 +1,5 @@
 /** Tools, prompts and resources as they appear in lists. Both eras use the same format. */
+import type { ClientInfo } from "../model/events.ts";
 import { mayDefer, withWaiting } from "./doors/deferral.ts";
 import type {
   FinalizedMcpPrompt,
@@ -6,8 +7,10 @@ import type {
   FinalizedMcpTool,
   ListedResource,
 } from "../tool/types.ts";
+import { viewMeta } from "./views.ts";
 
-export function listedTool(tool: FinalizedMcpTool): object {
+/** A tool, for a client or, without one, as every client sees it. */
+export function listedTool(tool: FinalizedMcpTool, client: ClientInfo = NOBODY): object {
   return {
     name: tool.name,
     ...(tool.title !== undefined && { title: tool.title }),
@@ -18,8 +21,11 @@ export function listedTool(tool: FinalizedMcpTool): object {
     }),
     ...(tool.annotations && { annotations: tool.annotations }),
     ...(tool.icons && { icons: tool.icons }),
+    ...viewMeta(tool, client),
   };
 }
+
+const NOBODY: ClientInfo = { protocolVersion: "", capabilities: {} };
 
 export function listedPrompt(prompt: FinalizedMcpPrompt): object {
   return {

@@ -7,6 +7,7 @@ import { Buffer } from "node:buffer";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
+import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { Completer, ListedResource } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
@@ -16,16 +17,20 @@ import { listedPrompt, listedResource, listedTemplate, listedTool } from "./list
 /** The maximum number of completion suggestions that the protocol allows. */
 const MAX_SUGGESTIONS = 100;
 
-export type Query = (core: ServerCore, params: JsonObject) => Operation<JsonObject>;
+export type Query = (
+  core: ServerCore,
+  params: JsonObject,
+  client: ClientInfo,
+) => Operation<JsonObject>;
 
 /** The queries by method. */
 export const QUERIES: { readonly [method: string]: Query | undefined } = {
   // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
-  "tools/list": function* (core, params) {
+  "tools/list": function* (core, params, client) {
     const tools = [...core.catalog.tools.values(), ...doorTools(core.catalog)];
     const { page, nextCursor } = pageOf(core, params, tools, (tool) => tool.name);
-    return { tools: page.map(listedTool), ...nextCursor };
+    return { tools: page.map((tool) => listedTool(tool, client)), ...nextCursor };
   },
   "prompts/list": function* (core, params) {
     const prompts = [...core.catalog.prompts.values()];

@@ -7,10 +7,11 @@ import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { DoorPort } from "../run/run-port.ts";
 import { bytesOf } from "../session/estimate-size.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/continue-call.ts";
+import { canShowApps, isForApps, UI_EXTENSION, viewAt } from "./views.ts";
 
 /** True if a method runs a definition, so that its response may need a stream. */
 export function isRun(method: string): boolean {
@@ -68,7 +69,10 @@ const MAX_URI_LENGTH = 4096;
 
 export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
   if (typeof uri !== "string" || uri.length > MAX_URI_LENGTH) return undefined;
-  return catalog.findResource(uri);
+  const found = catalog.findResource(uri);
+  if (found) return found;
+  const resource = viewAt(catalog, uri);
+  return resource && { resource, variables: {} };
 }
 
 function named(
@@ -98,11 +102,14 @@ function named(
 
 /** The capabilities that a definition requires and the client lacks, in the format of MCP. */
 export function missingCapabilities(
-  definition: Pick<Definition, "requires">,
+  definition: Pick<Definition, "requires"> & Pick<FinalizedMcpTool, "visibility">,
   client: ClientInfo,
   doors?: DoorPort,
   principal = "",
 ): JsonObject | undefined {
+  if (definition.visibility && isForApps(definition) && !canShowApps(client)) {
+    return { extensions: { [UI_EXTENSION]: {} } };
+  }
   const { elicitation, sampling, roots } = definition.requires;
   if (!elicitation && !sampling && !roots) return undefined;
   const missing: { [capability: string]: JsonObject } = {};

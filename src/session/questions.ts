@@ -32,13 +32,17 @@ import type { LiveToolSession } from "./tool-session.ts";
 export interface QuestionAnswer {
   readonly requestId: string;
   readonly response: ClientAnswer;
-  /** How the answer reached the server. Default: from the client. */
+  /** Default: by the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
 }
 
 export class Questions {
   readonly #session: LiveToolSession;
   #pending: Pending | undefined;
+  /**
+   * Answers that came with the call, by name. Each one answers the first question with that name.
+   */
+  presets: Map<string, ClientAnswer> | undefined;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
@@ -128,12 +132,11 @@ export class Questions {
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
     // Do this before anything changes: if it throws, because an answer cannot be serialised, all
     // questions stay open.
-    const bodies: AnswerBody[] = [];
-    for (const answer of taken) {
+    const bodies = taken.map((answer) => {
       const open = this.#pending?.open.get(answer.requestId);
       const request = open?.request ?? this.#session.replay!.unaskedRequest(answer.requestId)!;
-      bodies.push(this.#answerBody(request, answer, open?.askedAt));
-    }
+      return this.#answerBody(request, answer, open?.askedAt);
+    });
     for (const { requestId } of taken) {
       const open = this.#pending?.open.get(requestId);
       if (open) {
@@ -141,11 +144,12 @@ export class Questions {
         open.deadline?.cancel();
       } else this.#session.replay!.expectAnswer(requestId);
     }
-    const last = bodies.at(-1);
-    for (const body of bodies) {
-      const then = body === last ? () => this.#deliver(taken, bodies) : undefined;
-      this.#session.log.append(body, then);
-    }
+    bodies.forEach((body, i) =>
+      this.#session.log.append(
+        body,
+        i === bodies.length - 1 ? () => this.#deliver(taken, bodies) : undefined,
+      )
+    );
     return outcomes;
   }
 
@@ -167,7 +171,7 @@ export class Questions {
     asking.askedAt = deadlines.now();
     const request = asking.request = before?.request ??
       pending.number(id, question, expiresAt, durable ? asking.askedAt : undefined);
-    const preset = before ? undefined : this.#session.presets?.get(request.name);
+    const preset = before ? undefined : this.presets?.get(request.name);
     // Set this before the event is appended. Otherwise a reader would treat an answered question as
     // open.
     asking.answered = preset !== undefined || before?.answering === true;
@@ -185,7 +189,7 @@ export class Questions {
     } else log.append(request, () => asking.put = true);
     this.#session.changed();
     if (preset !== undefined) {
-      this.#session.presets!.delete(request.name);
+      this.presets!.delete(request.name);
       asking.answered = false;
       this.respond([{ requestId: request.id, response: preset }], false);
     }
@@ -245,10 +249,7 @@ export class Questions {
     };
   }
 
-  /**
-   * Returns how an answer reached the server, how long it took, and whether the client showed the
-   * question to a person.
-   */
+  /** How an answer came, how long it took, and whether a person can have given it. */
   #how(
     request: ToolSessionRequest,
     response: ClientAnswer,
@@ -438,6 +439,15 @@ export class Pending {
     expiresAt?: number,
     askedAt?: number,
   ): ToolSessionRequest {
+    const request = this.#numbered(sessionId, question, askedAt);
+    return expiresAt === undefined ? request : { ...request, expiresAt };
+  }
+
+  #numbered(
+    sessionId: string,
+    question: PlacedQuestion,
+    askedAt: number | undefined,
+  ): ToolSessionRequest {
     const { kind, key, place } = question;
     const seq = ++this.#asked;
     const name = this.#name(key);
@@ -454,7 +464,6 @@ export class Pending {
           ...("door" in question && { door: question.door }),
           ...("moved" in question && { moved: question.moved }),
           ...(askedAt !== undefined && { askedAt }),
-          ...(expiresAt !== undefined && { expiresAt }),
         };
       case "sample":
         return {
@@ -463,16 +472,9 @@ export class Pending {
           name,
           place,
           params: question.params,
-          ...(expiresAt !== undefined && { expiresAt }),
         };
       case "roots":
-        return {
-          type: "roots_request",
-          id: `roots_${sessionId}_${seq}`,
-          name,
-          place,
-          ...(expiresAt !== undefined && { expiresAt }),
-        };
+        return { type: "roots_request", id: `roots_${sessionId}_${seq}`, name, place };
     }
   }
 

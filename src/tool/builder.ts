@@ -27,6 +27,7 @@ import type {
   ToolBody,
   ToolReturn,
 } from "./types.ts";
+import type { ToolVisibility, ViewInput } from "./view.ts";
 
 /** The compile-time state of a tool builder. */
 export interface Draft {
@@ -124,6 +125,13 @@ export interface McpToolBuilder<D extends Draft> {
   durable(options?: { readonly version?: string; readonly sealed?: boolean }): McpToolBuilder<D>;
   /** Lets the tool run as a task. Clients that support tasks get a task, and poll for its result. */
   task(task?: McpToolTask): McpToolBuilder<D>;
+  /**
+   * Sets the view that hosts with MCP Apps show for calls of the tool: an HTML document, with
+   * options or without, or a module that is loaded on first use and exports one as `default`.
+   */
+  view(view: ViewInput): McpToolBuilder<D>;
+  /** Sets who may call the tool. Default: the model and the views of this server. */
+  visibility(...who: readonly ToolVisibility[]): McpToolBuilder<D>;
   /** Finishes the tool with a single function. */
   execute(
     body: Described<D, (params: D["params"], ctx: Context<D>) => Operation<D["returns"]>>,
@@ -178,6 +186,8 @@ class Builder {
   elicits = (elicits: ElicitsMap) => this.#with({ elicits });
   requires = (requires: McpToolRequirements) => this.#with({ requires });
   limits = (limits: McpToolLimits) => this.#with({ limits });
+  view = (view: ViewInput) => this.#with({ view });
+  visibility = (...visibility: readonly ToolVisibility[]) => this.#with({ visibility });
   task = (task: McpToolTask = {}) => this.#with({ task });
   durable = ({ version = "1", sealed = false }: Partial<McpToolDurability> = {}) =>
     this.#with({ durable: { version, sealed } });

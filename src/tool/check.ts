@@ -14,6 +14,7 @@ import type {
   McpToolTask,
   ToolAnnotations,
 } from "./settings.ts";
+import { checkedVisibility, type ToolVisibility, type ViewInput, viewLoader } from "./view.ts";
 import type { Completer, Definition, ElicitsMap, FinalizedMcpTool, ToolBody } from "./types.ts";
 
 /** A definition as the author wrote it. */
@@ -30,9 +31,11 @@ export interface RawDefinition {
   readonly limits?: McpToolLimits;
   readonly task?: McpToolTask;
   readonly durable?: McpToolDurability;
+  readonly view?: ViewInput;
+  readonly visibility?: readonly ToolVisibility[];
 }
 
-/** The names of the server's own tools, with which models continue calls that wait for a person. */
+/** The tools by which a server continues calls that wait for a person. */
 const RESERVED: readonly string[] = ["continue_call", "answer_call"];
 
 /** The allowed tool names in MCP since revision 2025-11-25. */
@@ -70,6 +73,8 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
     ...(raw.title !== undefined && { title: raw.title }),
     ...(raw.annotations && { annotations: raw.annotations }),
     ...(raw.icons && { icons: raw.icons }),
+    ...(raw.view !== undefined && { view: viewLoader(subject, raw.view) }),
+    ...(raw.visibility && { visibility: checkedVisibility(subject, raw.visibility) }),
     ...("output" in raw && {
       output: withField(subject, "output", () => objectSchema(raw.output!, "output")),
     }),
@@ -212,7 +217,7 @@ function checkedDoors(
     throw new DefinitionError(
       subject,
       `${where}.doors`,
-      stray === undefined ? "is empty" : `contains "${stray}", which is not a door`,
+      stray === undefined ? "is empty" : `names "${stray}", which is no door`,
       `use some of ${DOORS.join(", ")}, or leave it out`,
     );
   }

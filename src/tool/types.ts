@@ -58,6 +58,7 @@ import type {
 } from "./settings.ts";
 import type { ToolEnvironment } from "./site.ts";
 import type { UriPattern } from "./uri-pattern.ts";
+import type { McpToolView, ToolVisibility } from "./view.ts";
 
 /** A question that a tool may ask the person. */
 export interface ElicitDefinition {
@@ -71,9 +72,9 @@ export interface ElicitDefinition {
   /** Fields of the answer that must not be shown or stored in plain text. */
   readonly sensitive?: readonly string[];
   /**
-   * Who may answer: `anyone` (also the model, on behalf of the person), a `person` (not the model),
-   * or a person who is `signed-in` as the caller. Default: `person` in tools with `destructiveHint:
-   * true`, otherwise `anyone`.
+   * Who may answer: `anyone`, also the model on behalf of the person; a `person`, so the model
+   * cannot; or a person who is `signed-in` as the caller. Default: `person` in tools with
+   * `destructiveHint: true`, otherwise `anyone`.
    */
   readonly by?: AnsweredBy;
   /** The only doors at which the question may be asked. Default: all that `by` allows. */
@@ -312,6 +313,10 @@ export interface FinalizedMcpTool<
   readonly output?: Schema<unknown>;
   /** Present if the tool may run as a task. */
   readonly task?: McpToolTask;
+  /** Loads the view that hosts with MCP Apps show for calls of the tool. */
+  readonly view?: () => Promise<McpToolView>;
+  /** Who may call the tool. Default: the model and views. */
+  readonly visibility?: readonly ToolVisibility[];
   /** Parameters that clients also send as HTTP headers. */
   readonly headerParameters: readonly HeaderParameter[];
   /** Only for the type checker. Always undefined at run time. */

@@ -14,19 +14,29 @@ export function cachedJson(value: object): string {
 
 /**
  * Returns the parameters of a form question as JSON. The schema belongs to the tool and is often
- * the largest part.
+ * the largest part. `view` is the address of a view that can draw the form.
  */
 export function formParamsText(
   { message, requestedSchema }: ElicitFormParams,
   sensitive?: readonly string[],
+  view?: string,
 ): string {
-  const { _meta } = sensitiveMeta(sensitive);
+  const { _meta } = formMeta(sensitive, view);
   return `{"mode":"form","message":${JSON.stringify(message)},"requestedSchema":${
     cachedJson(requestedSchema)
   }${_meta ? `,"_meta":${JSON.stringify(_meta)}` : ""}}`;
 }
 
 export const SENSITIVE = "parley-mcp/sensitive";
+
+/** `_meta` of a form question. Apps never draw forms that ask for secrets. */
+export function formMeta(
+  sensitive: readonly string[] = [],
+  view: string | undefined,
+): { _meta?: object } {
+  if (view === undefined || sensitive.length > 0) return sensitiveMeta(sensitive);
+  return { _meta: { ui: { resourceUri: view } } };
+}
 
 export function sensitiveMeta(fields: readonly string[] = []): { _meta?: object } {
   return fields.length > 0 ? { _meta: { [SENSITIVE]: fields } } : {};

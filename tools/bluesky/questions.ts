@@ -1,4 +1,4 @@
-/** The questions that `login` can ask. */
+/** The questions of `login`. */
 import type { McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 

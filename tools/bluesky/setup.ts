@@ -6,9 +6,9 @@ import type { Vault } from "./vault/types.ts";
 export interface BlueskySetup {
   /** Opens the vault for credentials. */
   readonly vault: () => Promise<Vault>;
-  /** The service to sign in to by default. */
+  /** The default service to sign in at. */
   readonly service: string;
-  /** The directory that resolves DIDs. */
+  /** The directory for DIDs. */
   readonly plc: string;
   /** The network for outgoing requests. */
   readonly network: Network;

@@ -34,6 +34,7 @@ import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
 import { canDefer, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
 import type { SharedStream } from "../reply.ts";
+import { formViewOf } from "../views.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { CallStream } from "./stream.ts";
 
@@ -117,11 +118,12 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (session.outcome) return;
     this.#earlier = travelling(session.openRequests(), this.client.info);
     this.#earlierDue = this.#earlier.length > 0;
-    const owner = session.belongTo(this);
+    const { owner } = session;
     if (owner instanceof Call) {
       this.#former = owner.#former;
       owner.gone();
     } else this.#former = owner;
+    session.belongTo(this);
   }
 
   /** The session's id, also while the session is not in memory. */
@@ -169,6 +171,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   get usesTools(): boolean {
     return this.client.info.capabilities.sampling?.tools !== undefined;
+  }
+
+  get formView(): string | undefined {
+    return formViewOf(this.session.tool, this.client.info);
   }
 
   get usesUrls(): boolean {

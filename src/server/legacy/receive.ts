@@ -316,7 +316,7 @@ function request(
     const query = QUERIES[method];
     if (query) {
       return refusedNow(client, message, looked) ??
-        answered(client, id, () => query(client.core, params));
+        answered(client, id, () => query(client.core, params, client.info));
     }
     return value(resultText(id, applySetting(client, method, params)));
   } catch (error) {

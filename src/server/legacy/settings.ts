@@ -13,6 +13,7 @@ import { isLogLevel } from "../../wire/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../wire/versions.ts";
 import { serverCapabilities } from "../catalog.ts";
 import { MAX_SUBSCRIPTIONS, resourceAt } from "../run-target.ts";
+import { viewCapabilities } from "../views.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** Requests that change a client session. */
@@ -77,7 +78,11 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
-  const offered = { ...serverCapabilities(client.core), logging: {} };
+  const offered = {
+    ...viewCapabilities(client.core.catalog, { capabilities }),
+    ...serverCapabilities(client.core),
+    logging: {},
+  };
   client.introduce(version, clientInfo, capabilities, offered);
   const { info, instructions } = client.core;
   return {

@@ -29,6 +29,7 @@ import {
   value,
 } from "../reply.ts";
 import { missingCapabilities, type Target } from "../run-target.ts";
+import { formViewOf } from "../views.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import type { RequestContext } from "./receive.ts";
 import { headersDiffer, missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";
@@ -175,7 +176,7 @@ export class ModernCalls {
       );
     }
     const known = answers.flatMap(([name, response]) => {
-      const request = session.questions.named(name);
+      const request = session.requestNamed(name);
       return request ? [{ requestId: request.id, response }] : [];
     });
     const { client, trace } = session;
@@ -248,7 +249,8 @@ export class ModernCalls {
     const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires, rounds: rounds + 1 };
     const { requestState, carried } = this.#states.seal(session, state, binding);
-    const text = inputRequiredText(core.info, id, open, requestState);
+    const view = formViewOf(session.tool, client);
+    const text = inputRequiredText(core.info, id, open, requestState, view);
     core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);
     return text;
   }

@@ -5,7 +5,7 @@
 import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { RegistryClosedError } from "../../model/errors.ts";
-import type { RpcError } from "../../model/events.ts";
+import type { ClientInfo, RpcError } from "../../model/events.ts";
 import {
   HEADER_MISMATCH,
   INVALID_PARAMS,
@@ -46,6 +46,7 @@ import {
   value,
 } from "../reply.ts";
 import { isRun, targetOf } from "../run-target.ts";
+import { hasViews, listsDiffer, viewCapabilities } from "../views.ts";
 import { ModernCalls, onceStored } from "./call.ts";
 import { subscribe, type Subscription } from "./notification-stream.ts";
 import {
@@ -162,7 +163,9 @@ export class ModernEra implements Era {
     const core = this.#core;
     const offered = serverCapabilities(core);
     const family = FAMILIES[method.slice(0, method.indexOf("/"))];
-    if (family && !(family in offered)) throw unknownMethod(method);
+    if (family && !(family in offered) && !(family === "resources" && hasViews(core.catalog))) {
+      throw unknownMethod(method);
+    }
     const target = targetOf(core, method, params, INVALID_PARAMS);
     if (target) return this.#calls.run(request, target, context, resumption);
     const query = QUERIES[method];
@@ -170,12 +173,19 @@ export class ModernEra implements Era {
       return this.#query(
         id,
         method,
-        startOperation(core.registry.scope, () => query(core, params)),
+        startOperation(core.registry.scope, () => query(core, params, context.meta.client)),
       );
     }
     switch (method) {
       case "server/discover":
-        return value(completeText(core.info, id, this.#discovered(offered), this.#listCaching));
+        return value(
+          completeText(
+            core.info,
+            id,
+            this.#discovered(offered, context.meta.client),
+            this.#caching(hasViews(core.catalog)),
+          ),
+        );
       case "subscriptions/listen": {
         const stream = subscribe(core, this.#subscriptions, id, params, context);
         return { type: "stream", stream };
@@ -191,15 +201,24 @@ export class ModernEra implements Era {
     throw unknownMethod(method);
   }
 
-  #discovered(capabilities: JsonObject): JsonObject {
+  /** How long a list may be cached. A list that differs between clients is for nobody else. */
+  #caching(isPrivate: boolean): Caching {
+    return isPrivate ? { ...this.#listCaching, cacheScope: "private" } : this.#listCaching;
+  }
+
+  #discovered(capabilities: JsonObject, client: ClientInfo): JsonObject {
     const { instructions, catalog } = this.#core;
     const tasks = [...catalog.tools.values()].some((tool) => tool.task);
+    const views = viewCapabilities(catalog, client);
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: {
+        ...views,
         ...capabilities,
         logging: {},
-        ...(tasks && { extensions: { [TASKS_EXTENSION]: {} } }),
+        ...((tasks || views.extensions) && {
+          extensions: { ...(tasks && { [TASKS_EXTENSION]: {} }), ...views.extensions },
+        }),
       },
       ...(instructions !== undefined && { instructions }),
     };
@@ -224,7 +243,9 @@ export class ModernEra implements Era {
   }
 
   #query(id: RpcId, method: string, query: StartedOperation<JsonObject>): ModernReply {
-    const caching = method === "completion/complete" ? undefined : this.#listCaching;
+    const caching = method === "completion/complete"
+      ? undefined
+      : this.#caching(method === "tools/list" && listsDiffer(this.#core.catalog));
     const text = (outcome: StartedOperation<JsonObject>["outcome"]) => {
       if (outcome?.type !== "returned") {
         throw outcome?.type === "threw" ? outcome.error : new RegistryClosedError();

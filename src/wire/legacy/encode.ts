@@ -48,6 +48,8 @@ export interface LegacyCall extends SampleReader {
   readonly progress: ProgressTrack;
   /** Whether the client declared URL elicitation. */
   readonly usesUrls: boolean;
+  /** The address of the view with which the client draws forms. */
+  readonly formView?: string | undefined;
 }
 
 /** Returns the message for an event, or undefined if the event is not sent. */
@@ -61,7 +63,7 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
     case "log":
       return isAtLeast(event.level, call.logLevel) ? logText(event) : undefined;
     case "elicit_request":
-      return rawRequestText(event.id, "elicitation/create", elicitParams(event, call.version));
+      return rawRequestText(event.id, "elicitation/create", elicitParams(event, call));
     case "sample_request":
       return requestText(event.id, "sampling/createMessage", sampleParams(event.params, call));
     case "roots_request":
@@ -130,9 +132,12 @@ function progressText(
  * Returns the parameters of an elicitation as JSON. Revisions before 2025-11-25 know only forms, and
  * have no `mode` field.
  */
-function elicitParams({ params, sensitive }: ElicitRequest, version: LegacyVersion): string {
+function elicitParams(
+  { params, sensitive }: ElicitRequest,
+  { version, formView }: Pick<LegacyCall, "version" | "formView">,
+): string {
   if (params.mode === "url") return JSON.stringify(params);
-  if (since(version, "2025-11-25")) return formParamsText(params, sensitive);
+  if (since(version, "2025-11-25")) return formParamsText(params, sensitive, formView);
   const { message, requestedSchema } = params;
   return JSON.stringify({
     message,

@@ -77,19 +77,22 @@ export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObje
   return inputs;
 }
 
-/** Like `inputRequests`, as JSON text. */
-export function inputRequestsText(requests: readonly ToolSessionRequest[]): string {
+/** Like `inputRequests`, as JSON text. `view` is the address of a view that can draw forms. */
+export function inputRequestsText(
+  requests: readonly ToolSessionRequest[],
+  view?: string,
+): string {
   const inputs = requests.map((request) =>
-    `${JSON.stringify(request.name)}:${inputRequestText(request)}`
+    `${JSON.stringify(request.name)}:${inputRequestText(request, view)}`
   );
   return `{${inputs.join(",")}}`;
 }
 
-function inputRequestText(request: ToolSessionRequest): string {
+function inputRequestText(request: ToolSessionRequest, view: string | undefined): string {
   if (request.type !== "elicit_request" || request.params.mode !== "form") {
     return JSON.stringify(inputRequest(request));
   }
-  const params = formParamsText(request.params, request.sensitive);
+  const params = formParamsText(request.params, request.sensitive, view);
   return `{"method":"elicitation/create","params":${params}}`;
 }
 
@@ -182,10 +185,11 @@ export function inputRequiredText(
   id: RpcId,
   open: readonly ToolSessionRequest[],
   requestState: string,
+  view?: string,
 ): string {
   return rawResultText(
     id,
-    `{"resultType":"input_required","inputRequests":${inputRequestsText(open)},` +
+    `{"resultType":"input_required","inputRequests":${inputRequestsText(open, view)},` +
       `"requestState":"${requestState}","_meta":${serverMetaText(serverInfo)}}`,
   );
 }

@@ -127,8 +127,11 @@ function strictly(version: LegacyVersion, field: unknown): unknown {
 function formComplaints(version: LegacyVersion, schemas: Schemas, params: any): string[] {
   if (params.mode === "url") return extra(params, ["mode", "message", "url", "elicitationId"]);
   const known = ["message", "requestedSchema", ...(version === "2025-11-25" ? ["mode"] : [])];
+  // Clients that draw forms with apps declare so, and only the newest revision has such clients.
+  if (version === "2025-11-25" && params._meta?.ui) known.push("_meta");
   const complaints = [
     ...extra(params, known),
+    ...extra(params._meta ?? {}, ["ui"]),
     ...extra(params.requestedSchema, ["type", "properties", "required"]),
   ];
   for (const [name, field] of Object.entries(params.requestedSchema.properties)) {

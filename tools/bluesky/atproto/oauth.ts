@@ -50,7 +50,8 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
         if (credentials?.method !== "oauth" || credentials.clientId !== clientId) return undefined;
         return credentials.secret as NodeSavedSession;
       },
-      // Do not delete here: another process may have refreshed the tokens. The caller checks that.
+      // The caller decides whether a sign-in is really gone: another process may have refreshed
+      // it meanwhile.
       del: () => {},
     },
   });
@@ -60,7 +61,7 @@ export async function openWithOAuth(options: OAuthOptions, did: string): Promise
   return new Agent(await oauthClient(options).restore(did));
 }
 
-/** Asks the account's server for the handle of the account. */
+/** The handle of the signed-in account, from its own server. */
 export async function handleOf(session: ConstructorParameters<typeof Agent>[0], did: string) {
   const { data } = await new Agent(session).com.atproto.repo.describeRepo({ repo: did });
   return data.handle;

@@ -1,0 +1,126 @@
+/**
+ * MCP Apps: which view a client shows for a tool, and the `ui://` resources that hold the views.
+ * Views are not listed as resources: hosts find them by the tools that name them.
+ */
+import { until } from "effection";
+import { canElicitForm } from "../ask/elicit.ts";
+import { isObject } from "../lib/json.ts";
+import type { JsonObject } from "../model/content.ts";
+import type { ClientInfo } from "../model/events.ts";
+import { createMcpResource } from "../tool/resource.ts";
+import type { Definition, FinalizedMcpResource, FinalizedMcpTool } from "../tool/types.ts";
+import type { McpToolView } from "../tool/view.ts";
+import { askingView } from "../ui/view-html.ts";
+import type { Catalog } from "./catalog.ts";
+
+export const UI_EXTENSION = "io.modelcontextprotocol/ui";
+export const VIEW_TYPE = "text/html;profile=mcp-app";
+
+const SCHEME = "ui://";
+const BASE = `${SCHEME}parley/`;
+/** The view that asks the questions of any tool. */
+export const ASKING_VIEW = `${BASE}ask.html`;
+
+type Shown = Pick<FinalizedMcpTool, "name" | "elicits" | "view" | "visibility">;
+
+/** Whether a client shows views. */
+export function canShowApps({ capabilities }: Pick<ClientInfo, "capabilities">): boolean {
+  return isObject(capabilities.extensions?.[UI_EXTENSION]);
+}
+
+/**
+ * The address of the view that a client shows for the calls of a tool. A view for questions is only
+ * for clients without forms: others would show each question twice.
+ */
+export function viewOf(tool: Shown, client: ClientInfo): string | undefined {
+  if (tool.elicits.size === 0) return tool.view && addressOf(tool);
+  if (!canShowApps(client) || canElicitForm(client)) return undefined;
+  return addressOf(tool);
+}
+
+/** The address of the view with which a client draws the form of a question (SEP-3118). */
+export function formViewOf(
+  tool: Pick<Definition, "name"> & Pick<FinalizedMcpTool, "view">,
+  client: ClientInfo,
+): string | undefined {
+  const { elicitation, extensions } = client.capabilities;
+  const ui = extensions?.[UI_EXTENSION];
+  // A bare `elicitation: {}` also means forms, but not to clients that draw them with apps.
+  if (!isObject(ui) || !isObject(ui.elicitation) || !isObject(elicitation?.form)) return undefined;
+  if (!Array.isArray(ui.mimeTypes) || !ui.mimeTypes.includes(VIEW_TYPE)) return undefined;
+  return addressOf(tool);
+}
+
+/** `_meta` of a listed tool. */
+export function viewMeta(tool: Shown, client: ClientInfo): { _meta?: JsonObject } {
+  const resourceUri = viewOf(tool, client);
+  const { visibility } = tool;
+  if (resourceUri === undefined && !visibility) return {};
+  return {
+    _meta: { ui: { ...(resourceUri && { resourceUri }), ...(visibility && { visibility }) } },
+  };
+}
+
+/** Whether a client may call a tool: only views may call some tools. */
+export function isForApps({ visibility }: Pick<FinalizedMcpTool, "visibility">): boolean {
+  return visibility !== undefined && !visibility.includes("model");
+}
+
+/** Whether the lists of tools differ between clients. */
+export function listsDiffer(catalog: Catalog): boolean {
+  return [...catalog.tools.values()].some(({ elicits }) => elicits.size > 0);
+}
+
+/** What a server with views declares to a client that shows them. */
+export function viewCapabilities(
+  catalog: Catalog,
+  client: Pick<ClientInfo, "capabilities">,
+): { resources?: object; extensions?: object } {
+  if (!canShowApps(client) || !hasViews(catalog)) return {};
+  return { resources: {}, extensions: { [UI_EXTENSION]: { elicitation: {} } } };
+}
+
+export function hasViews(catalog: Catalog): boolean {
+  return [...catalog.tools.values()].some(({ elicits, view }) => elicits.size > 0 || view);
+}
+
+function addressOf({ name, view }: Pick<Shown, "name" | "view">): string {
+  return view ? `${BASE}tools/${encodeURIComponent(name)}.html` : ASKING_VIEW;
+}
+
+const resources = new WeakMap<object, FinalizedMcpResource>();
+
+/** The view at an address, as a resource. */
+export function viewAt(catalog: Catalog, uri: string): FinalizedMcpResource | undefined {
+  if (!uri.startsWith(BASE)) return undefined;
+  if (uri === ASKING_VIEW) return hasViews(catalog) ? ASKING : undefined;
+  const [, encoded] = /\/tools\/([^/]+)\.html$/.exec(uri) ?? [];
+  const tool = catalog.tools.get(decoded(encoded ?? ""));
+  if (!tool?.view || addressOf(tool) !== uri) return undefined;
+  let resource = resources.get(tool);
+  if (!resource) resources.set(tool, resource = viewResource(uri, tool.view));
+  return resource;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return "";
+  }
+}
+
+const ASKING = viewResource(ASKING_VIEW, () => Promise.resolve({ html: askingView() }));
+
+function viewResource(uri: string, load: () => Promise<McpToolView>): FinalizedMcpResource {
+  return createMcpResource(uri).uri(uri).mimeType(VIEW_TYPE).read(function* () {
+    const { html, csp = {}, permissions, domain, prefersBorder } = yield* until(load());
+    const ui = {
+      csp,
+      ...(permissions && { permissions }),
+      ...(domain !== undefined && { domain }),
+      ...(prefersBorder !== undefined && { prefersBorder }),
+    };
+    return { uri, mimeType: VIEW_TYPE, text: html, _meta: { ui } };
+  });
+}

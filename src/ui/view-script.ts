@@ -1,0 +1,289 @@
+/// <reference lib="dom" />
+/**
+ * The script of views that ask. It shows the questions of one call and answers them through the
+ * tool `answer_call`, or, if the host draws forms with apps (SEP-3118), through the host.
+ *
+ * V1  Nothing is shown before something is asked.
+ * V2  A question is drawn once. Hosts repeat notifications, and what the person typed must stay.
+ * V3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The ticket is
+ *     then found in the text, and the reply to the view's own call arrives whole.
+ * V4  Nothing submits a form: the sandbox may not allow it.
+ */
+import type { JsonObject } from "../model/content.ts";
+import { ASK_META, type AskState, type ViewQuestion } from "./ask-state.ts";
+import { readForm } from "./form-data.ts";
+import { fieldsHtml, type FormState } from "./form-html.ts";
+import { formFields, type FormProblem } from "./form.ts";
+import { Host, type ViewResult } from "./host.ts";
+
+/** What a view of an author can draw itself. Each function may return undefined to leave it to us. */
+interface OwnDrawing {
+  question?(question: ViewQuestion, answer: (content: JsonObject) => void): Node | undefined;
+  result?(result: ViewResult): Node | undefined;
+}
+
+type Action = "accept" | "decline";
+
+/** Sends an answer. Resolves to problems to show, or to nothing. */
+type Send = (action: Action, content?: JsonObject) => Promise<void>;
+
+const own: OwnDrawing = (globalThis as { parley?: OwnDrawing }).parley ?? {};
+const main = document.querySelector("main")!;
+
+/** The question that is drawn. */
+let drawn: string | undefined;
+let state: AskState | undefined;
+/** Whether the model has been told that the person has answered since the last question. */
+let told = true;
+let polling = false;
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+function show(...parts: (Node | string)[]): void {
+  main.replaceChildren(...parts);
+}
+
+function element(tag: string, properties: object = {}, ...parts: (Node | string)[]): HTMLElement {
+  const made = Object.assign(document.createElement(tag), properties);
+  made.append(...parts);
+  return made;
+}
+
+/** Draws a question, unless it is drawn already (V2). */
+function draw(question: ViewQuestion, send: Send, problems: readonly FormProblem[] = []): void {
+  if (drawn === question.id && problems.length === 0) return;
+  drawn = question.id;
+  const accept = (content: JsonObject) => submit(() => send("accept", content));
+  const decline = button("Decline", () => submit(() => send("decline")));
+  const custom = problems.length === 0 ? own.question?.(question, accept) : undefined;
+  if (custom) {
+    show(custom, status(), element("div", { className: "actions" }, decline));
+    return;
+  }
+  drawForm(question, send, decline, { problems });
+}
+
+function drawForm(question: ViewQuestion, send: Send, decline: Node, shown: FormState): void {
+  const fields = formFields(question.requestedSchema);
+  const form = element("form") as HTMLFormElement;
+  form.noValidate = true;
+  form.innerHTML = fieldsHtml(fields, shown);
+  const accept = () => {
+    const { content, problems, entered } = readForm(fields, new FormData(form));
+    if (problems.length > 0) drawForm(question, send, decline, { problems, entered });
+    else submit(() => send("accept", content));
+  };
+  const main = button("Accept", accept);
+  main.className = "main";
+  form.append(status(), element("div", { className: "actions" }, main, decline));
+  // Enter answers, as in any form (V4).
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
+    event.preventDefault();
+    accept();
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  // A link would leave the page.
+  form.addEventListener("click", (event) => {
+    const link = (event.target as Element).closest("a");
+    if (!link) return;
+    event.preventDefault();
+    document.querySelector<HTMLElement>(link.getAttribute("href")!)?.focus();
+  });
+  presetZones(form);
+  show(element("p", { className: "message" }, question.message), form);
+  form.querySelector<HTMLElement>(".problems")?.focus();
+}
+
+function presetZones(form: HTMLElement): void {
+  const minutes = -new Date().getTimezoneOffset();
+  const two = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, "0");
+  for (const input of form.querySelectorAll<HTMLInputElement>("input[data-zone]")) {
+    input.value = `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
+  }
+}
+
+function button(label: string, click: () => void): HTMLElement {
+  const made = element("button", { type: "button" }, label);
+  made.addEventListener("click", click);
+  return made;
+}
+
+function status(): HTMLElement {
+  const made = element("p", { className: "problem" });
+  made.setAttribute("role", "status");
+  return made;
+}
+
+/** Sends once, and says so if it did not work. */
+async function submit(send: () => Promise<void>): Promise<void> {
+  const buttons = [...main.querySelectorAll("button")].filter((button) => !button.disabled);
+  for (const button of buttons) button.disabled = true;
+  try {
+    await send();
+  } catch (error) {
+    const { message } = error as Error;
+    const note = main.querySelector("[role=status]");
+    if (note) note.textContent = `Your answer was not sent. ${message}`;
+  }
+  for (const button of buttons) button.disabled = false;
+}
+
+const textOf = (result: ViewResult) =>
+  (result.content ?? []).map(({ text = "" }) => text).join("\n").trim();
+
+const answerCall = (args: JsonObject) => host.callTool("answer_call", args);
+
+/** Takes what a result says about the call. `whole` is false if a host passed the result on. */
+function take(result: ViewResult, whole: boolean): void {
+  const found = result._meta?.[ASK_META] as AskState | undefined;
+  if (!found) {
+    if (whole) {
+      throw new Error(textOf(result) || "Cannot go on: the server sent no state; try again");
+    }
+    return;
+  }
+  // A secret is sent only once.
+  state = { ...state, ...found };
+  const { question, problems } = found;
+  if (found.state === "question" && question) {
+    if (drawn !== question.id) told = false;
+    draw(question, answer, problems);
+    return;
+  }
+  drawn = undefined;
+  if (found.state === "done") {
+    const ended = own.result?.(result);
+    show(ended ?? element("p", { className: "message", id: "done" }, textOf(result) || "Done."));
+  } else {
+    const waiting = element("p", { className: "note" }, "Your answer was sent.");
+    waiting.setAttribute("role", "status");
+    show(waiting);
+    poll();
+  }
+  if (whole) tell(found);
+}
+
+const answer: Send = async (action, content) => {
+  const { secret, question } = state!;
+  take(
+    await answerCall({
+      secret,
+      answer: { question: question!.id, action, ...(content && { content }) },
+    }),
+    true,
+  );
+};
+
+/** Tells the model that it can go on, unless its own call is still open. Hosts may ignore it. */
+function tell({ tell, ticket }: AskState): void {
+  if (told || tell === false) return;
+  told = true;
+  const next = `Call continue_call with ${JSON.stringify({ ticket: ticket ?? state?.ticket })}.`;
+  const content = (text: string) => [{ type: "text", text }];
+  const { updateModelContext, message } = host.capabilities;
+  const ignored = () => {};
+  if (updateModelContext) {
+    const text = `The person has answered. ${next}`;
+    host.request("ui/update-model-context", { content: content(text) }).catch(ignored);
+  }
+  if (message) {
+    const text = `I have answered. ${next}`;
+    host.request("ui/message", { role: "user", content: content(text) }).catch(ignored);
+  }
+}
+
+/** Waits for the next question, or for the end. Each request waits on the server for a while. */
+async function poll(): Promise<void> {
+  if (polling) return;
+  polling = true;
+  for (let round = 0; round < 600 && state?.state === "waiting"; round++) {
+    await pause(1_000);
+    try {
+      take(await answerCall({ secret: state.secret }), true);
+    } catch {
+      break;
+    }
+  }
+  polling = false;
+}
+
+/** The arguments of the call, as far as the host has shown them. */
+let callArguments: JsonObject | undefined;
+
+/** Looks for the call on the server. A host may show its view before the call has parked. */
+async function checkIn(): Promise<void> {
+  for (let round = 0; round < 20 && !state; round++) {
+    const tool = host.context.toolInfo?.tool?.name;
+    const find = { ...(tool && { tool }), ...(callArguments && { arguments: callArguments }) };
+    try {
+      const result = await answerCall({ find });
+      if (!state && !result.isError) return take(result, true);
+    } catch {
+      return; // The host lets views call no tools.
+    }
+    await pause(500);
+  }
+}
+
+/** A result that the host passed on: the call has ended, or it was deferred (V3). */
+async function passedOn(result: ViewResult): Promise<void> {
+  const deferred = result._meta?.[ASK_META] as AskState | undefined;
+  const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??
+    /"ticket":"([^"]+)"/.exec(textOf(result))?.[1];
+  if (typeof ticket !== "string") {
+    // The call went on while the view held it open, or it never asked.
+    if (!state || state.state === "done") return;
+    state = { ...state, state: "done" };
+    drawn = undefined;
+    const ended = own.result?.(result);
+    show(ended ?? element("p", { className: "message", id: "done" }, textOf(result)));
+    return;
+  }
+  if (deferred) take(result, false);
+  // An old conversation may show a question that has been answered since.
+  const fresh = await answerCall({ ticket }).catch(() => undefined);
+  if (fresh && (fresh._meta?.[ASK_META] || !state)) {
+    if (fresh._meta?.[ASK_META]) take(fresh, true);
+    else show(element("p", { className: "note" }, textOf(fresh)));
+  }
+}
+
+/** SEP-3118: the host hands over an ordinary question, and gets the ordinary answer. */
+let asking = 0;
+function elicited({ message, requestedSchema, mode = "form" }: JsonObject): Promise<JsonObject> {
+  if (mode !== "form") {
+    throw new Error("Cannot ask: a view shows only forms; open the page yourself");
+  }
+  return new Promise((resolve) => {
+    const question = {
+      id: `elicited-${++asking}`,
+      key: "",
+      message: String(message),
+      requestedSchema: requestedSchema as JsonObject,
+    };
+    draw(question, (action, content) => {
+      resolve({ action, ...(content && { content }) });
+      drawn = undefined;
+      const sent = element("p", { className: "note" }, "Your answer was sent.");
+      sent.setAttribute("role", "status");
+      show(sent);
+      return Promise.resolve();
+    });
+  });
+}
+
+const host = new Host({
+  "ui/notifications/tool-input": ({ arguments: given }) => {
+    callArguments = given as JsonObject;
+  },
+  "ui/notifications/tool-result": (result) => passedOn(result as ViewResult),
+  "ui/notifications/tool-cancelled": () => {
+    if (state && state.state !== "done") show(element("p", { className: "note" }, "Cancelled."));
+  },
+  "elicitation/create": elicited,
+  "notifications/cancelled": () => {
+    if (!state) show();
+  },
+});
+host.start("parley", { elicitation: {} }).then(checkIn, () => {});
