@@ -1,7 +1,7 @@
 /**
- * `tools/call` of a small tool, in both eras, compared with the bare runtime and with
- * current alternatives. With two cores the driver soon becomes the limit, so throughput
- * is calls per second of the server's own CPU time.
+ * `tools/call` of a small tool, in both eras, compared with a minimal server and with current
+ * alternatives. On two cores, the driver soon becomes the bottleneck, so throughput is measured in
+ * calls per second of the server's CPU time.
  *
  *     deno task bench calls
  */

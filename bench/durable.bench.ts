@@ -1,7 +1,7 @@
 /**
- * The cost of durability: flows per second with the record in memory, in a SQLite file
- * and sealed into the client's state; and a million parked calls on disk: the memory
- * that they take, and how long it takes to revive one.
+ * The cost of durability. Measures flows per second with the record in memory, in a SQLite file and
+ * sealed into the client's request state. Also measures a million parked calls on disk: the memory
+ * that they take, and the time to revive one.
  *
  *     deno task bench durable
  *
@@ -27,7 +27,7 @@ const WOKEN = 500;
 /** A flow on disk must reach at least this fraction of the speed in memory. */
 const LEAST_SQLITE = 1 / 20;
 const LEAST_SEALED = 1 / 5;
-/** Bytes of heap that the parked calls may take, however many they are. */
+/** Bytes of heap that all parked calls together may take. */
 const MAX_HEAP = 64 * 1024 * 1024;
 
 const form = { response: z.object({ n: z.number() }) };
@@ -148,7 +148,7 @@ async function post(
     }),
   );
   const text = await response.text();
-  // A slow response comes as a stream.
+  // A slow response is sent as a stream.
   const json = text.startsWith("{") ? text : text.slice(text.lastIndexOf("data: ") + 6);
   const { result, error } = JSON.parse(json);
   if (!result) throw new Error(`Refused: ${JSON.stringify(error)}`);

@@ -1,8 +1,8 @@
 /**
- * One elicitation round trip: the call, the question, the answer, the result. Legacy
- * on the call's own stream, modern by a retry.
+ * One elicitation round trip: the call, the question, the answer and the result. In the legacy era,
+ * the question is sent on the call's stream; in the modern era, the client retries with the answer.
  *
- * fastmcp is missing: it sends its question on another stream than the call's.
+ * fastmcp is not included, because it does not send the question on the call's stream.
  *
  *     deno task bench elicit
  */

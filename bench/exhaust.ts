@@ -22,7 +22,7 @@ const files = listFiles("bench/exhaust", ".scenario.ts")
   .filter((file) => positionals.length === 0 || positionals.some((part) => file.includes(part)));
 const runtimes = values.runtime ? [values.runtime as RuntimeName] : ["deno", "bun"] as const;
 if (files.length === 0) {
-  console.log(`Cannot find a scenario: none is named ${positionals.join(" or ")}`);
+  console.log(`Cannot find a scenario: no name contains ${positionals.join(" or ")}`);
   process.exitCode = 1;
 }
 for (const file of files) {

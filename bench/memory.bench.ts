@@ -10,7 +10,7 @@ import { serve } from "./servers/tools.ts";
 
 const CALLS = 1_000_000;
 const PARTS = 5;
-/** Kilobytes; one byte for each call would be a thousand. */
+/** Maximum growth in kilobytes. One byte for each call would be a thousand kilobytes. */
 const MAX_GROWTH = 512;
 
 const parley = createParley({ serve });
@@ -38,7 +38,7 @@ for (let part = 0; part < PARTS; part++) {
   sizes.push(heap() / 1_024);
 }
 console.log(`  live heap in KB: ${sizes.map(Math.round).join(", ")}`);
-// The first part fills caches, and what the runtime compiles.
+// The first measurement comes after a warm-up, which fills caches and compiles code.
 const growth = sizes.at(-1)! - sizes[0]!;
 find("memory", "growth of the live heap over 800 000 calls", growth, "KB", { most: MAX_GROWTH });
 await parley.close();

@@ -10,7 +10,7 @@ import { createMcpTool } from "../src/tool/builder.ts";
 import { find } from "./kit/findings.ts";
 
 const SESSIONS = 1_000_000;
-/** How many are started or answered before others get their turn. */
+/** How many calls are started or answered before other work gets its turn. */
 const BATCH = 10_000;
 
 const tool = createMcpTool("one").description("Asks once")

@@ -1,6 +1,6 @@
 /**
- * The cost of a parked session: live heap while it waits, what is left of that after its
- * end, and how many are started, parked and resumed per second.
+ * The cost of a parked session: the live heap while it waits, the live heap that remains after its
+ * end, and how many sessions are started, parked and resumed per second.
  *
  *     deno task bench parked
  */
@@ -18,7 +18,7 @@ const SESSIONS = 10_000;
 const WARM_UPS = 3;
 const ROUNDS = 5;
 
-/** Kilobytes of live heap that a parked session may take; Effection's tasks come on top. */
+/** Kilobytes of live heap that a parked session may take, without Effection's tasks. */
 const MOST: Record<string, number> = {
   "one question": 6,
   "two branches": 16,
@@ -87,8 +87,8 @@ const most = MOST["one question"]!;
 find("parked-served", "parked in a server, live heap", spreadOf(served), "KB", { most });
 
 /**
- * Bytes for each call that a modern client has left waiting, with everything that a server keeps
- * of it.
+ * Bytes for each call of a modern client that waits for an answer, with all data that the server
+ * keeps for it.
  */
 async function measureServed(): Promise<number> {
   const parley = createParley({
@@ -103,7 +103,7 @@ async function measureServed(): Promise<number> {
 }
 
 interface Measured {
-  /** Bytes for each parked session, and what is left of them. */
+  /** Bytes for each parked session, and the bytes that remain after its end. */
   parked: number;
   left: number;
   /** Sessions a second. */

@@ -1,6 +1,6 @@
 /**
- * A tool that reports progress a hundred times. Everything that is ready is sent in one
- * write, so a stream takes three at most: its opening, the events, the end.
+ * A tool that reports progress a hundred times. All messages that are ready are sent in one write,
+ * so a stream needs at most three writes: its start, the events, and the end.
  *
  *     deno task bench progress
  */

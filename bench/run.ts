@@ -4,8 +4,8 @@
  *
  *     deno task bench [part of a file's name …] [--json]
  *
- * Without a name all are run, and the table in README.md is generated again. `--json`
- * prints the findings as JSON at the end, one finding per line.
+ * Without a name, runs all files and generates the table in README.md again. `--json` prints the
+ * findings as JSON at the end, one finding per line.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ const files = listFiles("bench", ".bench.ts")
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
 
 if (files.length === 0) {
-  console.log("There is nothing to measure: no such file as bench/*.bench.ts.");
+  console.log("There is nothing to measure: no file bench/*.bench.ts has this name.");
   process.exitCode = 1;
 } else {
   installDependencies();
@@ -42,7 +42,7 @@ async function runAll(out: string): Promise<void> {
     for (const name of ["deno", "bun"] as const) {
       const { version, path } = useRuntime(name);
       console.log(`\n== ${file} on ${name} ${version}`);
-      // Some collect garbage on request, one needs room for a million calls.
+      // Some benchmarks call gc(), and one needs memory for a million calls.
       const flags = name === "deno"
         ? ["run", "-A", "--no-check", "--v8-flags=--expose-gc,--max-old-space-size=12288"]
         : ["--expose-gc"];
@@ -56,13 +56,13 @@ async function runAll(out: string): Promise<void> {
   if (parts.length > 0) return;
   const readme = join(root, "README.md");
   writeFileSync(readme, withTable(readText("README.md"), findings));
-  console.log("The table in README.md is made anew.");
+  console.log("The table in README.md has been generated again.");
 }
 
 function summarize(findings: readonly Finding[]): void {
   const aimed = findings.filter(({ aim }) => aim);
   const met = aimed.filter((finding) => finding.met);
-  console.log(`\n${met.length} of ${aimed.length} aims are met`);
+  console.log(`\n${met.length} of ${aimed.length} targets are met`);
   for (const finding of aimed) {
     if (!finding.met) console.log(`  ${finding.runtime}: ${lineOf(finding)}`);
   }

@@ -1,7 +1,7 @@
 /**
- * Mixed load for ten minutes: calls, questions and progress in both eras, and clients
- * that disconnect in the middle of it. It fails if a response is wrong, if the server
- * reports a fault, if its live heap grows, or if anything is left after the load.
+ * Mixed load for ten minutes: calls, questions and progress in both eras, and clients that disconnect
+ * in the middle of a flow. It fails if a response is wrong, if the server reports a fault, if its
+ * live heap grows, or if calls or streams remain after the load.
  *
  *     deno task soak [--minutes 10] [--runtime deno|bun]
  */
@@ -27,7 +27,7 @@ const { values } = parseArgs({
 });
 const minutes = Number(values.minutes);
 if (!(minutes > 0)) {
-  throw new Error(`Cannot soak for "${values.minutes}" minutes: it is no number above 0`);
+  throw new Error(`Cannot run for "${values.minutes}" minutes: it is not a number above 0`);
 }
 installDependencies();
 const runtimes = values.runtime ? [values.runtime as RuntimeName] : ["deno", "bun"] as const;
@@ -73,7 +73,7 @@ async function soak(runtime: RuntimeName, ms: number): Promise<string[]> {
   return [...problems, ...found];
 }
 
-/** Runs everything at once until time is up, or something goes wrong. */
+/** Runs all kinds of load at once until the time is over or a problem is found. */
 async function load(port: number, end: number, died: () => boolean) {
   const problems: string[] = [];
   let flows = 0;

@@ -1,9 +1,9 @@
 /**
- * The time from the start of the compiled program to its first answer, compared with a
- * bare compiled server, and its size. Both are started in turn, so that other load on the
- * machine affects both. It still affects the longer start more often, so only the faster
- * quarter of the starts counts. The CPU time, which other load does not change, is printed
- * too if the system reports it.
+ * The time from the start of the compiled program to its first answer, and the size of the program,
+ * compared with a minimal compiled server. Both are started in turn, so that other load on the
+ * machine affects both. It still affects the longer start more often, so only the faster quarter of
+ * the starts counts. The CPU time, which other load does not change, is printed too if the system
+ * reports it.
  *
  * Ends with an error if the program takes more than four times as long.
  */
@@ -16,7 +16,7 @@ import { useRuntime } from "../tests/harness/toolchain.ts";
 import { type Aim, find } from "./kit/findings.ts";
 
 const ROUNDS = 60;
-/** More than this many times a bare server is too slow. */
+/** Maximum ratio to a minimal server. */
 const MOST = 4;
 
 const BARE = `
@@ -59,7 +59,7 @@ try {
     () => overStdio(bareStdio, [], [initialize]),
     () => overStdio(parley, ["stdio"], [initialize]),
   );
-  // Work that is deferred until after the first answer is paid for here.
+  // This measurement includes work that is deferred until after the first answer.
   const listed = await compare(
     () => overStdio(bareStdio, [], [initialize]),
     () => overStdio(parley, ["stdio"], [initialize, initialized, list]),
@@ -94,12 +94,12 @@ function succeed(args: readonly string[]): void {
 /** Milliseconds. */
 interface Start {
   readonly wall: number;
-  /** Of all its threads; NaN if the system does not report it. */
+  /** The CPU time of all threads. NaN if the system does not report it. */
   readonly processor: number;
 }
 
 interface Time {
-  /** Of a start that was hardly disturbed: one in four is faster. */
+  /** The time of an almost undisturbed start: the first quartile. */
   readonly quiet: number;
   readonly median: number;
   readonly processor: number;
@@ -107,7 +107,7 @@ interface Time {
 
 type Times = readonly [bare: Time, parley: Time];
 
-/** Starts both in turn. */
+/** Starts both programs in turn. */
 async function compare(
   bare: () => Promise<Start>,
   parley: () => Promise<Start>,
@@ -115,7 +115,7 @@ async function compare(
   const starts: [Start[], Start[]] = [[], []];
   for (let round = -2; round < ROUNDS; round++) {
     const [one, other] = [await bare(), await parley()];
-    // The first starts bring the files into memory.
+    // The first starts load the files into the disk cache.
     if (round < 0) continue;
     starts[0].push(one);
     starts[1].push(other);

@@ -1,6 +1,6 @@
 /**
- * Calls over stdio, one after another and many at once, beside a program that does
- * nothing but parse and answer lines, and beside the peers.
+ * Calls over stdio, one after another and many at once, compared with a minimal program that only
+ * parses and answers lines, and with other SDKs.
  *
  *     deno task bench stdio
  */
@@ -14,7 +14,7 @@ const NAMES: readonly ServerName[] = ["bare", "parley", "v2", "v1", "fastmcp"];
 const ROUNDS = 5;
 const WARM_UP = 4_000;
 const CALLS = 15_000;
-/** Calls under way at once. */
+/** The number of calls that run at once. */
 const AHEAD = 16;
 
 class StdioServer {
@@ -58,7 +58,7 @@ class StdioServer {
     this.notify({ method: "notifications/initialized" });
   }
 
-  /** Seconds of CPU for each call. */
+  /** Seconds of CPU time for each call. */
   async calls(count: number): Promise<number> {
     const before = cpuOf(this.child.pid!);
     let next = 0;

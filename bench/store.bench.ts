@@ -1,7 +1,7 @@
 /**
- * The cost of the SQLite file: appends and commits per second for one appender and for
- * many at once, with commits that survive a power failure, compared with SQLite alone,
- * which writes the same texts in the same commits and does nothing else.
+ * The cost of the SQLite store: appends and commits per second, for one appender and for many at
+ * once. Commits survive a power failure. The store is compared with SQLite alone, which writes the
+ * same texts in the same commits.
  *
  * The cases are measured in turn, so that other load on the machine affects all of them.
  *
@@ -18,9 +18,9 @@ import { openSqlite, type SqliteStores } from "../src/store/sqlite/stores.ts";
 
 interface Case {
   readonly appenders: number;
-  /** For each of them. */
+  /** The number of appends of each appender. */
   readonly appends: number;
-  /** How many times the appends of a single appender they must reach: they share commits. */
+  /** The minimum ratio to the appends of a single appender. Appenders share commits. */
   readonly least: number;
 }
 
@@ -29,11 +29,11 @@ const CASES: readonly Case[] = [
   { appenders: 10, appends: 300, least: 2 },
   { appenders: 100, appends: 100, least: 4 },
 ];
-/** More than this many times SQLite's own time is too slow. */
+/** Maximum ratio to the time of SQLite alone. */
 const MOST = 8;
 const ROUNDS = 7;
 
-/** About as long as a question with its form. */
+/** A text that is about as long as a question with its form. */
 const MESSAGE = "x".repeat(300);
 
 const folder = mkdtempSync(join(tmpdir(), "parley-bench-"));
@@ -70,7 +70,7 @@ function verdict(good: boolean): string {
   return good ? "ok" : "TOO SLOW";
 }
 
-/** Milliseconds for all appends of all appenders. */
+/** Measures the milliseconds for all appends of all appenders. */
 async function measure({ appenders, appends }: Case): Promise<number> {
   const stores = openSqlite(newFile(), "full");
   try {

@@ -6,11 +6,12 @@
  *
  *     deno task walks [--files] [--json]
  *
- * Without options it prints two figures for each. `--files` also lists the files and
- * their functions. `--json` prints the same as JSON, to compare two commits.
+ * Without options, prints two figures for each message. `--files` also lists the files and their
+ * functions. `--json` prints the same as JSON, to compare two commits.
  *
- * Only what runs while the message is handled counts, not the loading of modules. The
- * server is warm, except that a revived session makes the form of its next question.
+ * Only code that runs while the message is handled counts, not the loading of modules. The server
+ * has handled such a message before, except that a revived session generates the form of its next
+ * question.
  */
 import { parseArgs } from "node:util";
 import { installDependencies } from "../tests/harness/toolchain.ts";

@@ -1,6 +1,6 @@
 /**
- * Native addons for other machines. npm installs only those for this machine, but a program
- * compiled for another machine must contain the addons of that machine.
+ * Native addons for other machines. npm installs only the addons for this machine, but a program
+ * that is compiled for another machine must contain that machine's addons.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -10,7 +10,7 @@ import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 import { machineOf } from "./targets.ts";
 
-/** Installs the addons for a target, in the versions of the lock file, where the bundler finds them. */
+/** Installs the addons for a target where the bundler finds them, in the versions of the lock file. */
 export function installAddonsFor(target: string): void {
   const { os, cpu, addon } = machineOf(target) ?? {};
   if (addon === undefined) {

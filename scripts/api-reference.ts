@@ -31,7 +31,7 @@ interface Declaration extends Located {
 export interface PublicSymbol {
   readonly name: string;
   readonly kind: string;
-  /** The file that declares it, relative to the root of the project. */
+  /** The file that declares the symbol, relative to the root of the project. */
   readonly file: string;
   readonly doc: string;
   readonly examples: readonly string[];
@@ -98,7 +98,11 @@ export function apiPage(symbols: readonly PublicSymbol[]): string {
   });
   const placed = chapters.flatMap(({ own }) => own);
   const lost = symbols.filter((symbol) => !placed.includes(symbol)).map(({ file }) => file);
-  if (lost.length > 0) throw new Error(`Cannot place ${lost}: no chapter takes it; add one`);
+  if (lost.length > 0) {
+    throw new Error(
+      `Cannot place ${lost}: no chapter contains its file; add the file to a chapter`,
+    );
+  }
   return [
     "# API reference",
     "",

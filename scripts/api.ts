@@ -1,6 +1,6 @@
 /**
- * Writes what is generated from the source: the API reference (docs/api.md), the table of
- * flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
+ * Writes the pages that are generated from the source: the API reference (docs/api.md), the table
+ * of flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
  *
  *     deno task api
  */

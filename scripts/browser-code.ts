@@ -1,22 +1,23 @@
 /**
- * Browser code as text that the server can send. `src/ui/built.ts` is checked in: it works the same
- * on every runtime, in a bundle and in a compiled program, and needs no build at start.
+ * Generates `src/ui/built.ts`, which contains browser code as text that the server can send. The
+ * file is checked in, so that it works the same on every runtime, in a bundle and in a compiled
+ * program.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 
-/** The file that holds the text. */
+/** The generated file. */
 export const BUILT = "src/ui/built.ts";
 
-/** The scripts, by the name of the constant that holds each. */
+/** The scripts, by the names of their constants in the generated file. */
 const SCRIPTS: { readonly [constant: string]: { readonly file: string; readonly doc: string } } = {
   PAGE_SCRIPT: { file: "src/ui/page-script.ts", doc: "The script of the asking page." },
   VIEW_SCRIPT: { file: "src/ui/view-script.ts", doc: "The script of views that ask." },
 };
 
-/** The current text of `src/ui/built.ts`, not formatted. */
+/** The new text of `src/ui/built.ts`, before formatting. */
 export function builtText(): string {
   const constants = Object.entries(SCRIPTS).map(([name, { file, doc }]) =>
     `/** ${doc} Made from ${file}. */\nexport const ${name} =\n  ${JSON.stringify(bundle(file))};\n`
@@ -27,7 +28,7 @@ export function builtText(): string {
   ].join("\n");
 }
 
-/** A script and what it imports, as one minified text without imports. */
+/** Bundles a script with its imports into one minified text. */
 export function bundle(file: string): string {
   const args = ["build", file, "--minify", "--target=browser", "--format=esm"];
   const { status, stdout, stderr } = spawnSync(useRuntime("bun").path, args, {
@@ -36,6 +37,6 @@ export function bundle(file: string): string {
     maxBuffer: 16 * 1024 * 1024,
   });
   if (status !== 0) throw new Error(`Cannot bundle ${join(root, file)}: bun failed:\n${stderr}`);
-  // Inside a page, the text must not end its own element.
+  // The text is embedded in a page, so it must not contain `</script`.
   return stdout.trim().replaceAll("</script", "<\\/script").replaceAll("<!--", "<\\!--");
 }

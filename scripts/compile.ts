@@ -69,8 +69,8 @@ console.log(`${out}: ${Math.round(statSync(out).size / 1e6)} MB`);
 
 async function compileWithBun(): Promise<void> {
   if (values.target !== undefined) installAddonsFor(values.target);
-  // Bytecode saves parsing at each start, and requires an explicit format. With splitting, a
-  // command loads only what it uses.
+  // Bytecode avoids parsing at each start, and requires an explicit format. With splitting, each
+  // command loads only the code that it uses.
   const { status, output } = build(useRuntime("bun").path, [
     "build",
     "--compile",
@@ -92,7 +92,7 @@ async function compileWithBun(): Promise<void> {
   if (status !== 0) throw new Failure(output);
 }
 
-/** What the program announces about the tools at its start, so that they can be loaded later. */
+/** The names and descriptions of the tools. The program prints them before it loads the tools. */
 async function announced(): Promise<Announced[]> {
   // The packages that the tools import are installed only now.
   const { shipped } = await import("../src/shipped.ts");
@@ -149,7 +149,7 @@ function build(
   return { status, output: `${stdout}${stderr}` };
 }
 
-/** What a new project needs: the built package, and the packages that tools import. */
+/** The files that a new project needs: the built package, and the packages that tools import. */
 function packPackages(): Uint8Array {
   const types = folderOf("@types/node", root)!;
   const folders: [string, string][] = [

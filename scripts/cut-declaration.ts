@@ -1,4 +1,4 @@
-/** Cuts a declaration out of its source, without bodies and private parts. */
+/** Cuts a declaration out of its source code, without function bodies and private members. */
 
 /** A member of a class: its position and its comment. Lines count from 0. */
 export interface Member {
@@ -31,17 +31,17 @@ export function cutDeclaration(
       return `declare ${head} {\n${inside.join("\n")}\n}`;
     }
     default:
-      throw new Error(`Cannot show a ${kind}: there is no rule for it; add one here`);
+      throw new Error(`Cannot show a ${kind}: this kind is not supported; add a case for it here`);
   }
 }
 
-/** Up to the bracket or semicolon that ends it, at the depth where it began. */
+/** Returns the text up to the first `end` that is not inside brackets. */
 function upTo(text: string, end: string, inclusive: boolean): string {
   const at = endOf(text, (char, depth) => char === end && depth === 0);
   return text.slice(0, inclusive ? at + 1 : at);
 }
 
-/** Up to the brace that opens the body: the first at its depth that ends a line. */
+/** Returns the text before the body. The body starts at the first outer brace that ends a line. */
 function signature(text: string): string {
   const at = endOf(
     text,
@@ -50,7 +50,7 @@ function signature(text: string): string {
   return text.slice(0, at).trimEnd();
 }
 
-/** A member of a class without its body. Its value is kept only if it is a string. */
+/** A member of a class without its body. A value stays only if it is a string. */
 function member(text: string): string {
   const at = endOf(text, (char, depth, index) => {
     const rest = text.slice(index);
@@ -62,7 +62,7 @@ function member(text: string): string {
   return `${said.replaceAll(/\n\s*/g, " ")};`;
 }
 
-/** The first position where the test holds. `depth` counts open brackets, including the current one. */
+/** The first position where `test` returns true. `depth` counts open brackets, including this one. */
 function endOf(
   text: string,
   ends: (char: string, depth: number, index: number) => boolean,

@@ -2,7 +2,7 @@
 import { Command, type Option } from "commander";
 import { COMMANDS, type Workbench } from "../src/cli/command-table.ts";
 
-/** A placeholder: the commands are described here, and not run. */
+/** A placeholder, because the commands are only described here and never run. */
 const NOTHING = {} as Workbench;
 
 /** The commands of the program, with their flags and descriptions. */

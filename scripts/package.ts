@@ -13,7 +13,7 @@ import { thirdPartyText } from "./third-party.ts";
 /** Packages that tools and Parley must share. */
 const SHARED = ["effection", "zod"];
 
-/** Packages that differ between machines, so that npm has to choose. All are optional. */
+/** Packages that differ between machines, so npm has to choose among them. All are optional. */
 const NATIVE = ["@napi-rs/keyring"];
 
 const manifest = JSON.parse(readText("package.json"));

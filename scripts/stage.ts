@@ -11,13 +11,13 @@ import { useRuntime } from "../tests/harness/toolchain.ts";
 import type { Machine } from "./targets.ts";
 
 export interface StageOptions {
-  /** The machine that the program is for. Default: this one. */
+  /** The machine that the program is for. Default: this machine. */
   readonly machine?: Machine | undefined;
   /** More files to embed: paths in the folder, and their current paths. */
   readonly files?: { readonly [path: string]: string };
 }
 
-/** Empties a folder, and fills it. */
+/** Empties the folder and fills it again. */
 export function stage(folder: string, { machine, files = {} }: StageOptions = {}): void {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
@@ -36,7 +36,7 @@ export function stage(folder: string, { machine, files = {} }: StageOptions = {}
   install(folder, machine);
 }
 
-/** Not frozen: without the development dependencies, the lock file shrinks. */
+/** Installs the dependencies. The lock file is not frozen, because it loses the development ones. */
 function install(folder: string, machine: Machine | undefined): void {
   const args = machine === undefined ? [] : [`--os=${machine.os}`, `--arch=${machine.cpu}`];
   const { status, stdout, stderr } = spawnSync(useRuntime("deno").path, ["install", ...args], {

@@ -6,7 +6,7 @@ import process from "node:process";
 export interface Machine {
   readonly os: "linux" | "darwin" | "win32";
   readonly cpu: "x64" | "arm64";
-  /** The suffix of packages with native addons for it; none for musl, which Bun does not install. */
+  /** The suffix of native addon packages. Undefined for musl, whose addons Bun does not install. */
   readonly addon?: string;
 }
 
@@ -25,7 +25,7 @@ const MACHINES: { readonly [target: string]: Machine } = {
   "x86_64-pc-windows-msvc": { os: "win32", cpu: "x64", addon: "win32-x64-msvc" },
 };
 
-/** The machine of a target; undefined for an unknown target. */
+/** The machine of a target. Undefined if the target is unknown. */
 export function machineOf(target: string): Machine | undefined {
   return MACHINES[target.replace(/-(?:baseline|modern)$/, "")];
 }

@@ -18,7 +18,7 @@ export function thirdParties(leftOut: readonly string[]): Package[] {
     if (!folder || leftOut.includes(name) || found.has(folder)) return;
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const { version, license = "see its text", dependencies, optionalDependencies } = manifest;
-    // A package may be installed under another name; its manifest has the real one.
+    // A package may be installed under another name. Its manifest contains the real name.
     found.set(folder, { name: manifest.name, version, license, text: licenseIn(folder) });
     // Optional packages for other machines are not installed.
     for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) {

@@ -1,7 +1,7 @@
 /** Bodies of 4 MB that cause a lot of work: a batch of lists, and small keys. */
 import { type Bench, type Scenario, ServerUnderLoad } from "./kit.ts";
 
-/** Bytes, a little under the limit for a body. */
+/** The size of a body in bytes, a little below the limit. */
 const SIZE = 4_150_000;
 /** Milliseconds for which one request may block all others. */
 const MAX_WAIT = 250;
@@ -61,7 +61,7 @@ function smallParts(): Record<string, string> {
   };
 }
 
-/** As many of them as fit. */
+/** Joins as many parts, each with another name, as fit into a body. */
 function numbered(part: (name: string) => string): string {
   const parts: string[] = [];
   for (let length = 0; length < SIZE - 200;) {

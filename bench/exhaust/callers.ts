@@ -1,4 +1,4 @@
-/** A server that identifies its callers, and callers that want more than their share. */
+/** A server that identifies its callers, and callers that try to exceed their share. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ export class SharedServer {
 
   private constructor(readonly child: ChildProcess, readonly url: string) {}
 
-  /** `checkout` is the folder of the server's code; default: this checkout. */
+  /** `checkout` is the folder of the server's code. Default: this checkout. */
   static async start(
     runtime: RuntimeName,
     store?: string,
@@ -97,7 +97,7 @@ export async function call(
   return { status: response.status, text: await response.text() };
 }
 
-/** Opens a client session, and returns its id, or undefined if it was refused. */
+/** Opens a client session and returns its id. Undefined if the server refused it. */
 export async function initialize(server: SharedServer, as: string): Promise<string | undefined> {
   const response = await fetch(`${server.url}/mcp`, {
     method: "POST",
@@ -137,7 +137,7 @@ export async function ping(server: SharedServer, as: string, session: string): P
   return response.status;
 }
 
-/** Repeats something, this many at once, until the server is gone. */
+/** Runs an action `count` times, `atOnce` at a time. Stops if the server no longer answers. */
 export async function times(
   count: number,
   atOnce: number,

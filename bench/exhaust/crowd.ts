@@ -3,7 +3,7 @@ import process from "node:process";
 import { connect } from "node:net";
 
 const [port, count, says] = process.argv.slice(2);
-/** At once; more would overflow the listener's queue. */
+/** How many connections to open at once. More would overflow the listener's queue. */
 const GROUP = 200;
 
 for (let opened = 0; opened < Number(count); opened += GROUP) {

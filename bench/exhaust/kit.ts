@@ -1,4 +1,4 @@
-/** Shared by the exhaustion scenarios: a server in its own process, and what it costs. */
+/** Helpers for the exhaustion scenarios: a server in its own process, and its resource usage. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ export interface Bench {
 export class ServerUnderLoad {
   private constructor(readonly child: ChildProcess, readonly port: number) {}
 
-  /** With `descriptors`, the process may have that many open. */
+  /** Starts the server. `descriptors` limits the open file descriptors of the process. */
   static async start(
     runtime: RuntimeName,
     { args = [], modules = [join(root, "tests/transport/stdio/tools.ts")], descriptors }: {
@@ -80,7 +80,7 @@ export class ServerUnderLoad {
     return residentOf(this.child.pid!);
   }
 
-  /** Milliseconds until it answers, or undefined if it does not within `ms`. */
+  /** Milliseconds until the server answers. Undefined if it does not answer within `ms`. */
   async answersWithin(ms: number): Promise<number | undefined> {
     const started = performance.now();
     while (performance.now() - started < ms) {
@@ -95,7 +95,7 @@ export class ServerUnderLoad {
     return undefined;
   }
 
-  /** The peak memory in megabytes, and the longest time that others had to wait, during a load. */
+  /** Runs a load. Returns the peak memory in megabytes, and the longest wait of other requests. */
   async during<T>(load: () => Promise<T>): Promise<Strain<T>> {
     let over = false;
     let megabytes = this.memory;
@@ -142,7 +142,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Connections that several processes hold, because each may have only a limited number. */
+/** Opens connections from several processes, because each may have only a limited number. */
 export class Crowds {
   readonly #children: ChildProcess[] = [];
 

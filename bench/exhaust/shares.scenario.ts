@@ -12,7 +12,7 @@ async function run(bench: Bench): Promise<void> {
 
 async function sessions({ runtime, found, problem }: Bench): Promise<void> {
   const server = await SharedServer.start(runtime);
-  // Idle for longer than any other.
+  // This session is idle for longer than all others.
   const third = (await initialize(server, "ann"))!;
   const started = performance.now();
   await times(12_000, 16, async () => void await initialize(server, "mallory"));

@@ -7,7 +7,7 @@ import { type Bench, pause, type Scenario } from "./kit.ts";
 
 const DURABLE = 160;
 const LONG = "x".repeat(4_150_000);
-/** Megabytes that a server may use, whatever is asked of it. */
+/** Megabytes that the server may use, whatever clients do. */
 const MAX_MEMORY = 900;
 /** Megabytes that the store may use, including its log of writes. */
 const MAX_DISK = 1_300;

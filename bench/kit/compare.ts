@@ -1,6 +1,6 @@
 /**
- * The same work on several servers, in turn, so that other load on the machine affects all of
- * them. Ratios are taken within each round and only then compared.
+ * Runs the same work on several servers in turn, so that other load on the machine affects all of
+ * them. Ratios are computed within each round, and then compared across rounds.
  */
 import { type Spread, spreadOf } from "./findings.ts";
 import type { Era, Work } from "./flows.ts";
@@ -14,7 +14,7 @@ export interface Subject {
 
 /** One number for each round. */
 export interface Series {
-  /** Microseconds of the server's CPU for each flow. */
+  /** Microseconds of the server's CPU time for each flow. */
   readonly cpu: number[];
   /** Flows a second. */
   readonly rate: number[];
@@ -30,7 +30,7 @@ export interface Load {
 }
 
 const LOAD: Load = { rounds: 7, ms: 1_000, users: 16 };
-/** Milliseconds of warm-up: runtimes compile what they have run for a while. */
+/** Milliseconds of warm-up, in which runtimes compile hot code. */
 const WARM_UP = 2_500;
 
 /** The measurements of each subject, under the name `server era`. */
@@ -93,7 +93,7 @@ function print(name: string, cpu: number[], rate: number[], p99: number[]): void
   );
 }
 
-/** How many times as much the first took, round by round. */
+/** The ratio of the first to the second, round by round. */
 export function ratio(one: readonly number[], other: readonly number[]): Spread {
   return spreadOf(one.map((value, round) => value / other[round]!));
 }

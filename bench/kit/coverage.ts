@@ -1,11 +1,11 @@
-/** Records which functions run in this process, by V8's precise coverage. Needs Deno: Bun does not use V8. */
+/** Records which functions run in this process, with V8's precise coverage. Bun does not have V8. */
 import { Session } from "node:inspector/promises";
 
-/** A file and those of its functions that ran, in the order of the source. */
+/** A file, and the functions in it that ran, in the order of the source. */
 export interface Passed {
   /** URL of the file. */
   readonly url: string;
-  /** Function names; an anonymous function has an empty one. */
+  /** The names of the functions. The name of an anonymous function is empty. */
   readonly functions: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export class Coverage {
     return coverage;
   }
 
-  /** Functions that ran since the last call of `take`, or since the start; resumed generators count. */
+  /** Functions that ran since the last call of `take`, or since the start. Includes resumed generators. */
   async take(): Promise<readonly Passed[]> {
     const { result } = await this.#session.post("Profiler.takePreciseCoverage") as {
       result: readonly ScriptCoverage[];

@@ -1,7 +1,7 @@
 /**
- * Puts load on a server, in its own process and always on the same runtime, so that only the
- * server differs in a comparison. A job comes in as a line of JSON, and the result goes out as
- * one.
+ * Puts load on a server. The driver runs in its own process and always on the same runtime, so that
+ * only the server differs in a comparison. It reads a job as a line of JSON, and prints the result
+ * as a line of JSON.
  */
 import process from "node:process";
 import { createInterface } from "node:readline";
@@ -22,7 +22,7 @@ export interface Driven {
   readonly chunksPerFlow: number;
 }
 
-/** A flow that takes longer than this, in milliseconds, is lost. */
+/** A flow that takes longer than this, in milliseconds, counts as lost. */
 const LOST = 30_000;
 
 function inTime<T>(flow: Promise<T>, { era, work }: Target): Promise<T> {

@@ -3,14 +3,14 @@ import { appendFileSync } from "node:fs";
 import process from "node:process";
 import { currentRuntime, type RuntimeName } from "../../tests/harness/toolchain.ts";
 
-/** The target. A number may differ for each runtime. */
+/** The target of a finding. It may differ between runtimes. */
 export interface Aim {
   readonly most?: number;
   readonly least?: number;
 }
 
 export interface Finding {
-  /** Its name, in the table and elsewhere. */
+  /** The name of the finding, in the table and elsewhere. */
   readonly key: string;
   readonly what: string;
   readonly runtime: RuntimeName;
@@ -22,7 +22,7 @@ export interface Finding {
   readonly met?: boolean;
 }
 
-/** Prints a finding, and passes it to the parent process if that wants it. */
+/** Prints a finding, and passes it to the parent process if the parent asks for it. */
 export function find(
   key: string,
   what: string,
@@ -59,7 +59,7 @@ export function aimOf({ most, least }: Aim): string {
   return most === undefined ? `at least ${figure(least!)}` : `at most ${figure(most)}`;
 }
 
-/** Significant digits only. */
+/** Formats a number with significant digits only. */
 export function figure(value: number): string {
   if (!Number.isFinite(value)) return "-";
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2;

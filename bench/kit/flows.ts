@@ -1,4 +1,4 @@
-/** What a client does in each measured flow. Every response is checked. */
+/** The measured flows, from the client's side. Every response is checked. */
 import { eventsIn, HttpConnection, type Message, messagesIn, type Reply } from "./connection.ts";
 
 export type Era = "legacy" | "modern";
@@ -6,7 +6,7 @@ export type Work = "call" | "elicit" | "progress";
 
 /** A client that runs one flow after another. */
 export interface User {
-  /** Runs the nth flow. Returns how many chunks its response took. */
+  /** Runs the nth flow. Returns the number of chunks of its response. */
   once(n: number): Promise<number>;
   close(): void;
 }
@@ -15,7 +15,7 @@ export interface Target {
   readonly port: number;
   readonly era: Era;
   readonly work: Work;
-  /** A server without the protocol gets the calls and nothing else. */
+  /** A server that does not implement the protocol receives only the calls. */
   readonly bare?: boolean;
 }
 
@@ -34,7 +34,7 @@ export async function startUser(target: Target): Promise<User> {
   return session;
 }
 
-/** Starts a flow and disconnects abruptly: at once, or as soon as something came back. */
+/** Starts a flow and disconnects abruptly: immediately, or after the first data. */
 export async function vanish(target: Target): Promise<void> {
   const connection = await HttpConnection.open(target.port);
   const client = target.era === "legacy"
@@ -45,7 +45,7 @@ export async function vanish(target: Target): Promise<void> {
   const args = target.work === "call" ? { a: 1, b: 1 } : {};
   const text = client.call(1, name, args, { progressToken: 1 });
   await new Promise<void>((resolve) => {
-    // Whichever comes first; perhaps nothing comes before we leave.
+    // Disconnect after the first data. Calls and progress may also be cut off before that.
     connection.request(text, () => resolve()).then(() => resolve(), () => resolve());
     if (target.work !== "elicit") setTimeout(resolve);
   });

@@ -11,7 +11,7 @@ export async function heapMeter(): Promise<() => number> {
       return process.memoryUsage().heapUsed;
     };
   }
-  // Not a literal, or Deno would look for it.
+  // The name is not a literal, because Deno would try to resolve it.
   const module = "bun:jsc";
   const { heapStats, fullGC } = await import(module) as {
     heapStats(): { heapSize: number };

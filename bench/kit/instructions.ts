@@ -6,7 +6,7 @@ import { Driver, Server } from "./processes.ts";
 
 const MS = 2_000;
 
-/** Reports that they cannot be counted, as in most virtual machines. */
+/** Measures the instructions of a call. Most virtual machines cannot count them; prints a note then. */
 export async function instructionsPerCall(): Promise<void> {
   const probe = spawnSync("perf", ["stat", "-x,", "-e", "instructions:u", "true"], {
     encoding: "utf8",

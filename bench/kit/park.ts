@@ -1,4 +1,4 @@
-/** Calls of modern clients that ask, and are left waiting. */
+/** Calls of modern clients that ask a question and get no answer. */
 import type { Parley } from "../../src/mod.ts";
 
 const HEADERS = {

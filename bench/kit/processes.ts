@@ -1,4 +1,4 @@
-/** The measured servers, the driver that measures them, and what they cost. */
+/** The measured servers, the driver that measures them, and their CPU usage. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -24,7 +24,7 @@ export function installPeers(): void {
     { cwd: PEERS, encoding: "utf8" },
   );
   if (status === 0) return;
-  throw new Error(`Cannot install what bench/peers names:\n${stdout}${stderr}`);
+  throw new Error(`Cannot install the packages of bench/peers:\n${stdout}${stderr}`);
 }
 
 /** The command of a server, on a runtime. */
@@ -40,7 +40,7 @@ export function serverCommand(
     `${name}${stdio ? "-stdio" : ""}.${peer ? "mjs" : "ts"}`,
   );
   if (runtime === "bun") return [path, file];
-  // The setting that saves Deno a signal for each request; our deno.json has it too.
+  // With this setting, Deno creates no signal for each request. deno.json has it too.
   const flags = ["run", "-A", "--no-check", "--unstable-no-legacy-abort"];
   return peer
     ? [path, ...flags, "--no-config", "--node-modules-dir=manual", file]
@@ -68,11 +68,11 @@ export class Server {
     const [line] = await Promise.race([once(lines, "line"), exited]);
     exited.catch(() => {});
     const port = Number(line);
-    if (!(port > 0)) throw new Error(`Cannot measure ${name}: instead of its port it said ${line}`);
+    if (!(port > 0)) throw new Error(`Cannot measure ${name}: it printed ${line}, not its port`);
     return new Server(name, port, child);
   }
 
-  /** Seconds of CPU that it has used so far. */
+  /** Seconds of CPU time that the server has used so far. */
   get cpu(): number {
     return cpuOf(this.child.pid!);
   }
@@ -82,7 +82,7 @@ export class Server {
   }
 }
 
-/** Seconds of CPU that a process has used, in all its threads. */
+/** Seconds of CPU time that all threads of a process have used. */
 export function cpuOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -95,7 +95,7 @@ export function cpuOf(pid: number): number {
   }
 }
 
-/** Always on Bun, whatever is measured. */
+/** Starts the driver. It always runs on Bun, on whichever runtime the server runs. */
 export class Driver {
   readonly #child: ChildProcess;
   readonly #lines: Interface;

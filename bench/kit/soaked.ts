@@ -1,4 +1,4 @@
-/** Judges a server by the figures that it reported under load, and after. */
+/** Evaluates the figures that a server reported during and after a load. */
 
 export interface Standing {
   /** Kilobytes of live heap. */
@@ -10,9 +10,9 @@ export interface Standing {
   readonly clientSessions: number;
 }
 
-/** Kilobytes that the heap may grow by, from the second third of the time to the last. */
+/** Kilobytes by which the heap may grow between the second and the last third of the time. */
 const MAX_GROWTH = 1_024;
-/** Fewer figures than this say nothing. */
+/** Minimum number of figures for an evaluation. */
 const LEAST = 6;
 
 export function atRest(standing: Standing | undefined): boolean {
@@ -21,13 +21,13 @@ export function atRest(standing: Standing | undefined): boolean {
   return live === 0 && finished === 0 && streams === 0 && clientSessions === 0;
 }
 
-/** What is wrong, and by how many kilobytes the heap has grown. */
+/** Returns the problems found, and the growth of the heap in kilobytes. */
 export function judge(
   during: readonly Standing[],
   last: Standing | undefined,
 ): { readonly growth: number; readonly found: string[] } {
   if (!last || during.length < LEAST) {
-    return { growth: NaN, found: ["the server told too little of itself to be judged"] };
+    return { growth: NaN, found: ["the server reported too few figures for an evaluation"] };
   }
   const found: string[] = [];
   if (last.faults > 0) found.push(`the server reported ${last.faults} faults`);
@@ -39,7 +39,7 @@ export function judge(
   return { growth, found };
 }
 
-/** The median heap size: a single one depends on what is under way. */
+/** The median heap size. A single size depends on the calls that are running at that moment. */
 function middle(standings: readonly Standing[]): number {
   return standings.map(({ heap }) => heap).sort((a, b) => a - b)[standings.length >> 1]!;
 }

@@ -4,7 +4,7 @@ import process from "node:process";
 import type { RuntimeName } from "../../tests/harness/toolchain.ts";
 import { figure, type Finding } from "./findings.ts";
 
-/** A mark, a blank line, and the lines of a table. */
+/** Matches a mark, a blank line, and the lines of a table. */
 const TABLE = /(<!-- bench -->\n\n)(?:\|.*\n)+/;
 
 /** A row: its label, the findings that it shows, and the target. */
@@ -86,7 +86,7 @@ const ROWS: readonly Row[] = [
 export function withTable(text: string, findings: readonly Finding[]): string {
   if (!TABLE.test(text)) {
     throw new Error(
-      "Cannot write the table: README.md has no <!-- bench --> with one; put it back",
+      "Cannot write the table: README.md has no table after <!-- bench -->; add it again",
     );
   }
   return text.replace(TABLE, (_, mark) => `${mark}${tableOf(findings)}\n`);

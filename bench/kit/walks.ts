@@ -1,4 +1,4 @@
-/** What a message passes through on its way to a tool and back. */
+/** Measures which files and functions a message passes through on its way to a tool and back. */
 import { spawnSync } from "node:child_process";
 import { root } from "../../tests/harness/files.ts";
 import { useRuntime } from "../../tests/harness/toolchain.ts";
@@ -10,10 +10,10 @@ export type WalkName =
   | "revived session"
   | "stdio call";
 
-/** What ran from the moment a message was sent until its answer had been read. */
+/** The code that ran from the moment a message was sent until its answer had been read. */
 export interface Walk {
   readonly name: WalkName;
-  /** Functions of the tool's own file that ran; proves that the walk reached the tool. */
+  /** Functions in the tool's file that ran. They prove that the walk reached the tool. */
   readonly tool: readonly string[];
   /** Files of `src/`, by path, each with the names of its functions that ran. */
   readonly files: readonly { readonly file: string; readonly functions: readonly string[] }[];

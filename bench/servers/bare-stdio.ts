@@ -1,4 +1,4 @@
-/** The physical limit on stdio: a line is parsed, a line is answered. */
+/** A minimal stdio server: it only parses lines and answers them. */
 import process from "node:process";
 import { createInterface } from "node:readline";
 

@@ -1,4 +1,4 @@
-/** The physical limit: the runtime parses the body and answers JSON, and nothing else. */
+/** A minimal HTTP server: the runtime only parses the body and answers JSON. */
 import { listen } from "../../src/platform/listen.ts";
 
 const fetch = async (request: Request) => {

@@ -1,6 +1,6 @@
 /**
- * Parley under attack: prints its port. Callers name themselves with the header `x-name`.
- * `GET /standing` returns its figures, after garbage collection.
+ * The server for the exhaustion scenarios. Prints its port. Callers send their name in the header
+ * `x-name`. `GET /standing` collects garbage and returns the server's figures.
  *
  *     parley-exhaust.ts [path of a SQLite store]
  */
@@ -46,7 +46,7 @@ const parley = createParley({
   serve: [waits, keeps, login],
   publicUrl: () => address,
   principal: (request) => request.headers.get("x-name") ?? "",
-  // Leaves memory soon, so that the store is what fills up.
+  // Calls leave memory soon, so that the store fills up first.
   limits: { passivateAfter: 200 },
   ...(stores && { store: stores.sessions, clients: stores.clients }),
 });

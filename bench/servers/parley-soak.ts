@@ -1,11 +1,11 @@
-/** Parley under soak: prints its port, and then its figures once a second. */
+/** The server for the soak test. Prints its port, and then its figures once a second. */
 import process from "node:process";
 import { listen } from "../../src/platform/listen.ts";
 import { createParley } from "../../src/mod.ts";
 import { heapMeter } from "../kit/heap.ts";
 import { serve } from "./tools.ts";
 
-/** Milliseconds; short, so that leaks show within minutes. */
+/** Times in milliseconds. They are short, so that leaks show within minutes. */
 const GRACE = 2_000;
 const TIME_TO_LIVE = 5_000;
 
@@ -26,7 +26,7 @@ const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
 console.log(port);
 
 const heap = await heapMeter();
-// Tests the test: a server that leaks something each second must not pass.
+// Checks the soak test itself: a server that leaks something each second must not pass.
 const leak = process.env.PARLEY_SOAK_LEAK ? [] as Uint8Array[] : undefined;
 
 setInterval(() => {

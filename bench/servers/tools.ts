@@ -1,4 +1,4 @@
-/** The tools that every server in the comparison offers, as Parley has them. */
+/** The tools that every server in the comparison offers, written for Parley. */
 import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
 

@@ -1,6 +1,6 @@
 /**
- * Sends itself one message of each kind, and prints which of its own files and functions
- * each passed through, as one line of JSON. Runs on Deno; see bench/walks.ts.
+ * Sends itself one message of each kind. Prints which files and functions each message passed
+ * through, as one line of JSON. Runs on Deno; see bench/walks.ts.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -143,7 +143,7 @@ async function walkStdio(): Promise<Walk> {
   };
   const params = { protocolVersion: LEGACY, capabilities: CAPABILITIES, clientInfo: CLIENT };
   await send({ id: 1, method: "initialize", params });
-  // A notification has no answer; the answer to the ping shows that it was read.
+  // A notification has no answer. The answer to the ping shows that the notification was read.
   void send({ method: "notifications/initialized" });
   await send({ id: 2, method: "ping" });
   const [line, walk] = await measure(
