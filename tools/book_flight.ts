@@ -11,13 +11,13 @@ import {
 import { z } from "zod";
 import { AIRPORTS, describeFlight, type Flight, searchFlights } from "./book_flight/timetable.ts";
 
-/** A recommended flight and the reason. */
+/** A recommended flight, and the reason for it. */
 interface Advice {
   readonly flight: Flight;
   readonly why: string;
 }
 
-/** A criterion for comparing flights. Without a model, the flight of the lowest `cost` wins. */
+/** A criterion for comparing flights. Without a model, the flight with the lowest `cost` wins. */
 interface Side {
   readonly name: string;
   readonly question: string;
@@ -57,13 +57,13 @@ function* weigh(ctx: McpToolContext, side: Side, flights: readonly Flight[]): Op
     const canDoWithout = error instanceof CapabilityError || error instanceof SampleError ||
       error instanceof SampleValidationError;
     if (!canDoWithout) throw error;
-    yield* ctx.log("info", `Weighing the ${side.name} without a model: ${error.message}`);
+    yield* ctx.log("info", `Comparing the ${side.name} without a model: ${error.message}`);
     const flight = flights.toSorted((a, b) => side.cost(a) - side.cost(b))[0]!;
     return { flight, why: side.why };
   }
 }
 
-/** Longer reasons are cut, because dialogs show only a few lines. */
+/** Maximum length of a reason, in characters. Dialogs show only a few lines. */
 const MAX_REASON_LENGTH = 100;
 
 /** The model's text on one line, without its full stop. */
@@ -72,7 +72,7 @@ function halfSentence(text: string): string {
   return line.length > MAX_REASON_LENGTH ? `${line.slice(0, MAX_REASON_LENGTH - 1)}…` : line;
 }
 
-/** The flights as choices. The best one by each criterion is marked. */
+/** The form with the flights as choices. The best flight by each criterion is marked. */
 function flightForm(flights: readonly Flight[], price: Advice, schedule: Advice) {
   const choices = flights.map((flight) => {
     const marks = [
@@ -159,7 +159,7 @@ export const bookFlight = createMcpTool("book_flight")
 
     *client({ flights, passengers }, ctx) {
       yield* ctx.notify(`Weighing ${flights.length} flights`, 1, STEPS);
-      // Each criterion has its own branch and so its own conversation. Both run in parallel.
+      // Each criterion has its own branch, and so its own conversation. Both branches run in parallel.
       const [price, schedule] = yield* ctx.branches([
         (branch) => weigh(branch, PRICE, flights),
         (branch) => weigh(branch, SCHEDULE, flights),

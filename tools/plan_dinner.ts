@@ -6,7 +6,7 @@ import { z } from "zod";
 const FIVE_MINUTES = 5 * 60_000;
 const MAX_NAME_LENGTH = 80;
 
-/** The dish name from the model's text, on one line. */
+/** Reads the dish name from the model's text, as one line. */
 function dishName(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   if (line === "") return "a dish without a name";
@@ -49,7 +49,7 @@ export const planDinner = createMcpTool("plan_dinner")
   .requires({ elicitation: "form" })
   .execute(function* ({ guests, wishes }, ctx) {
     if (!ctx.canSample) {
-      // Fail before asking, so that nobody answers in vain.
+      // Fail before asking, so that the person does not answer for nothing.
       const wayOut = "use a client that does, or configure a model for the server (PARLEY_MODEL)";
       throw new CapabilityError("sampling", ctx.client.name, wayOut);
     }
@@ -80,7 +80,7 @@ export const planDinner = createMcpTool("plan_dinner")
     const { text } = yield* ctx.sample({
       messages: [
         { role: "user", content: `Help ${guests} people to a dinner (wishes: ${wishes}).` },
-        // The choice, as a tool call of the model and its result.
+        // Adds the person's choice as a tool call of the model, with its result.
         ...(choice.action === "accept" ? choice.exchange.withArguments((dishes) => dishes) : []),
         { role: "user", content: `Write the shopping list for ${dish}, one item per line.` },
       ],

@@ -45,7 +45,7 @@ const STRATEGIES = [
   },
 ] as const;
 
-/** The form for a move, with a choice for each cell. Its title shows the board. */
+/** The form for a move, with a choice for each cell. The title shows the board. */
 function moveForm(cells: readonly Cell[], title = "Your move") {
   const choices = cells.map((cell) => z.literal(cell).meta({ title: `${cell}: ${PLACES[cell]}` }));
   return z.object({
@@ -59,7 +59,7 @@ function* askModel(
   game: Game,
   history: McpMessageInput[],
 ): Operation<Cell> {
-  // First the strategy.
+  // First, ask for the strategy.
   const strategy = yield* ctx.sampleTools({
     messages: [...history, {
       role: "user",
@@ -69,7 +69,7 @@ function* askModel(
   });
   history.push(...closeToolCalls(strategy.exchange, "Good. Now pick your cell."));
 
-  // Then the cell. The schema allows only empty ones.
+  // Then ask for the cell. The schema allows only empty cells.
   const empty = emptyCells(game);
   const move = yield* ctx.sampleSchema({
     messages: [...history, {
@@ -82,7 +82,7 @@ function* askModel(
   return move.parsed.cell;
 }
 
-/** True if there is no model, it cannot be reached, or it found no legal move. */
+/** True if there is no model, the model cannot be reached, or it found no legal move. */
 function isModelAtFault(error: unknown): error is Error {
   return error instanceof CapabilityError || error instanceof SampleError ||
     error instanceof SampleValidationError;
@@ -109,7 +109,7 @@ function howItEnded(ending: Ending, opponent: Opponent): string {
   }
 }
 
-/** Creates the tool. Tests replace the coin toss that gives out the marks. */
+/** Creates the tool. `toss` decides who plays X; tests replace it. */
 export function createPlayTtt(toss: () => number = Math.random) {
   return createMcpTool("play_ttt")
     .title("Play tic-tac-toe")
@@ -135,14 +135,14 @@ export function createPlayTtt(toss: () => number = Math.random) {
     .handoff({
       *before(_params, ctx) {
         const person: Mark = toss() < 0.5 ? "X" : "O";
-        // Recorded here, so that a call that continues on another server keeps its opponent.
+        // `before` is recorded, so a call that continues on another server keeps its opponent.
         return { person, model: other(person), hasModel: ctx.canSample };
       },
 
       *client({ person, model, hasModel }, ctx) {
         let game: Game = [];
         let modelMoves = 0;
-        // Calls from earlier versions did not record whether there is a model.
+        // Earlier versions of this tool did not record whether there is a model.
         let isModelPlaying = hasModel ?? true;
         /** The whole conversation with the model. */
         const history: McpMessageInput[] = [{
@@ -184,7 +184,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
             const who = isModelPlaying ? "I have" : "The built-in player has";
             const line = boardLine(game);
             const pick = yield* ctx.elicit("pickMove", {
-              // Many dialogs show only the first lines, or join them into one.
+              // Put the essentials first: many dialogs show only the first lines, or join all lines.
               message: [
                 theirs && `${who} played ${theirs.cell} (${PLACES[theirs.cell]}).`,
                 `You are ${person}. Where do you play? ${line}`,

@@ -41,7 +41,7 @@ export type Reply =
   )
   | { readonly type: "timeout" };
 
-/** How an answer came. */
+/** How an answer reached the tool, and after how long. */
 export type How = Pick<AnswerBody, "via" | "elapsed" | "closed">;
 
 export interface Asker {
@@ -53,8 +53,9 @@ export interface Asker {
   /** Converts the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;
   /**
-   * Returns the door at which a question is asked next, or undefined if none is left. `tried` are
-   * the doors that turned out to be closed. `refused` means that the last one refused the question.
+   * Returns the door at which to ask a question next, or undefined if no door is left. `tried`
+   * lists the doors at which nobody could answer. `refused` is true if the last door refused the
+   * question.
    */
   nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined;
   /** Reports an error to the operator, and to nobody else. */

@@ -111,11 +111,11 @@ export function* elicit(
 
 const NO_DOORS: readonly Door[] = [];
 
-/** What came of a question at one door. */
+/** The outcome of a question at one door. */
 type AtDoor =
   | { readonly type: "timeout" }
   | { readonly type: "accepted"; readonly value: unknown; readonly reply: Answered }
-  /** `closed`: not by a person. */
+  /** `closed` is true if the client refused without asking the person. */
   | { readonly type: "refused"; readonly action: "decline" | "cancel"; readonly closed: boolean }
   /** The client accepted a form with required fields, and filled in none. */
   | { readonly type: "blank" }
@@ -128,13 +128,13 @@ interface FormQuestion {
   readonly sensitive: readonly string[];
   readonly message: string;
   readonly response: Schema<unknown>;
-  /** When the tool stops waiting, in milliseconds since the epoch. */
+  /** The time at which the tool stops waiting, in milliseconds since the epoch. */
   readonly end: number | undefined;
-  /** The question was asked at another door before. */
+  /** True if the question was asked at another door before. */
   readonly moved: boolean;
 }
 
-/** Asks at one door, and repeats the question after an invalid answer. */
+/** Asks a question at one door, and repeats it after an invalid answer. */
 function* askAt(
   asker: Asker,
   door: Door,
@@ -179,7 +179,7 @@ function* askAt(
   return { type: "invalid", problem };
 }
 
-/** The error for a question that has no door. */
+/** Returns the error for a question that no door allows. */
 function noDoor({ key, sensitive, by }: ElicitForm, { name }: ClientInfo): Error {
   if (sensitive.length > 0) {
     return new ElicitationError(

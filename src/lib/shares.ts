@@ -22,7 +22,10 @@ const MAX_COMPARED = 64;
 
 const ANONYMOUS = "";
 
-/** The shares as their own methods see them. For other code, the fields are read-only. */
+/**
+ * The shares as their own methods see them, with fields that can be written. For other code, they
+ * are read-only.
+ */
 type Own = { -readonly [K in keyof Shares]: Shares[K] };
 
 export class Shares {
@@ -62,8 +65,8 @@ export class Shares {
   }
 
   /**
-   * The limit that a principal has exceeded. Beyond the limit for all, a principal may hold less
-   * than half as much as the largest holder.
+   * Returns the limit that a principal has exceeded. If only the total is exceeded, a principal is
+   * still allowed to hold less than half as much as the largest holder.
    */
   exceeded(principal: string): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
@@ -73,8 +76,9 @@ export class Shares {
   }
 
   /**
-   * The limit that a principal nearly exceeds: only `spare` of it is left, as a fraction. The spare
-   * part of the limit for all is for principals that hold less than half as much as the largest.
+   * Returns the limit of which a principal may use no more, because only the fraction `spare` of it
+   * is left. The spare part of the total is reserved for principals that hold less than half as
+   * much as the largest holder.
    */
   nearlyReached(principal: string, spare: number): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
@@ -85,7 +89,7 @@ export class Shares {
     return this.total >= max || this.#isLarge(held) ? "total" : undefined;
   }
 
-  /** True if no principal holds more than twice as much. */
+  /** Returns true if no principal holds more than twice as much as `held`. */
   #isLarge(held: number): boolean {
     const { largest } = this;
     return largest === undefined || 2 * held >= this.of(largest);

@@ -292,7 +292,10 @@ export class StoreError extends ParleyError {
   }
 }
 
-/** The registry starts no calls: it is closed, or the server that uses it is closing. */
+/**
+ * The registry does not start calls, because it is closed, or because the server that uses it is
+ * closing.
+ */
 export class RegistryClosedError extends ParleyError {
   override readonly name = "RegistryClosedError";
   readonly code = "PARLEY_CLOSED";

@@ -176,11 +176,11 @@ export type SampleVia = "client" | "server" | "caller";
 export interface ElicitRequest extends RequestBase {
   readonly type: "elicit_request";
   readonly params: ElicitFormParams | ElicitUrlParams;
-  /** Where the question is asked. Default: `form`. */
+  /** The door at which the question is asked. Default: `form`. */
   readonly door?: Door;
-  /** The question was asked before at another door, which turned out to be closed. */
+  /** Present if the question was asked at another door before, at which nobody could answer. */
   readonly moved?: true;
-  /** When a durable call asked, in milliseconds since the epoch. */
+  /** When the question was asked, in milliseconds since the epoch. Only in durable calls. */
   readonly askedAt?: number;
   /** Fields of the answer that must not be shown, or stored in plain text. */
   readonly sensitive?: readonly string[];
@@ -310,11 +310,11 @@ export interface AnswerBody {
   readonly requestId: string;
   readonly response: ClientAnswer;
   readonly sealed?: string;
-  /** How the answer came. */
+  /** How the answer reached the tool. */
   readonly via?: AnswerVia | SampleVia;
   /** Milliseconds from the question to the answer. */
   readonly elapsed?: number;
-  /** The client answered without showing the question. */
+  /** Present if the client answered without showing the question to a person. */
   readonly closed?: true;
 }
 

@@ -1,6 +1,6 @@
 /** The caller of a request: a person or a program. */
 
-/** A value that survives `JSON.stringify`. */
+/** A JSON value in the claims of a token. */
 export type Claim = string | number | boolean | null | readonly Claim[] | {
   readonly [name: string]: Claim;
 };
@@ -16,7 +16,7 @@ export interface Principal {
   readonly subject: string;
   /** The authorization server that vouches for the caller. Absent if there is none. */
   readonly issuer?: string;
-  /** The id of the OAuth client through which the caller came. */
+  /** The id of the OAuth client that the caller uses. */
   readonly client?: string;
   /** What the caller may do. */
   readonly scopes: readonly string[];
@@ -24,7 +24,7 @@ export interface Principal {
   readonly claims: { readonly [name: string]: Claim };
 }
 
-/** A caller of whom only the name is known. */
+/** Returns a principal of which only the id is known. */
 export function namedPrincipal(id: string): Principal {
   return { id, subject: id, scopes: NO_SCOPES, claims: NO_CLAIMS };
 }

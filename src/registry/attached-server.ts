@@ -12,9 +12,12 @@ export class AttachedServer implements Sweepable {
   readonly #own: ServerHooks;
   /** The hooks of the attached server, or those of the registry if no server is attached. */
   #hooks: ServerHooks;
+  /** The server as tools see it. */
+  readonly site: Site;
 
   constructor(own: ServerHooks) {
     this.#own = this.#hooks = own;
+    this.site = own.site ?? inProcess;
   }
 
   attach(hooks: ServerHooks): void {
@@ -23,15 +26,16 @@ export class AttachedServer implements Sweepable {
         "Cannot use the registry: another server uses it; create a separate registry for each server",
       );
     }
-    this.#hooks = hooks;
+    this.#use(hooks);
   }
 
   detach(): void {
-    this.#hooks = this.#own;
+    this.#use(this.#own);
   }
 
-  get site(): Site {
-    return this.#hooks.site ?? inProcess;
+  #use(hooks: ServerHooks): void {
+    this.#hooks = hooks;
+    (this as { site: Site }).site = hooks.site ?? inProcess;
   }
 
   find(kind: Definition["kind"], name: string): Definition | undefined {

@@ -11,7 +11,7 @@ import type { Operation } from "effection";
 import { promised } from "../lib/strand.ts";
 import { isFinal, type ToolSessionEvent } from "../model/events.ts";
 import { SessionSetAsideError } from "../model/errors.ts";
-import type { SessionHome } from "../session/session-home.ts";
+import type { RegisteredSession, SessionHome } from "../session/session-home.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
 import type { SetAsideCalls } from "../session/types.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
@@ -242,7 +242,7 @@ export class Durability {
     const { live, budget, outlasts } = this.#parts;
     // The registry may have been closed while the store was read.
     live.checkOpen();
-    const session = new LiveToolSession(
+    const session: RegisteredSession = new LiveToolSession(
       this.#home,
       id,
       definition,
@@ -250,13 +250,8 @@ export class Durability {
       principal,
       createdAt,
     );
-    session.takeOver({
-      events,
-      keepUntil,
-      taskSince,
-      needsCaller: attended,
-      settled: settled ?? epoch,
-    });
+    session.takeOver({ events, keepUntil, taskSince, needsCaller: attended });
+    session.settled = settled ?? epoch;
     budget.restored(session, params);
     if (!session.outcome) {
       if (outlasts) this.#recovery.begin(session, entry);

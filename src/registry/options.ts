@@ -140,7 +140,7 @@ export const IN_PROCESS: ClientInfo = {
   },
 };
 
-/** The doors of a program that serves nothing: forms of its own. */
+/** The doors of a program without a server: it shows forms itself. */
 export const FORM_ONLY: DoorPort = {
   choose: ({ client }, { by }, tried) =>
     canElicitForm(client) && by !== "signed-in" && tried.length === 0 ? "form" : undefined,

@@ -16,8 +16,8 @@ import { deadline, Deadlines } from "../lib/deadlines.ts";
 import { Sealer } from "../lib/sealer.ts";
 import { promised } from "../lib/strand.ts";
 import { RegistryClosedError, SessionGoneError } from "../model/errors.ts";
-import type { ServerChange, ToolResult } from "../model/events.ts";
-import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { ToolResult } from "../model/events.ts";
+import type { Fault, SamplingSetup } from "../run/run-port.ts";
 import type { LogLimits } from "../session/event-log.ts";
 import type { RegisteredSession, SessionHome, SessionOwner } from "../session/session-home.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
@@ -62,7 +62,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly report: (fault: Fault) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #onCall: RegistryOptions["onCall"];
-  readonly #server: AttachedServer;
+  readonly server: AttachedServer;
   /** Sessions that the program created with `create`, rather than a server. */
   readonly #created = new WeakSet<LiveToolSession>();
   readonly #handles = new WeakMap<LiveToolSession, SessionHandle>();
@@ -97,7 +97,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.deadlines = new Deadlines(options.clock ?? systemClock);
     this.sampling = options.sampling ?? {};
     this.report = reporter(options.report);
-    this.#server = new AttachedServer(options);
+    this.server = new AttachedServer(options);
     const limits = this.#limits = registryLimits(options);
     this.budget = new Budget({
       memory: { max: limits.maxMemory, maxPerPrincipal: limits.maxMemoryPerPrincipal },
@@ -120,7 +120,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       live: this.#live,
       budget: this.budget,
       activity: this.#activity,
-      server: this.#server,
+      server: this.server,
       report: this.report,
     };
     this.#finished = new FinishedSessions({
@@ -132,22 +132,12 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#durability = new Durability(parts, this, this.#records, this.#retention);
   }
 
-  /** The server as tools see it. */
-  get site(): Site {
-    return this.#server.site;
-  }
-
-  /** Notifies all clients of the server of a change. */
-  announce(change: ServerChange): void {
-    this.#server.announce(change);
-  }
-
   /**
    * Lets a server run its calls in this registry until `detach`. Throws if another server is
    * attached.
    */
   attach(hooks: ServerHooks): void {
-    this.#server.attach(hooks);
+    this.server.attach(hooks);
   }
 
   /** Ends the calls of the attached server, and waits until they have cleaned up. */
@@ -161,7 +151,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     const reason = "the server is shutting down";
     for (const session of halted) session.halt(reason);
     await this.scope.run(() => all(halted.map((session) => session.cancel(reason))));
-    this.#server.detach();
+    this.server.detach();
     this.#draining = false;
   }
 
@@ -207,7 +197,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.handle(session) as ToolSession as ToolSession<ToolResult<TResult>>;
   }
 
-  /** A session as a program sees it. */
+  /** Returns the handle of a session, for the program. */
   handle(session: LiveToolSession): SessionHandle {
     let handle = this.#handles.get(session);
     if (!handle) this.#handles.set(session, handle = new SessionHandle(this, session));
@@ -376,7 +366,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
-    // A ticket stays valid until it expires.
+    // The client has a ticket for the session, which stays valid until it expires.
     if (session.deferred) return;
     // A call that ended in its first step is not registered, unless it was kept.
     if (session.registered && session.outcome && session.holders === 0) {
@@ -398,7 +388,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
       // the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
-        session.owner?.gone?.(session);
+        session.tellGone();
       } else {
         this.#retention.finish(session);
         if (session.durable) this.#durability.ended(session);

@@ -245,8 +245,8 @@ export class Retention {
     // If a client may still request the result, the record stays until it expires.
     const wanted = this.#parts.outlasts &&
       (!session.outcomeDelivered || session.keepUntil > this.#parts.deadlines.now());
-    if (stored && wanted) return session.owner?.left?.(session);
-    session.owner?.gone?.(session);
+    if (stored && wanted) return session.tellLeft();
+    session.tellGone();
     if (stored) this.#records.forget(session);
   }
 

@@ -1,6 +1,7 @@
 /**
- * A session as a program sees it: `ToolSession`. A durable session may leave memory and continue
- * as another object. The handle finds it, and resumes it if necessary.
+ * The handle of a session, which programs use as `ToolSession`. A durable session may leave memory
+ * and continue as another object. The handle finds that object, and resumes the session if
+ * necessary.
  */
 import { action, ensure, type Operation, type Stream, type Subscription, until } from "effection";
 import type {
@@ -15,7 +16,7 @@ import type { LogReader } from "../session/pace.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSession } from "../session/types.ts";
 
-/** The sessions that a handle looks in. */
+/** The part of the registry that a handle uses. */
 export interface Sessions {
   /** Finds a session in memory. */
   find(id: string): LiveToolSession | undefined;
@@ -72,11 +73,11 @@ export class SessionHandle implements ToolSession {
 
   *cancel(reason?: string): Operation<void> {
     const session = yield* this.#locate();
-    // The session and its record are gone: nothing is left to cancel.
+    // If the session is still suspending, its record is gone, and nothing is left to cancel.
     if (!session.suspending) yield* session.cancel(reason);
   }
 
-  /** Returns the session in memory. Resumes a session that has left memory. */
+  /** Returns the current object of the session. If the session has left memory, resumes it. */
   *#locate(): Operation<LiveToolSession> {
     const session = this.#session;
     if (!session.suspending) return session;
@@ -84,7 +85,10 @@ export class SessionHandle implements ToolSession {
     return (found instanceof Promise ? yield* until(found) : found) ?? session;
   }
 
-  /** Like `#locate`, but waits until a question that is open in the record can be answered. */
+  /**
+   * Like `#locate`, but also waits until the question can be answered: a resumed session may not
+   * have asked it again yet.
+   */
   *#locateAsking(requestId: string): Operation<LiveToolSession> {
     const found = yield* this.#locate();
     if (found === this.#session) return found;
@@ -97,7 +101,7 @@ export class SessionHandle implements ToolSession {
   }
 }
 
-/** Reads the events of a session: past ones, then new ones, then the outcome. */
+/** Reads the events of a session: the existing ones, then new ones, then the outcome. */
 class Reader implements Subscription<ToolSessionEvent, ToolSessionOutcome> {
   readonly #session: LiveToolSession;
   readonly #place: LogReader;

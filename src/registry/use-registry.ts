@@ -53,7 +53,8 @@ function registryResource(
 ): Operation<LiveToolSessionRegistry> {
   return resource(function* (provide) {
     const registry = new LiveToolSessionRegistry(options, yield* useScope());
-    // Without `find`, the registry knows no tools. A server that uses the registry wakes it then.
+    // Without `find`, the registry cannot find tools. In that case, the server that uses the
+    // registry calls `wake`.
     if (options.store && options.find) registry.wake();
     try {
       yield* provide(registry);

@@ -325,7 +325,10 @@ export class ToolContext extends ServerContext
     return this.#tool.schemas;
   }
 
-  /** A replayed question keeps its door, even if the server's settings have changed since. */
+  /**
+   * Returns the door for a question. A replayed question keeps its door, even if the settings of
+   * the server have changed.
+   */
   nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined {
     const recorded = this.host.recordedDoor(this.branchState.path, form.key, tried.length > 0);
     if (recorded !== undefined) return recorded ?? undefined;

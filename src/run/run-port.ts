@@ -59,18 +59,18 @@ export interface Site extends ServerSite {
   readonly doors: DoorPort;
 }
 
-/** A call, as far as the choice of a door depends on it. */
+/** The properties of a call that decide at which door it can ask. */
 export interface DoorCall {
   readonly client: ClientInfo;
   readonly principal: string;
   readonly tool: { readonly kind: "tool" | "prompt" | "resource" };
 }
 
-/** The ways in which the server lets questions reach a person. */
+/** Chooses the door for each question. The server implements this. */
 export interface DoorPort {
   /**
-   * Returns the door for a question, or undefined if none is left. `tried` are the doors that
-   * turned out to be closed. `refused` means that the last one refused the question.
+   * Returns the door for a question, or undefined if no door is left. `tried` lists the doors at
+   * which nobody could answer. `refused` is true if the last door refused the question.
    */
   choose(
     call: DoorCall,
@@ -78,7 +78,10 @@ export interface DoorPort {
     tried: readonly Door[],
     refused: boolean,
   ): Door | undefined;
-  /** Whether the client gave an answer at door `form` without showing the question to a person. */
+  /**
+   * Returns true if the client answered at the door `form` without showing the question to a
+   * person.
+   */
   isUnseen(call: DoorCall, response: ClientAnswer, elapsed: number): boolean;
 }
 

@@ -32,17 +32,13 @@ import type { LiveToolSession } from "./tool-session.ts";
 export interface QuestionAnswer {
   readonly requestId: string;
   readonly response: ClientAnswer;
-  /** Default: by the client. */
+  /** How the answer reached the server. Default: from the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
 }
 
 export class Questions {
   readonly #session: LiveToolSession;
   #pending: Pending | undefined;
-  /**
-   * Answers that came with the call, by name. Each one answers the first question with that name.
-   */
-  presets: Map<string, ClientAnswer> | undefined;
 
   constructor(session: LiveToolSession) {
     this.#session = session;
@@ -132,11 +128,12 @@ export class Questions {
     const taken = answers.filter((_, i) => outcomes[i] === "accepted");
     // Do this before anything changes: if it throws, because an answer cannot be serialised, all
     // questions stay open.
-    const bodies = taken.map((answer) => {
+    const bodies: AnswerBody[] = [];
+    for (const answer of taken) {
       const open = this.#pending?.open.get(answer.requestId);
       const request = open?.request ?? this.#session.replay!.unaskedRequest(answer.requestId)!;
-      return this.#answerBody(request, answer, open?.askedAt);
-    });
+      bodies.push(this.#answerBody(request, answer, open?.askedAt));
+    }
     for (const { requestId } of taken) {
       const open = this.#pending?.open.get(requestId);
       if (open) {
@@ -144,12 +141,11 @@ export class Questions {
         open.deadline?.cancel();
       } else this.#session.replay!.expectAnswer(requestId);
     }
-    bodies.forEach((body, i) =>
-      this.#session.log.append(
-        body,
-        i === bodies.length - 1 ? () => this.#deliver(taken, bodies) : undefined,
-      )
-    );
+    const last = bodies.at(-1);
+    for (const body of bodies) {
+      const then = body === last ? () => this.#deliver(taken, bodies) : undefined;
+      this.#session.log.append(body, then);
+    }
     return outcomes;
   }
 
@@ -171,7 +167,7 @@ export class Questions {
     asking.askedAt = deadlines.now();
     const request = asking.request = before?.request ??
       pending.number(id, question, expiresAt, durable ? asking.askedAt : undefined);
-    const preset = before ? undefined : this.presets?.get(request.name);
+    const preset = before ? undefined : this.#session.presets?.get(request.name);
     // Set this before the event is appended. Otherwise a reader would treat an answered question as
     // open.
     asking.answered = preset !== undefined || before?.answering === true;
@@ -189,7 +185,7 @@ export class Questions {
     } else log.append(request, () => asking.put = true);
     this.#session.changed();
     if (preset !== undefined) {
-      this.presets!.delete(request.name);
+      this.#session.presets!.delete(request.name);
       asking.answered = false;
       this.respond([{ requestId: request.id, response: preset }], false);
     }
@@ -249,7 +245,10 @@ export class Questions {
     };
   }
 
-  /** How an answer came, how long it took, and whether a person can have given it. */
+  /**
+   * Returns how an answer reached the server, how long it took, and whether the client showed the
+   * question to a person.
+   */
   #how(
     request: ToolSessionRequest,
     response: ClientAnswer,
@@ -439,15 +438,6 @@ export class Pending {
     expiresAt?: number,
     askedAt?: number,
   ): ToolSessionRequest {
-    const request = this.#numbered(sessionId, question, askedAt);
-    return expiresAt === undefined ? request : { ...request, expiresAt };
-  }
-
-  #numbered(
-    sessionId: string,
-    question: PlacedQuestion,
-    askedAt: number | undefined,
-  ): ToolSessionRequest {
     const { kind, key, place } = question;
     const seq = ++this.#asked;
     const name = this.#name(key);
@@ -464,6 +454,7 @@ export class Pending {
           ...("door" in question && { door: question.door }),
           ...("moved" in question && { moved: question.moved }),
           ...(askedAt !== undefined && { askedAt }),
+          ...(expiresAt !== undefined && { expiresAt }),
         };
       case "sample":
         return {
@@ -472,9 +463,16 @@ export class Pending {
           name,
           place,
           params: question.params,
+          ...(expiresAt !== undefined && { expiresAt }),
         };
       case "roots":
-        return { type: "roots_request", id: `roots_${sessionId}_${seq}`, name, place };
+        return {
+          type: "roots_request",
+          id: `roots_${sessionId}_${seq}`,
+          name,
+          place,
+          ...(expiresAt !== undefined && { expiresAt }),
+        };
     }
   }
 

@@ -211,15 +211,15 @@ export class Replay {
     return this.nextStep(branch)?.request;
   }
 
-  /** The next recorded step of a branch. Does not advance the branch. */
+  /** Returns the next recorded step of a branch. Does not advance the branch. */
   nextStep(branch: string): Step | undefined {
     const course = this.#courses.get(branch);
     return course?.steps[course.next];
   }
 
   /**
-   * The recorded door, if the next step of a branch is this question, or null if it is another
-   * step. Undefined after the last step.
+   * Returns the recorded door if the next step of a branch is this question, null if it is another
+   * step, and undefined after the last step.
    */
   doorOf(branch: string, key: string, moved: boolean): Door | null | undefined {
     const step = this.nextStep(branch);
@@ -354,7 +354,7 @@ export class Replay {
   }
 }
 
-/** How an answer came, as its event says it. */
+/** Returns the part of an answer event that says how the answer reached the server. */
 export function howOf({ via, elapsed, closed }: How): How {
   return {
     ...(via !== undefined && { via }),

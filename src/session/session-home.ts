@@ -15,8 +15,8 @@ export interface SessionHome {
   readonly logLimits: LogLimits;
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
-  readonly site: Site;
-  announce(change: ServerChange): void;
+  /** The server that sessions run for. */
+  readonly server: { readonly site: Site; announce(change: ServerChange): void };
   report(fault: Fault): void;
   /** Called when the session began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void;
@@ -51,8 +51,6 @@ export interface SessionRecord {
    */
   readonly keepUntil?: number;
   readonly taskSince?: number | undefined;
-  /** The epoch at which the session last survived (RECOVERY-1). Default: 1. */
-  readonly settled?: number;
   /** True if the client keeps the record. Default: false. */
   readonly portable?: boolean;
   readonly seed?: string | undefined;

@@ -58,7 +58,10 @@ import {
 import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
 
-/** The session as its own methods see it. For other code, the fields are read-only. */
+/**
+ * The session as its own methods see it. For other code, the fields are read-only. These fields
+ * are not private, because every call reads them: getters would lengthen its path.
+ */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
 const NO_TRACE: TraceContext = {};
@@ -80,25 +83,27 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly client: ClientInfo;
   /** The caller's position in its own trace. */
   readonly trace: TraceContext;
-  readonly owner: SessionOwner | undefined;
-  /** The time of the last question, answer or final event. Milliseconds since the epoch. */
-  readonly updatedAt: number;
+  #owner: SessionOwner | undefined;
+  #updatedAt: number;
 
   // Fields of the run.
   #run: Run | undefined;
   #facts: Recorder | undefined;
   #questions: Questions | undefined;
+  /**
+   * Answers that came with the call, by name. Each one answers the first question with that name.
+   */
+  readonly presets: Map<string, ClientAnswer> | undefined;
   /** The record of an earlier run. Undefined in the first run. */
   readonly replay: Replay | undefined;
   #unwatch: (() => void) | undefined;
   #progress = 0;
-  /** The number of parts of the tool that run in addition to the first, without being tasks. */
-  readonly parallel: number = 0;
+  #parallel = 0;
 
   // Fields for the end of the session.
   /** How the session ended. Undefined until the final event is recorded. */
   readonly outcome: ToolSessionOutcome | undefined;
-  readonly outcomeDelivered: boolean = false;
+  #outcomeDelivered = false;
   /** Why the run is being halted. Undefined if it is not. */
   #why: HaltReason | undefined;
   /** The divergence, in words, if the replay of the tool differs from its record. */
@@ -115,11 +120,10 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   readonly portable: boolean;
   /** True if the session may leave memory, because it can resume from its record. */
   readonly replayable: boolean;
-  /** The seed of random values in a portable session. */
-  readonly seed: string | undefined;
+  #seed: string | undefined;
   /** The earliest time at which the ended session may be removed. Milliseconds since the epoch. */
   readonly keepUntil: number = 0;
-  /** True if a request of the session has ended with a ticket. */
+  /** True if a request has ended with a ticket for this session. */
   readonly deferred: boolean = false;
   /** When the session became a task, if it is a task. Milliseconds since the epoch. */
   readonly taskSince: number | undefined;
@@ -154,16 +158,36 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.tool = tool;
     this.client = client;
     this.principal = principal;
-    this.createdAt = this.updatedAt = createdAt;
+    this.createdAt = this.#updatedAt = createdAt;
     this.durable = this.replayable = tool.durable !== undefined;
     this.log = new EventLog(this, home.logLimits, options.awaited);
     this.trace = trace;
-    this.owner = owner;
+    this.#owner = owner;
     this.needsCaller = needsCaller;
     this.portable = portable;
-    if (portable) this.seed = newSessionId();
+    if (portable) this.#seed = newSessionId();
     this.taskSince = options.taskSince;
-    if (answers) this.questions.presets = new Map(answers);
+    this.presets = answers && new Map(answers);
+  }
+
+  /** The time of the last question, answer or final event. Milliseconds since the epoch. */
+  get updatedAt(): number {
+    return this.#updatedAt;
+  }
+
+  /** The number of parts of the tool that run in addition to the first, without being tasks. */
+  get parallel(): number {
+    return this.#parallel;
+  }
+
+  /** True if a caller has received the outcome. */
+  get outcomeDelivered(): boolean {
+    return this.#outcomeDelivered;
+  }
+
+  /** The seed of random values in a portable session. */
+  get seed(): string | undefined {
+    return this.#seed;
   }
 
   /** The id of the session. It is generated on first access, because most calls never need it. */
@@ -181,9 +205,21 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.trace = trace;
   }
 
-  /** Sets the owner, which is notified of the end of this session. */
-  belongTo(this: Own, owner: SessionOwner): void {
-    this.owner = owner;
+  /** Sets the owner, which is notified of the end of this session. Returns the former owner. */
+  belongTo(owner: SessionOwner): SessionOwner | undefined {
+    const former = this.#owner;
+    this.#owner = owner;
+    return former;
+  }
+
+  /** Tells the owner that the session has left memory. */
+  tellLeft(): void {
+    this.#owner?.left?.(this);
+  }
+
+  /** Tells the owner that the registry has removed the session. */
+  tellGone(): void {
+    this.#owner?.gone?.(this);
   }
 
   /** True if the run is being stopped or is over (SESSION-4). The tool must not do more. */
@@ -197,8 +233,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   /** Notes that a caller has received the outcome of the session. */
-  markDelivered(this: Own): void {
-    this.outcomeDelivered = true;
+  markDelivered(): void {
+    this.#outcomeDelivered = true;
   }
 
   /**
@@ -227,9 +263,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   /**
-   * Lets the session outlive the request and the client session that began it: the request has
-   * ended with a ticket. A record that the client carries would be outdated, so the session stays
-   * on this server.
+   * Lets the session outlive its request and its client session, because the request has ended with
+   * a ticket. The session stays on this server, even if the client has a record of it.
    */
   defer(this: Own): void {
     this.deferred = true;
@@ -247,11 +282,6 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return this.#questions ??= new Questions(this);
   }
 
-  /** Answers that came with the call, and whose questions have not been asked yet. */
-  get presets(): ReadonlyMap<string, ClientAnswer> | undefined {
-    return this.#questions?.presets;
-  }
-
   get deadlines(): Deadlines {
     return this.#home.deadlines;
   }
@@ -261,7 +291,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   get site(): Site {
-    return this.#home.site;
+    return this.#home.server.site;
   }
 
   /** Seals sensitive answers in a record. Undefined if the session has no record. */
@@ -272,39 +302,32 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   /** True while the session is parked: it waits for answers or for time, and runs no step. */
   get waiting(): boolean {
     return this.outcome === undefined && !this.#facts?.working &&
-      (this.#questions !== undefined && this.#questions.unsettled || this.#sleeps);
-  }
-
-  /** True while the tool does nothing but sleep, and the record contains the end of the sleep. */
-  get #sleeps(): boolean {
-    return this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent;
+      (this.#questions !== undefined && this.#questions.unsettled ||
+        // The tool does nothing but sleep, and the record contains the end of the sleep.
+        this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent);
   }
 
   /** When the session must resume if it leaves memory now. Null: when a request needs it. */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
-    const { questions: { nextExpiry }, facts: { nextWake, working } } = this;
-    if (working || nextExpiry === undefined && nextWake === undefined) return 0;
+    const nextExpiry = this.#questions?.nextExpiry;
+    const nextWake = this.#facts?.nextWake;
+    if (this.#facts?.working || nextExpiry === undefined && nextWake === undefined) return 0;
     const next = Math.min(nextExpiry ?? Infinity, nextWake ?? Infinity);
     return next === Infinity ? null : next;
   }
 
-  addParallel(this: Own, parts: number): void {
-    this.parallel += parts;
+  addParallel(parts: number): void {
+    this.#parallel += parts;
   }
 
   /** True while more than one part of the tool runs, so that more questions may follow. */
   get concurrent(): boolean {
-    return this.parallel > 0 || this.#run !== undefined && !this.#run.light;
+    return this.#parallel > 0 || this.#run !== undefined && !this.#run.light;
   }
 
   get scope(): Scope {
     return this.#home.scope;
-  }
-
-  /** Returns the question that was sent with this name, whether or not it is open. */
-  requestNamed(name: string): ToolSessionRequest | undefined {
-    return this.questions.named(name);
   }
 
   /** Returns the questions that wait for an answer, oldest first. */
@@ -317,14 +340,13 @@ export class LiveToolSession implements RunPort, RegistryNotes {
    * session must be started, and replays its record.
    */
   takeOver(record: SessionRecord): void {
-    const { events, keepUntil = 0, settled = 1, portable = false } = record;
+    const { events, keepUntil = 0, portable = false } = record;
     const own: Own = this;
     own.needsCaller = record.needsCaller;
     own.portable = portable;
-    own.seed = record.seed;
+    this.#seed = record.seed;
     own.keepUntil = keepUntil;
     own.taskSince = record.taskSince;
-    own.settled = settled;
     this.log.restore(events);
     const last = events.at(-1);
     own.outcome = last && outcomeIn(last);
@@ -408,7 +430,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    this.facts.refuseInside(`ask "${question.key}"`);
+    this.#facts?.refuseInside(`ask "${question.key}"`);
     return this.questions.ask(question, timeout);
   }
 
@@ -417,12 +439,12 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   hangUp(): void {
-    this.owner?.hangUp?.(this);
+    this.#owner?.hangUp?.(this);
   }
 
   announce(change: ServerChange): void {
     // A replay does not announce the same change again.
-    if (!this.halting && (this.replay?.done ?? true)) this.#home.announce(change);
+    if (!this.halting && (this.replay?.done ?? true)) this.#home.server.announce(change);
   }
 
   report(fault: Fault): void {
@@ -449,7 +471,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   changed(): void {
-    (this as Own).updatedAt = this.#home.deadlines.now();
+    this.#updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
     // A reader may wait until the replay reaches a question.
     if (this.replay) this.log.stir();
@@ -512,7 +534,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     if (this.suspending && this.lost === undefined) {
       this.#phase = Phase.suspended;
       this.#questions?.withdrawAll();
-      this.owner?.left?.(this);
+      this.#owner?.left?.(this);
       this.#home.suspended(this);
       return this.log.stir();
     }
@@ -525,9 +547,9 @@ export class LiveToolSession implements RunPort, RegistryNotes {
       this.#phase = Phase.ended;
       own.outcome = ending.outcome;
       this.changed();
-      this.owner?.ended?.(this);
+      this.#owner?.ended?.(this);
       // Release what a finished session does not need, because the registry keeps many of them.
-      this.#questions = this.#facts = undefined;
+      this.#questions = this.#facts = own.presets = undefined;
       own.client = NOBODY;
     });
   }

@@ -35,7 +35,7 @@ export interface RawDefinition {
   readonly visibility?: readonly ToolVisibility[];
 }
 
-/** The tools by which a server continues calls that wait for a person. */
+/** The names of the server's own tools, with which models continue calls that wait for a person. */
 const RESERVED: readonly string[] = ["continue_call", "answer_call"];
 
 /** The allowed tool names in MCP since revision 2025-11-25. */
@@ -217,7 +217,7 @@ function checkedDoors(
     throw new DefinitionError(
       subject,
       `${where}.doors`,
-      stray === undefined ? "is empty" : `names "${stray}", which is no door`,
+      stray === undefined ? "is empty" : `contains "${stray}", which is not a door`,
       `use some of ${DOORS.join(", ")}, or leave it out`,
     );
   }

@@ -106,14 +106,14 @@ export interface ElicitForm {
   readonly response: Schema<unknown>;
   readonly context: Schema<unknown> | undefined;
   readonly sensitive: readonly string[];
-  /** Who may answer. */
+  /** Who may answer the question. */
   readonly by: AnsweredBy;
   /** The only doors at which the question may be asked. Default: all that `by` allows. */
   readonly doors?: readonly Door[];
 }
 
 /**
- * Who may answer a question: anyone, also the model on behalf of the person; a person; or a person
- * who has signed in as the caller.
+ * Who may answer a question: `anyone` (also the model, on behalf of the person), a `person`, or a
+ * person who is `signed-in` as the caller.
  */
 export type AnsweredBy = "anyone" | "person" | "signed-in";

@@ -72,9 +72,9 @@ export interface ElicitDefinition {
   /** Fields of the answer that must not be shown or stored in plain text. */
   readonly sensitive?: readonly string[];
   /**
-   * Who may answer: `anyone`, also the model on behalf of the person; a `person`, so the model
-   * cannot; or a person who is `signed-in` as the caller. Default: `person` in tools with
-   * `destructiveHint: true`, otherwise `anyone`.
+   * Who may answer: `anyone` (also the model, on behalf of the person), a `person` (not the model),
+   * or a person who is `signed-in` as the caller. Default: `person` in tools with `destructiveHint:
+   * true`, otherwise `anyone`.
    */
   readonly by?: AnsweredBy;
   /** The only doors at which the question may be asked. Default: all that `by` allows. */

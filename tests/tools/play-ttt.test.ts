@@ -303,7 +303,7 @@ describe("the board", () => {
     assert.ok(isOver(over));
     assert.deepEqual(emptyCells(over), ["6", "7", "8", "9"]);
     assert.throws(() => play(over, "9"), /over/);
-    assert.throws(() => play(play([], "5"), "5"), /taken/);
+    assert.throws(() => play(play([], "5"), "5"), /not empty/);
   });
 });
 

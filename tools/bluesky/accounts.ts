@@ -1,10 +1,11 @@
 /**
- * The Bluesky accounts of one caller, the default account, and their credentials.
+ * The Bluesky accounts of one caller, with their credentials. One of them is the default account.
  *
- * The list of accounts, without secrets, is one document. The credentials of each account are
- * another, so that refreshing a token changes nothing else.
+ * The list of accounts is one document, which contains no secrets. The credentials of each account
+ * are in a separate document, so that refreshing a token changes only that one.
  *
- * A1  Credentials are stored before the list names them, and deleted after the list drops them.
+ * A1  Credentials are stored before the account is added to the list, and deleted after the account
+ *     is removed from it.
  * A2  An account whose sign-in has expired stays in the list, marked as signed out.
  */
 import { ToolError } from "parley-mcp";
@@ -17,7 +18,7 @@ import { NOBODY_SIGNED_IN, signInAgain } from "./password-texts.ts";
 export interface Credentials {
   readonly method: Method;
   readonly service: string;
-  /** The OAuth client that made the sign-in. It is valid only for that client. */
+  /** The OAuth client that signed in. The credentials are valid only for this client. */
   readonly clientId?: string;
   readonly secret: unknown;
 }
@@ -67,7 +68,9 @@ export class Accounts {
     const known = (await this.list()).map(({ handle }) => handle).join(", ");
     throw new ToolError(
       `Cannot use account "${actor}": ${
-        known ? `only ${known} signed in here` : "nobody is signed in"
+        known
+          ? `it is not one of the accounts that are signed in (${known})`
+          : "nobody is signed in"
       }; call login with handle "${actor}", or leave the account out`,
     );
   }
@@ -101,7 +104,7 @@ export class Accounts {
     }));
   }
 
-  /** Lists an account whose credentials are stored. The first one becomes the default. */
+  /** Adds an account whose credentials are stored to the list. The first account is the default. */
   async add(account: StoredAccount): Promise<void> {
     await this.#change(({ accounts, default: chosen, version }) => ({
       version,

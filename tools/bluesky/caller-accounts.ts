@@ -20,7 +20,7 @@ export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<D
   const { principal, server: site } = ctx;
   if (principal === "" && !site.local) {
     throw new ToolError(
-      "Cannot use Bluesky here: other people can reach this server, and it cannot tell its callers apart; use it on your own machine (stdio or loopback), or ask its operator to identify callers with principal(request)",
+      "Cannot use Bluesky here: other people can reach this server, and it does not identify its callers; use the tool on your own machine (stdio or loopback), or ask the server's operator to set the option principal",
     );
   }
   const clientId = clientIdFor(site);

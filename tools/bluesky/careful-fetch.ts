@@ -1,7 +1,7 @@
 /**
- * `fetch` for untrusted services. It reaches only the public internet, has a deadline, and accepts
- * only complete JSON responses of bounded size. It throws a `Trouble`, which the AT Protocol
- * libraries pass on as the cause of their errors.
+ * `fetch` for untrusted services. It calls only hosts on the public internet, has a timeout, and
+ * accepts only complete JSON responses of bounded size. It throws `Trouble`, which the AT Protocol
+ * libraries keep as the cause of their own errors.
  */
 import { isHere } from "./names.ts";
 import { type BlockedReason, BlockedRequestError, guardedFetch } from "./net/guarded-fetch.ts";
@@ -30,21 +30,21 @@ export class Trouble extends Error {
   }
 }
 
-/** Maximum size of a response in bytes: ten times a page of a hundred posts. */
+/** Maximum size of a response in bytes. A page of a hundred posts has a tenth of it. */
 const MAX_BYTES = 8 * 1024 * 1024;
 
-/** The service to ask, and whether it may be on this machine. */
+/** The service to call, and whether it may be on this machine. */
 export interface Asking {
   readonly setup: Pick<BlueskySetup, "network" | "deadline" | "service" | "plc">;
   /** The service that hosts the account. */
   readonly service: string;
-  /** True if the caller is at this machine, and so may use services on it. */
+  /** True if the caller is on this machine. Only such callers may use services on it. */
   readonly local: boolean;
 }
 
 export function carefulFetch({ setup, service, local }: Asking): typeof globalThis.fetch {
   const { network, deadline, plc } = setup;
-  // Services that the operator configured may be in a private network.
+  // Trust the services that the operator configured: they may be in a private network.
   const trusted = [setup.service, plc];
   if (local && isHere(new URL(service))) trusted.push(service);
   const fetch = guardedFetch({ network, trusted });
@@ -54,7 +54,7 @@ export function carefulFetch({ setup, service, local }: Asking): typeof globalTh
     const late = deadline();
     const signal = AbortSignal.any([asked.signal, late]);
     const fail = (kind: TroubleKind, cause: unknown) => {
-      // Rethrow the caller's own abort: it is not a fault of the service.
+      // If the caller aborted the request, throw that: it is not a fault of the service.
       asked.signal.throwIfAborted();
       return new Trouble(late.aborted ? "slow" : kind, host, { cause });
     };
@@ -81,7 +81,7 @@ export function carefulFetch({ setup, service, local }: Asking): typeof globalTh
   };
 }
 
-/** Drops the encoding and length headers, because the body is decoded already. */
+/** Removes the headers for encoding and length, because the body is already decoded. */
 function plain(headers: Headers): Headers {
   const copy = new Headers(headers);
   copy.delete("content-encoding");

@@ -1,11 +1,11 @@
 /**
- * Chooses the way to sign in: the requested one, or the best one that the client supports.
+ * Chooses the way to sign in: the requested way, or the best way that the client supports.
  *
- * | client can | no method given | after a refusal, it explains |
+ * | client can | if no method is requested | if the person declines, the error explains |
  * |---|---|---|
- * | open pages | a page with OAuth, and a form for an app password | how OAuth is started |
- * | show forms | a choice: OAuth, a page, and a password field if the server allows it | the same |
- * | neither | an error with links, and what else there is | |
+ * | open pages | a page with OAuth and a form for an app password | how to start OAuth |
+ * | show forms | a choice: OAuth, a page, or a password field if the server allows it | the same |
+ * | neither | an error that lists links and other ways | |
  */
 import { type Operation, race } from "effection";
 import { ToolError } from "parley-mcp";
@@ -68,7 +68,7 @@ export function* signIn(params: LoginParameters, ctx: Context, desk: Desk): Oper
   }
 }
 
-/** The best way for the client, or the person's choice if the client supports forms only. */
+/** Returns the best way for the client. Asks the person if the client supports only forms. */
 function* chosen(ctx: Context, desk: Desk): Operation<"best" | "oauth" | "page" | "app-password"> {
   if (canOpen(ctx) || !canShowForms(ctx)) return hasPages(desk) ? "best" : "app-password";
   if (!hasPages(desk)) return "app-password";
@@ -89,7 +89,7 @@ function* withGiven(
 ): Operation<Told> {
   if (method === "oauth" || method === "page") {
     throw new ToolError(
-      `Cannot sign in with method "${method}" and a password: that way takes none; leave one of them out. ${ABOUT_PASSWORDS}`,
+      `Cannot sign in with method "${method}" and a password: this method does not use the argument "password"; leave one of the two out. ${ABOUT_PASSWORDS}`,
     );
   }
   if (password === "") {
@@ -143,7 +143,7 @@ type Ways = AttemptOptions["ways"];
 function* inBrowser(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
   if (!hasPages(desk) || (ways.oauth && !ways.page && !hasOAuth(desk))) {
     throw new ToolError(
-      `Cannot sign in with a browser: this server does not know the address at which browsers reach it; ask its operator to start it with --public-url and its https address, or call login with "handle" and "password". ${ABOUT_PASSWORDS}`,
+      `Cannot sign in with a browser: this server does not know the URL at which browsers reach it; ask its operator to start it with --public-url and an https URL, or call login with "handle" and "password". ${ABOUT_PASSWORDS}`,
     );
   }
   if (!canOpen(ctx)) return yield* byHand(ctx, desk, wish, ways);
@@ -168,7 +168,7 @@ function* late(ctx: Context, { until, desk }: Attempt): Operation<undefined> {
   return undefined;
 }
 
-/** For clients that cannot open pages: the person opens the link. The page outlives the call. */
+/** For clients that cannot open pages. The person opens the link, also after the call has ended. */
 function* byHand(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
   const client = nameOf(ctx);
   if (!hasPages(desk)) throw new ToolError(cannotAsk(client, { minutes: MINUTES }));

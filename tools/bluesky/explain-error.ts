@@ -1,4 +1,4 @@
-/** Turns errors into messages that tell the reader what to do. They never contain secrets. */
+/** Turns errors into messages that tell the reader what to do. The messages contain no secrets. */
 import { ToolError } from "parley-mcp";
 import { Trouble } from "./careful-fetch.ts";
 import { REQUEST_TIMEOUT_SECONDS } from "./setup.ts";
@@ -68,15 +68,15 @@ function inWords({ kind, host }: Trouble): string {
     case "no_data":
       return `${host} answered with something other than data, perhaps a web page; check that it is the address of a Bluesky service, or try again later`;
     case "cut_off":
-      return `the answer of ${host} broke off in the middle; try again`;
+      return `the answer of ${host} was incomplete; try again`;
     case "too_much":
-      return `the answer of ${host} was too large; ask for less`;
+      return `the answer of ${host} was too large; request fewer items`;
     case "not_encrypted":
       return `the connection to ${host} is not encrypted; use the https address of the service`;
     case "not_public":
       return `${host} is not on the public internet; check the address of the service`;
     case "redirects":
-      return `${host} redirects to another address, and the request is not sent there; use the address of the service itself`;
+      return `${host} redirects to another address, which is not followed; use the address of the service itself`;
   }
 }
 
@@ -94,7 +94,7 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
       return cannot("the account is deactivated; sign in at bsky.app to activate it again");
     case "AuthFactorTokenRequired":
       return cannot(
-        `that is the main password, and ${host} wants a code from your e-mail with it. ${ABOUT_PASSWORDS}`,
+        `that is the main password, which ${host} accepts only with a code from an e-mail. ${ABOUT_PASSWORDS}`,
       );
     case "ExpiredToken":
     case "InvalidToken":
@@ -108,7 +108,7 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
   }
   if (status === 429) {
     return cannot(
-      `${host} allows no more requests for now; try again ${resetOf(answer, doing.now)}`,
+      `${host} has received too many requests; try again ${resetOf(answer, doing.now)}`,
     );
   }
   if (status === 401) {
@@ -124,15 +124,15 @@ function fromService(answer: ServiceError, doing: Doing): ToolError {
     return notFound(doing);
   }
   if (status >= 500) {
-    return cannot(`${host} has a problem of its own (${status}); try again later`);
+    return cannot(`${host} reports an internal error (${status}); try again later`);
   }
-  return cannot(`${host} refused: ${said}; check what you asked for`);
+  return cannot(`${host} refused the request: ${said}; check the arguments`);
 }
 
 function notFound({ what, wanted }: Doing): ToolError {
-  const whom = wanted ? `"${wanted}"` : "that account";
+  const whom = wanted ? `"${wanted}"` : "like that";
   return new ToolError(
-    `Cannot ${what}: Bluesky knows nobody by the name of ${whom}; check the spelling, handles look like name.bsky.social`,
+    `Cannot ${what}: Bluesky has no account named ${whom}; check the spelling, handles look like name.bsky.social`,
   );
 }
 
@@ -175,7 +175,7 @@ function serviceError(error: unknown): ServiceError | undefined {
     message?: unknown;
     errorDescription?: unknown;
   };
-  // Lower numbers are codes of the libraries for requests without a response.
+  // The libraries use numbers below 400 for requests that got no response.
   if (typeof status !== "number" || status < 400) return undefined;
   const own = response instanceof Response ? Object.fromEntries(response.headers) : headers;
   return {

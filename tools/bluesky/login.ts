@@ -9,22 +9,22 @@ import { ABOUT_PASSWORDS, adaptErrors } from "./password-texts.ts";
 
 const parameters = z.object({
   command: z.enum(["login", "list", "default", "delete"]).default("login").describe(
-    "login: sign an account in; list: show who is signed in; default: use this account if none is named; delete: sign an account out and forget it",
+    "login: sign in to an account; list: list the signed-in accounts; default: make this account the default; delete: sign out of an account and delete its data here",
   ),
   handle: z.string().optional().describe(
-    "Handle (name.bsky.social) or DID; needed for default and delete, helpful for login",
+    "Handle (name.bsky.social) or DID; required for default and delete, optional for login",
   ),
   password: z.string().optional().describe(
-    `An app password, if nothing better is possible; if you leave it out, the person is asked in a safe way. ${ABOUT_PASSWORDS}`,
+    `An app password, if no better method is possible; if you leave it out, the person is asked in a safe way. ${ABOUT_PASSWORDS}`,
   ),
   service: z.string().optional().describe(
     "The service that hosts the account; default: https://bsky.social",
   ),
   port: z.int().min(1).max(65_535).optional().describe(
-    "The port of this machine that the browser returns to; default: any free port",
+    "The port on this machine to which the browser returns; default: any free port",
   ),
   method: z.enum(methods).optional().describe(
-    "oauth: at Bluesky itself, in the browser (recommended); page: an app password, typed into a page of this server; app-password: an app password, typed into a form if this server allows that, otherwise into a page. Default: the best one that the client supports",
+    "oauth: sign in at Bluesky itself, in the browser (recommended); page: type an app password into a page of this server; app-password: type an app password into a form if this server allows that, otherwise into a page. Default: the best method that the client supports",
   ),
 });
 export type LoginParameters = z.infer<typeof parameters>;

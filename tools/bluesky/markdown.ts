@@ -1,13 +1,13 @@
 /**
- * Puts untrusted text into Markdown. The text is shown as written and never becomes a heading, a
- * link, an image, a table or HTML: every character that could start one is escaped.
+ * Puts untrusted text into Markdown. The text is shown as it was written. It never becomes a
+ * heading, link, image, table or HTML, because all characters with a meaning are escaped.
  */
 
-/** Characters that can start a construct anywhere. */
+/** Characters that have a meaning in Markdown anywhere in a line. */
 const SPECIAL = /[\\`*_[\]<>#|~&$]/g;
-/** Some renderers turn these and the text around them into links. */
+/** Characters in web and e-mail addresses, which some renderers turn into links. */
 const ADDRESS = /:(?=\/\/)|(?<=www)\.|(?<=[\w.+-])@/gi;
-/** Characters that can start a construct at the start of a line. */
+/** Characters that have a meaning in Markdown at the start of a line. */
 const STARTS = /^([-+=:]|\d{1,9}[.)])/;
 /** Control, bidirectional and zero-width characters. */
 const UNSEEN = /[\p{Cc}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
@@ -28,7 +28,7 @@ export function quotation(text: string): string {
   }).join("\n");
 }
 
-/** A link if the target is http or https; otherwise only the words. */
+/** Formats a link. If the target is not an http or https URL, returns only the words. */
 export function link(words: string, target: string | undefined): string {
   const address = target === undefined ? undefined : safeAddress(target);
   return address === undefined ? inline(words) : `[${inline(words) || address}](<${address}>)`;
@@ -54,7 +54,7 @@ function escapeLine(line: string): string {
     .replace(STARTS, (start) => `${start.slice(0, -1)}\\${start.at(-1)}`);
 }
 
-/** The URL, safe to use between angle brackets. */
+/** Returns a URL that is safe between angle brackets. Undefined if it is not http or https. */
 function safeAddress(target: string): string | undefined {
   const url = URL.parse(target);
   if (url?.protocol !== "https:" && url?.protocol !== "http:") return undefined;

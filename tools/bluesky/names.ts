@@ -7,7 +7,7 @@ const HANDLE = new RegExp(`^(?:${LABEL}\\.)+[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?$`)
 const DID = /^did:[a-z]+:[a-zA-Z0-9._:%-]{1,2000}[a-zA-Z0-9._-]$/;
 const PROFILE = /^https?:\/\/(?:www\.)?bsky\.app\/profile\/([^/?#]+)/i;
 
-/** Normalises a handle or DID that may be written with @, in capitals or as a link. */
+/** Normalises a handle or DID, which may be written with @, in upper case or as a link. */
 export function toActor(text: string): string {
   const bare = text.replace(/[\p{Cf}\p{Cc}\s]+/gu, "");
   const name = (PROFILE.exec(bare)?.[1] ?? bare).replace(/^@/, "");
@@ -35,14 +35,14 @@ function whyNot(handle: string): string {
   return "it is not a handle; handles look like name.bsky.social, with letters, digits, dots and dashes";
 }
 
-/** The origin of a service. Refuses addresses that only the server itself can reach. */
+/** Returns the origin of a service. Throws if the address is not public, unless it may be local. */
 export function toService(text: string, local: boolean): string {
   const url = URL.parse(text.includes("://") ? text : `https://${text}`);
   if (!url || url.username || url.password) {
     throw new ToolError(
       `Cannot use ${
         shown(text)
-      } as a service: it is not an address; use one such as https://bsky.social`,
+      } as a service: it is not a URL; use one such as https://bsky.social`,
     );
   }
   const here = isHere(url);
@@ -60,7 +60,7 @@ export function toService(text: string, local: boolean): string {
   );
 }
 
-/** True if the URL is on this machine, the only one for which http is allowed. */
+/** True if the URL is on this machine. Only such URLs may use http. */
 export function isHere(url: URL): boolean {
   return /^https?:$/.test(url.protocol) && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(url.hostname);
 }

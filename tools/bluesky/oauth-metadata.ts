@@ -1,6 +1,6 @@
 /**
- * The OAuth client metadata. On loopback, a client needs no document: its id contains everything,
- * and the redirect may use any port. Elsewhere, the id is the URL of a document that this server
+ * The OAuth client metadata. On a loopback address, the client id itself contains the metadata, and
+ * the redirect may use any port. Otherwise, the client id is the URL of a document that this server
  * publishes.
  */
 
@@ -8,7 +8,7 @@ export const CALLBACK = "/bluesky/callback";
 export const METADATA = "/bluesky/client-metadata.json";
 const SCOPE = "atproto transition:generic";
 
-/** The client id. A sign-in is valid only for the client that made it. */
+/** The OAuth client id. Tokens are valid only for the client id that they were issued to. */
 export function clientIdFor(site: { local: boolean; url: string | undefined }): string | undefined {
   if (site.local) {
     const query = new URLSearchParams({
@@ -21,7 +21,7 @@ export function clientIdFor(site: { local: boolean; url: string | undefined }): 
   return site.url?.startsWith("https://") ? `${site.url}${METADATA}` : undefined;
 }
 
-/** Redirects go to an IP address, because `localhost` could resolve to another machine. */
+/** The redirect URI. It has an IP address, because `localhost` could resolve to another machine. */
 export function redirectUriOf(page: string): string {
   const url = new URL(page);
   if (url.hostname === "localhost") url.hostname = "127.0.0.1";

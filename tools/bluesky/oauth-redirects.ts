@@ -1,4 +1,4 @@
-/** The two requests of a browser that signs in with OAuth: before and after the service. */
+/** Handles the two requests of an OAuth sign-in: the start, and the return from the service. */
 import { type Operation, until } from "effection";
 import { ToolError } from "parley-mcp";
 import type { Attempt } from "./sign-in-attempt.ts";
@@ -7,7 +7,7 @@ import { donePage, problemPage } from "./html.ts";
 import { type NewAccount, trying } from "./sign-in.ts";
 import { OAUTH_HOW, OAUTH_IS_BETTER } from "./password-texts.ts";
 
-/** Registers the request with the authorization server and redirects the browser to it. */
+/** Registers the sign-in with the authorization server, and redirects the browser to that server. */
 export function* beginOAuth(attempt: Attempt): Operation<Response> {
   const { desk, options: { handle, service }, url } = attempt;
   const client = yield* clientOf(attempt);
@@ -29,7 +29,7 @@ export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operati
   const { desk, options: { service }, url } = attempt;
   if (answer.get("error") === "access_denied") {
     const problem =
-      `Cannot sign in to Bluesky: you declined it there, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
+      `Cannot sign in to Bluesky: you declined on the page of Bluesky, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
     attempt.end({ type: "refused", problem });
     return problemPage(problem);
   }
@@ -64,7 +64,7 @@ function* clientOf({ desk, oauth, states, options: { service } }: Attempt) {
   return oauthClient({ setup, fetch, accounts, ...oauth!, service, states });
 }
 
-/** Reports an unexplained error to the operator, without its cause and its secrets. */
+/** Shows a known error to the person. Throws any other error without its cause, which has secrets. */
 function failure(error: unknown, again: string): Response {
   if (error instanceof ToolError) return problemPage(error.message, again);
   throw new Error(`Signing in with OAuth failed: ${error instanceof Error ? error.message : ""}`);

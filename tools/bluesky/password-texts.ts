@@ -6,21 +6,21 @@ import { ToolError } from "parley-mcp";
 export const APP_PASSWORDS = "https://bsky.app/settings/app-passwords";
 
 export const NEVER_MAIN =
-  "Never use the main password of your Bluesky account: it opens everything.";
+  "Never use the main password of your Bluesky account: it gives full access to the account.";
 export const MAKE_ONE =
-  `Make an app password instead, at ${APP_PASSWORDS}: it works only for apps, and you can take it back at any time.`;
+  `Create an app password instead, at ${APP_PASSWORDS}: it works only for apps, and you can revoke it at any time.`;
 export const OAUTH_IS_BETTER =
   "Signing in with OAuth is the better way: you sign in at Bluesky itself, in your browser, and no password is handed over.";
 
-/** How to start OAuth through an assistant. `adaptText` has the text for a terminal. */
+/** How to start OAuth through an assistant. `adaptText` replaces it for a terminal. */
 export const OAUTH_HOW =
   'To start it, say "sign in to Bluesky with OAuth": your assistant then calls login with method "oauth".';
 
 const OAUTH_HOW_AT_TERMINAL = 'To start it, run: parley call login \'{"method": "oauth"}\'';
 
 /**
- * Adapts a message to the client. Messages are written for people who talk to an assistant; at a
- * terminal (`parley call`) there is none.
+ * Adapts a message to the client. Messages are written for people who talk to an assistant. In a
+ * terminal (`parley call`), there is no assistant.
  */
 export function adaptText(text: string, client: { readonly name?: string | undefined }): string {
   return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
@@ -41,7 +41,7 @@ export function* adaptErrors<T>(
 /** The full text, used wherever a password is requested or missing. */
 export const ABOUT_PASSWORDS = [NEVER_MAIN, MAKE_ONE, OAUTH_IS_BETTER, OAUTH_HOW].join(" ");
 
-/** The choice for clients that support forms only. */
+/** The question for clients that support only forms. */
 export const CHOOSE = `How do you want to sign in to Bluesky? ${OAUTH_IS_BETTER} ` +
   `The other way is an app password. ${NEVER_MAIN} ${MAKE_ONE}`;
 
@@ -53,25 +53,25 @@ export function askPassword(handle: string | undefined): string {
   return `Enter ${whose}${whom}. ${ABOUT_PASSWORDS}`;
 }
 
-export const ASK_HANDLE = `Whose app password is that? ${ABOUT_PASSWORDS}`;
+export const ASK_HANDLE = `Which account is the app password for? ${ABOUT_PASSWORDS}`;
 
-/** A password was given without a handle, and the client cannot ask for it. */
+/** Shown if a password is given without a handle, and the client cannot ask for the handle. */
 export function passwordWithoutHandle(client: string): string {
-  return `Cannot sign in: the password has no handle with it; say whose with "handle". ${client} cannot show questions from tools, so you cannot be asked. ${ABOUT_PASSWORDS}`;
+  return `Cannot sign in: the handle is missing, and ${client} cannot show questions from tools; pass the handle with "handle". ${ABOUT_PASSWORDS}`;
 }
 
-/** Neither a form nor a page can ask for a password. */
+/** Shown if neither a form nor a page can ask for a password. */
 export const NO_PASSWORD_FIELD =
-  `Cannot ask for a password here: this server does not allow passwords in forms, and browsers cannot reach it; call login with "handle" and "password", or ask its operator to start it with --public-url and its https address. ${ABOUT_PASSWORDS}`;
+  `Cannot ask for a password here: this server does not allow passwords in forms, and browsers cannot reach it; call login with "handle" and "password", or ask its operator to start it with --public-url and an https URL. ${ABOUT_PASSWORDS}`;
 
 /** Shown before a browser opens. */
 export function goToPage(minutes: number, ways: { oauth: boolean; page: boolean }): string {
   const there = ways.oauth && ways.page
-    ? `${OAUTH_IS_BETTER} If you would rather use an app password, you can type it into the page: it goes neither through this app nor to the model. ${NEVER_MAIN} ${MAKE_ONE}`
+    ? `${OAUTH_IS_BETTER} If you prefer an app password, you can type it into the page: neither this app nor the model sees it. ${NEVER_MAIN} ${MAKE_ONE}`
     : ways.oauth
     ? OAUTH_IS_BETTER
-    : `Type an app password into the page: it goes neither through this app nor to the model. ${ABOUT_PASSWORDS}`;
-  return `Sign in to Bluesky in your browser. ${there} The page is there for ${minutes} minutes.`;
+    : `Type an app password into the page: neither this app nor the model sees it. ${ABOUT_PASSWORDS}`;
+  return `Sign in to Bluesky in your browser. ${there} The page expires after ${minutes} minutes.`;
 }
 
 /** Shown after the person declined or closed the question. */
@@ -81,7 +81,7 @@ export function notSignedIn(action: "decline" | "cancel"): string {
 }
 
 export function tooLate(minutes: number): string {
-  return `Cannot sign in to Bluesky: nobody finished it in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
+  return `Cannot sign in to Bluesky: the sign-in was not finished in the browser within ${minutes} minutes, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
 }
 
 /** Links for the person to open, because the client cannot open pages. */
@@ -98,13 +98,13 @@ export function cannotAsk(client: string, { oauth, page, minutes }: Links): stri
       ? [`Sign in with OAuth (recommended): open this link in your browser: ${oauth}`]
       : []),
     ...(page ? [`Or type an app password into a page of this server: ${page}`] : []),
-    'Or hand an app password over: call login with "handle" and "password". ' +
+    'Or share an app password: call login with "handle" and "password". ' +
     `${NEVER_MAIN} ${MAKE_ONE}`,
   ];
   const after = oauth || page
-    ? `\n\nThe links are good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`
+    ? `\n\nThe links expire after ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`
     : "";
-  return `Cannot ask you to sign in to Bluesky: ${client} cannot show questions from tools. ${OAUTH_IS_BETTER} These are the ways:\n\n${
+  return `Cannot ask you to sign in to Bluesky: ${client} cannot show questions from tools. ${OAUTH_IS_BETTER} You can sign in like this:\n\n${
     ways.map((way) => `- ${way}`).join("\n")
   }${after}`;
 }
@@ -112,12 +112,12 @@ export function cannotAsk(client: string, { oauth, page, minutes }: Links): stri
 /** For clients that can ask, but cannot open pages. */
 export function openYourself(link: string, way: "oauth" | "page", minutes: number): string {
   const what = way === "oauth" ? OAUTH_IS_BETTER : ABOUT_PASSWORDS;
-  return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link is good for ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;
+  return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link expires after ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;
 }
 
 /** The warning after a sign-in with the main password. */
 export function mainPasswordUsed(handle: string): string {
-  return `Warning: that was the main password of @${handle}. You are signed in, but whoever gets hold of this sign-in can do everything with the account. ${NEVER_MAIN} ${MAKE_ONE} Then sign in again with it, or with OAuth, and change your main password if it has been seen by others. ${OAUTH_IS_BETTER}`;
+  return `Warning: that was the main password of @${handle}. You are signed in, but anybody who obtains this sign-in has full access to the account. ${NEVER_MAIN} ${MAKE_ONE} Then sign in again with the app password, or with OAuth, and change your main password if others have seen it. ${OAUTH_IS_BETTER}`;
 }
 
 /** Shown when a sign-in has expired or was revoked. */

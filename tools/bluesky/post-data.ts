@@ -1,5 +1,5 @@
 /**
- * Converts posts to data. Records are untrusted, so invalid parts are left out.
+ * Converts posts to the tool's output format. Posts are untrusted, so invalid parts are left out.
  */
 import type { AppBskyFeedDefs } from "@atproto/api";
 import { authorOf, postUrl } from "./profile-data.ts";
@@ -116,7 +116,7 @@ function quoteOf(record: Loose): Embed {
       : type?.endsWith("#viewBlocked")
       ? "it is blocked"
       : type?.endsWith("#viewDetached")
-      ? "its author took it out of the quotation"
+      ? "its author does not allow this quote"
       : undefined;
     return why
       ? { type: "quote", ...optional("uri", uri), unavailable: why }

@@ -1,4 +1,4 @@
-/** Converts profiles to data, and builds the URLs of profiles and posts. */
+/** Converts profiles to the tool's output format, and builds the URLs of profiles and posts. */
 import type { AppBskyActorDefs } from "@atproto/api";
 import type { Author, Profile } from "./schemas.ts";
 
@@ -31,7 +31,7 @@ export function authorOf(
   };
 }
 
-/** Uses the DID if the handle is invalid. */
+/** The web page of a profile. Uses the DID if the handle is not valid. */
 function profileUrl(handle: string, did: string): string {
   const name = handle === "" || handle === "handle.invalid" ? did : handle;
   return `${WEB}/profile/${encodeURIComponent(name).replaceAll("%3A", ":")}`;

@@ -1,4 +1,4 @@
-/** The questions of `login`. */
+/** The questions that `login` can ask. */
 import type { McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 

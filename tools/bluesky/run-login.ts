@@ -34,7 +34,7 @@ function* manage(
   if (command === "list") return { told: "", result: yield* listing(desk) };
   if (handle === undefined) {
     const what = command === "default" ? "choose the default account" : "delete an account";
-    throw new ToolError(`Cannot ${what}: no handle is given; say whose with "handle"`);
+    throw new ToolError(`Cannot ${what}: the handle is missing; pass it with "handle"`);
   }
   const { accounts } = desk;
   const account = yield* until(accounts.get(toActor(handle)));
@@ -62,7 +62,7 @@ function* revoke(
   } catch {
     return `${
       new URL(account.service).host
-    } could not be told that @${account.handle} has signed out; to be safe, take the sign-in back in the settings of the account.`;
+    } could not be told that @${account.handle} has signed out; to be safe, revoke the sign-in in the settings of the account.`;
   }
 }
 

@@ -7,13 +7,13 @@ export const method = z.enum(["oauth", "app-password"]);
 export type Method = z.infer<typeof method>;
 
 export const account = z.object({
-  did: z.string().describe("The account's permanent name"),
+  did: z.string().describe("The account's permanent identifier"),
   handle: z.string(),
-  service: z.string().describe("The service at which the account signed in"),
+  service: z.string().describe("The service that the account signed in to"),
   method,
-  default: z.boolean().describe("True if this account is used when none is named"),
+  default: z.boolean().describe("True if tools use this account when no account is named"),
   signedIn: z.boolean().describe("False if the sign-in was revoked or has expired"),
-  mainPassword: z.boolean().describe("True if it was signed in with its main password"),
+  mainPassword: z.boolean().describe("True if the main password was used to sign in"),
 });
 export type Account = z.infer<typeof account>;
 
@@ -29,9 +29,9 @@ const accounts = z.object({
 });
 export type Accounts = z.infer<typeof accounts>;
 
-// Some clients show the model the data and not the text, so the text is part of the data.
+// Some clients show the model only the structured content, so the text is a part of it.
 export const accountsResult = z.object({
-  message: z.string().describe("The whole result as Markdown, with what to tell the person"),
+  message: z.string().describe("The whole result as Markdown, including messages for the person"),
 }).extend(accounts.shape);
 export type AccountsResult = z.infer<typeof accountsResult>;
 
@@ -110,11 +110,11 @@ export const post = z.object({
 export type Post = z.infer<typeof post>;
 
 const found = z.object({
-  account: z.string().describe("The handle that searched"),
+  account: z.string().describe("The handle of the account that was used"),
   query: z.string(),
   posts: z.array(post),
   total: z.int().optional().describe("The total number of posts, if the service reports it"),
-  cursor: z.string().optional().describe("Pass it to get the next page"),
+  cursor: z.string().optional().describe("Pass this cursor to get the next page"),
 });
 export type Found = z.infer<typeof found>;
 export const searchResult = found.extend({ markdown });

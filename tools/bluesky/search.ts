@@ -15,11 +15,13 @@ const parameters = z.object({
   query: z.string().min(1).describe(
     'Words to search for; "in quotation marks" for an exact phrase',
   ),
-  limit: z.int().min(1).max(100).default(20).describe("How many posts at most"),
+  limit: z.int().min(1).max(100).default(20).describe("Maximum number of posts"),
   author: z.string().optional().describe("Only posts of this handle or DID"),
-  since: moment.optional().describe("Only posts since then: a date, or a time with its zone"),
-  until: moment.optional().describe("Only posts before then"),
-  sort: z.enum(["top", "latest"]).optional().describe("Default: latest"),
+  since: moment.optional().describe(
+    "Only posts since this date, or since this date and time with a time zone",
+  ),
+  until: moment.optional().describe("Only posts before this date, or date and time"),
+  sort: z.enum(["top", "latest"]).optional().describe("The order of the posts; default: latest"),
   cursor: z.string().optional().describe("The cursor of the previous page, to get the next one"),
 });
 export type SearchParameters = z.infer<typeof parameters>;

@@ -6,9 +6,9 @@ import type { Vault } from "./vault/types.ts";
 export interface BlueskySetup {
   /** Opens the vault for credentials. */
   readonly vault: () => Promise<Vault>;
-  /** The default service to sign in at. */
+  /** The service to sign in to by default. */
   readonly service: string;
-  /** The directory for DIDs. */
+  /** The directory that resolves DIDs. */
   readonly plc: string;
   /** The network for outgoing requests. */
   readonly network: Network;

@@ -22,7 +22,7 @@ export interface AttemptOptions {
   readonly handle: string | undefined;
   readonly service: string;
   readonly port: number | undefined;
-  /** The page outlives the call, for clients that cannot open it themselves. */
+  /** True if the page stays open after the call, for clients that cannot open pages themselves. */
   readonly stays: boolean;
 }
 
@@ -39,14 +39,14 @@ export interface Attempt {
   /** The URL that starts OAuth, if it is offered. */
   readonly oauthUrl: string | undefined;
   readonly ended: Operation<Ending>;
-  /** The OAuth client, needed again when the browser returns. */
+  /** The OAuth client. It is needed again when the browser returns. */
   readonly oauth: { readonly clientId: string; readonly redirectUri: string } | undefined;
   readonly states: Map<string, NodeSavedState>;
   readonly until: number;
   end(ending: Ending): void;
 }
 
-/** Attempts that have not ended, to which a browser may return. */
+/** Attempts that have not ended. A browser may return to them. */
 const underWay = new Set<Attempt>();
 
 export function useAttempt(
@@ -96,14 +96,14 @@ export function useAttempt(
   });
 }
 
-/** Handles a request for the page, or its form. */
+/** Handles a request for the page, or a submission of its form. */
 function* visit(attempt: Attempt, request: Request): Operation<Response> {
   const { ways } = attempt.options;
   const { pathname } = new URL(request.url);
   if (request.method === "POST" && ways.page) return yield* takePassword(attempt, request);
   if (request.method !== "GET") {
     return new Response(
-      "Cannot do that here: this page supports viewing only; open it in a browser",
+      `Cannot serve ${request.method} here: this page can only be viewed; open it in a browser`,
       {
         status: 405,
       },
@@ -155,7 +155,7 @@ function startPage({ url, options, desk }: Attempt, handle?: string, problem?: s
   });
 }
 
-/** Reads a form of bounded size: a handle and a password are short. */
+/** Reads the form. Undefined if it is too large: a handle and a password are short. */
 async function readForm(request: Request): Promise<URLSearchParams | undefined> {
   const type = request.headers.get("content-type") ?? "";
   const length = Number(request.headers.get("content-length") ?? NaN);

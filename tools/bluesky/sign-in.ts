@@ -1,4 +1,4 @@
-/** Signs in with a password from any source. */
+/** Signs in with an app password, from an argument, a form or a page. */
 import { type Operation, until } from "effection";
 import { carefulFetch } from "./careful-fetch.ts";
 import type { Desk } from "./caller-accounts.ts";
@@ -7,7 +7,7 @@ import { type Doing, explained } from "./explain-error.ts";
 
 export type NewAccount = Omit<Account, "default">;
 
-/** A service, and the handle and password to sign in with. */
+/** The service, handle and password of a sign-in. */
 export interface Person {
   readonly handle: string;
   readonly password: string;

@@ -9,7 +9,7 @@ import type { BlueskySetup } from "./setup.ts";
 
 export interface AccountInUse {
   readonly account: Account;
-  /** Calls the service. Halting the tool aborts the call, but not a running token refresh. */
+  /** Calls the service. If the tool is halted, aborts the call, but not a running token refresh. */
   ask<T>(
     doing: { what: string; wanted?: string },
     call: (agent: Agent, signal: AbortSignal) => Promise<T>,
@@ -17,8 +17,8 @@ export interface AccountInUse {
 }
 
 /**
- * The account that makes the request: the named one, or the default one if none is named. With
- * `may: "anyone"`, the named account need not be signed in; the default one acts then.
+ * Finds the account that calls the service: the named account, or the default account if none is
+ * named. If `may` is "anyone" and the named account is not signed in, uses the default account.
  */
 export function* useAccount(
   setup: BlueskySetup,

@@ -1,4 +1,4 @@
-/** A made-up timetable, the same every day. */
+/** A made-up timetable. It is the same for every day. */
 
 export interface Flight {
   readonly number: string;

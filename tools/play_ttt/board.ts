@@ -68,11 +68,11 @@ export function isOver(game: Game): boolean {
   return winnerOf(game) !== undefined || emptyCells(game).length === 0;
 }
 
-/** Plays a move. Throws if the cell is taken or the game is over. */
+/** Plays a move. Throws if the cell is not empty or the game is over. */
 export function play(game: Game, cell: Cell): Game {
-  if (isOver(game)) throw new Error("Cannot play: the game is over; start another");
+  if (isOver(game)) throw new Error("Cannot play: the game is over; start a new game");
   if (markAt(game, cell)) {
-    throw new Error(`Cannot play cell ${cell}: it is taken; choose a free one`);
+    throw new Error(`Cannot play cell ${cell}: it is not empty; choose an empty cell`);
   }
   return [...game, { mark: turnOf(game), cell }];
 }
@@ -81,8 +81,8 @@ const PICTURES: Record<Mark, string> = { X: "❌", O: "⭕" };
 const WIDE_DIGITS = "１２３４５６７８９";
 
 /**
- * The board for people. All characters are equally wide in a terminal, and nearly so in a dialog with
- * a proportional font, so the columns stay aligned.
+ * The board for people. All characters have the same width in a terminal, and nearly the same in a
+ * proportional font, so the columns stay aligned.
  */
 export function drawBoard(game: Game): string {
   return pictureRows(game).map((row) => row.join(" │ ")).join("\n");
@@ -101,23 +101,23 @@ function pictureRows(game: Game): string[][] {
   return [0, 3, 6].map((at) => signs.slice(at, at + 3));
 }
 
-/** The board for models, which read plain letters best. */
+/** The board for models, in plain letters. */
 export function boardRows(game: Game): string {
   const signs = CELLS.map((cell) => markAt(game, cell) ?? cell);
   return [0, 3, 6].map((at) => signs.slice(at, at + 3).join(" | ")).join("\n");
 }
 
-/** The board for models, with the empty cells. */
+/** The board for models, with a list of the empty cells. */
 export function describeBoard(game: Game): string {
   return `${boardRows(game)}\nEmpty cells: ${emptyCells(game).join(", ")}`;
 }
 
-/** Cells by value: the centre, the corners, the sides. */
+/** Cells in the order of their value: the centre, the corners, the sides. */
 const BY_WORTH: readonly Cell[] = ["5", "1", "3", "7", "9", "2", "4", "6", "8"];
 
 /**
- * The built-in player's move: a cell that wins, one that blocks the other side's win, or the most
- * valuable one. It is deterministic, so a replayed call takes the same course.
+ * The built-in player's move: a cell that wins, a cell that prevents the other side from winning, or
+ * the most valuable cell. The choice is deterministic, so a replayed call makes the same moves.
  */
 export function chooseCell(game: Game): Cell {
   const empty = emptyCells(game);
@@ -130,7 +130,7 @@ export function chooseCell(game: Game): Cell {
   return blocking ?? BY_WORTH.find((cell) => empty.includes(cell)) ?? first;
 }
 
-/** True if the side that is not to move would win with this cell. */
+/** True if the other side would win with this cell. */
 function isWonBy(game: Game, cell: Cell): boolean {
   const theirs = other(turnOf(game));
   return winnerOf([...game, { mark: theirs, cell }]) === theirs;

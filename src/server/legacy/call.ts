@@ -118,12 +118,11 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (session.outcome) return;
     this.#earlier = travelling(session.openRequests(), this.client.info);
     this.#earlierDue = this.#earlier.length > 0;
-    const { owner } = session;
+    const owner = session.belongTo(this);
     if (owner instanceof Call) {
       this.#former = owner.#former;
       owner.gone();
     } else this.#former = owner;
-    session.belongTo(this);
   }
 
   /** The session's id, also while the session is not in memory. */

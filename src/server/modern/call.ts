@@ -176,7 +176,7 @@ export class ModernCalls {
       );
     }
     const known = answers.flatMap(([name, response]) => {
-      const request = session.requestNamed(name);
+      const request = session.questions.named(name);
       return request ? [{ requestId: request.id, response }] : [];
     });
     const { client, trace } = session;

@@ -32,7 +32,7 @@ type Day = [name: string, answer: (asked: Asked) => Response, told: RegExp];
 const days: Day[] = [
   ["no network", offline, /there is no connection to fake\.example; check the internet connection/],
   ["a web page", html, /fake\.example answered with something other than data, perhaps a web page/],
-  ["half a body", half, /the answer of fake\.example broke off in the middle; try again$/],
+  ["half a body", half, /the answer of fake\.example was incomplete; try again$/],
   ["half of a text", () => json('{"did":'), /something other than data/],
   [
     "an answer to something else",
@@ -42,13 +42,13 @@ const days: Day[] = [
   [
     "a problem of the service",
     () => refusal(502, "UpstreamFailure", "no upstream"),
-    /fake\.example has a problem of its own \(502\); try again later$/,
+    /fake\.example reports an internal error \(502\); try again later$/,
   ],
   [
     "a rate limit with its end",
     () =>
       refusal(429, "RateLimitExceeded", "slow", { "ratelimit-reset": String(NOW / 1_000 + 290) }),
-    /fake\.example allows no more requests for now; try again after 2026-01-01 12:04:50 UTC, in about 5 minutes$/,
+    /fake\.example has received too many requests; try again after 2026-01-01 12:04:50 UTC, in about 5 minutes$/,
   ],
   [
     "a rate limit with a wait",
@@ -139,7 +139,10 @@ describe("when something goes wrong", () => {
     assert.match(unknown.text, /the handle or the password is wrong/);
     service.instead.set("createSession", () => refusal(401, "AuthFactorTokenRequired", "code"));
     const coded = yield* call("login", { handle, password: "main" });
-    assert.match(coded.text, /that is the main password, and fake\.example wants a code/);
+    assert.match(
+      coded.text,
+      /that is the main password, which fake\.example accepts only with a code/,
+    );
     for (const { text } of [wrong, unknown, coded]) {
       for (const word of words) assert.match(text, word);
       assert.doesNotMatch(text, /nope/);
@@ -156,7 +159,7 @@ describe("when something goes wrong", () => {
       ["bob smith.test!", /it is not a handle; handles look like name\.bsky\.social/],
       ["  ", /it is empty; use a handle such as name\.bsky\.social/],
       ["did:web", /it is not a DID; DIDs look like did:plc:/],
-      ["nobody.test", /Bluesky knows nobody by the name of "nobody\.test"; check the spelling/],
+      ["nobody.test", /Bluesky has no account named "nobody\.test"; check the spelling/],
     ];
     for (const [account, pattern] of told) {
       const { isError, text } = yield* call("profile", { account });
@@ -176,7 +179,7 @@ describe("when something goes wrong", () => {
     const { text } = yield* call("search", { query: "x", account: "bob.test" });
     assert.match(
       text,
-      /Cannot use account "bob\.test": only alice\.test signed in here; call login/,
+      /Cannot use account "bob\.test": it is not one of the accounts that are signed in \(alice\.test\); call login/,
     );
   });
 

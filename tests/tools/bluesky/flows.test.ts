@@ -227,15 +227,15 @@ describe("login", () => {
     const wrong: [object, RegExp][] = [
       [
         { method: "oauth", handle, password: "x" },
-        /method "oauth" and a password: that way takes none/,
+        /method "oauth" and a password: this method does not use/,
       ],
-      [{ password: "x" }, /the password has no handle with it; say whose with "handle"/],
+      [{ password: "x" }, /the handle is missing, and .*; pass the handle with "handle"/],
       [{ handle, password: "" }, /the password is empty\. Never use the main password/],
       [
         { command: "default" },
-        /Cannot choose the default account: no handle is given; say whose with "handle"/,
+        /Cannot choose the default account: the handle is missing; pass it with "handle"/,
       ],
-      [{ command: "delete" }, /Cannot delete an account: no handle is given/],
+      [{ command: "delete" }, /Cannot delete an account: the handle is missing/],
       [{ command: "delete", handle: "bob.test" }, /nobody is signed in/],
       [{ command: "logout" }, /command/],
       [{ port: 0 }, /port/],

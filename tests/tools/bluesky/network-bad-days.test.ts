@@ -40,14 +40,14 @@ describe("on the network", () => {
       }
       yield* call("login", { handle, password });
       const unknown = yield* call("profile", { account: "nobody.test" });
-      assert.match(unknown.text, /Bluesky knows nobody by the name of "nobody\.test"/);
+      assert.match(unknown.text, /Bluesky has no account named "nobody\.test"/);
 
       const { text } = yield* call("login", { method: "oauth", handle: "nobody.test" });
       const page = yield* until(fetch(/http:\S+\/oauth/.exec(text)![0], { redirect: "manual" }));
       assert.equal(page.status, 400);
       assert.match(
         yield* until(page.text()),
-        /Bluesky knows nobody by the name of &#34;nobody\.test&#34;.*Try again/s,
+        /Bluesky has no account named &#34;nobody\.test&#34;.*Try again/s,
       );
 
       // The service says so only to a caller who knows the main password.
@@ -79,7 +79,7 @@ describe("on the network", () => {
       }
       assert.match(
         told,
-        /allows no more requests for now; try again after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in about \d minutes?$/,
+        /has received too many requests; try again after \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, in about \d minutes?$/,
       );
     },
     LONG,

@@ -200,7 +200,7 @@ for (const way of WAYS) {
       });
       const denied = yield* refusing({ method: "oauth" });
       assert.equal(denied.isError, true);
-      assert.match(denied.text, /you declined it there, and nothing was stored/);
+      assert.match(denied.text, /you declined on the page of Bluesky, and nothing was stored/);
 
       // Deletes an account that was added with OAuth.
       ok(yield* withOAuth({ method: "oauth", handle: person.handle }));

@@ -27,7 +27,7 @@ const inTerminal = it.unless(
 /** Each sentence by its meaning, not by our wording. */
 const sentences: [string, RegExp][] = [
   ["never the main password", /\bNever use the main password of your Bluesky account\b/],
-  ["make an app password", /\bMake an app password instead\b/],
+  ["make an app password", /\bCreate an app password instead\b/],
   ["and where", /https:\/\/bsky\.app\/settings\/app-passwords/],
   ["OAuth is better", /\bOAuth is the better way\b/],
 ];
@@ -104,7 +104,7 @@ describe("the texts about passwords", () => {
     yield* call("login");
     const { message } = assistant.asked[0]!;
     says(message, ...sentences);
-    assert.match(message, /it goes neither through this app nor to the model/);
+    assert.match(message, /neither this app nor the model sees it/);
   });
 
   it("appear on the page itself", function* () {
@@ -131,7 +131,7 @@ describe("the texts about passwords", () => {
       /^Cannot ask you to sign in to Bluesky: Test Assistant cannot show questions/,
     );
     assert.match(text, /Sign in with OAuth \(recommended\): open this link in your browser: http/);
-    assert.match(text, /hand an app password over: call login with "handle" and "password"/);
+    assert.match(text, /share an app password: call login with "handle" and "password"/);
   });
 
   it("appear in the warning about a main password", function* () {

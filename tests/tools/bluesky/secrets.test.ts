@@ -65,7 +65,7 @@ for (const era of ["legacy", "modern"] as const) {
         );
         service.instead.set("searchPosts", () => new Response("<html>"));
         const odd = yield* call("login", { handle, password: appPassword });
-        assert.match(odd.text, /fake\.example refused: .*•••/);
+        assert.match(odd.text, /fake\.example refused the request: .*•••/);
         told.push(odd);
         told.push(yield* call("profile"), yield* call("search", { query: "x" }));
         vault.broken = new Error("the disk is on fire");

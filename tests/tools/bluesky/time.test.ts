@@ -65,7 +65,7 @@ describe("a sign-in that nobody finishes", () => {
     clock.advance(MINUTE);
     assert.match(
       yield* outcomeOf(session),
-      /nobody finished it in the browser within 10 minutes, and nothing was stored/,
+      /the sign-in was not finished in the browser within 10 minutes, and nothing was stored/,
     );
     assert.deepEqual(pages.at("/bluesky/callback"), []);
     assert.equal(vault.documents.size, 0);
@@ -75,7 +75,10 @@ describe("a sign-in that nobody finishes", () => {
     const { session, clock } = yield* useLogin("url");
     yield* until(event(session, "elicit_request"));
     clock.advance(10 * MINUTE);
-    assert.match(yield* outcomeOf(session), /nobody finished it in the browser within 10 minutes/);
+    assert.match(
+      yield* outcomeOf(session),
+      /the sign-in was not finished in the browser within 10 minutes/,
+    );
   });
 
   it("leaves a link that is valid for ten minutes to a client that cannot ask", function* () {

@@ -32,11 +32,11 @@ describe("the Bluesky tools", () => {
         assert.equal(isError, true);
         assert.match(
           text,
-          /other people can reach this server, and it cannot tell its callers apart/,
+          /other people can reach this server, and it does not identify its callers/,
         );
         assert.match(
           text,
-          /use it on your own machine \(stdio or loopback\), or ask its operator/,
+          /use the tool on your own machine \(stdio or loopback\), or ask the server's operator/,
         );
       }
       assert.deepEqual([service.asked.length, vault.documents.size], [0, 0]);
@@ -150,7 +150,7 @@ describe("the Bluesky tools", () => {
       const refused = yield* nothing.call("login", { method });
       assert.match(
         refused.text,
-        /this server does not know the address at which browsers reach it/,
+        /this server does not know the URL at which browsers reach it/,
       );
       assert.match(refused.text, /start it with --public-url/);
     }

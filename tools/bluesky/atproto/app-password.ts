@@ -1,18 +1,18 @@
-/** Signs in with an app password, and acts with the resulting tokens. */
+/** Signs in with an app password, and calls the service with the resulting tokens. */
 import { Agent, type AtpSessionData, CredentialSession } from "@atproto/api";
 import type { Credentials } from "../accounts.ts";
 
-/** The stored secret of such a sign-in. */
+/** The secret that is stored after a sign-in with an app password. */
 export interface PasswordSecret {
   readonly session: AtpSessionData;
-  /** The server that hosts the account. It may differ from the one that it signed in at. */
+  /** The server that hosts the account. It may differ from the server of the sign-in. */
   readonly pds: string | undefined;
 }
 
 export interface SignedIn {
   readonly did: string;
   readonly handle: string;
-  /** True if it was the account's main password. */
+  /** True if the person used the account's main password. */
   readonly mainPassword: boolean;
   readonly secret: PasswordSecret;
 }
@@ -38,7 +38,7 @@ export interface Opened {
   saved(): Promise<void>;
 }
 
-/** Acts with stored tokens. Passes new tokens to `renew`, together with the replaced ones. */
+/** Creates an agent from stored tokens. Passes refreshed tokens to `renew`, with the old ones. */
 export function openWithPassword(
   { service, secret }: Credentials,
   fetch: typeof globalThis.fetch,
@@ -51,7 +51,7 @@ export function openWithPassword(
     const before = current;
     const next = current = secretOf(manager);
     saving = saving.then(() => renew(next, before));
-    // `saved()` rethrows the error.
+    // `saved()` throws the error later.
     saving.catch(() => {});
   });
   manager.session = current.session;

@@ -1,6 +1,7 @@
 /**
- * Acts as a signed-in account. Expired tokens are refreshed and stored. An account whose sign-in is
- * refused for good is marked as signed out, unless another process has stored newer tokens.
+ * Calls a service as a signed-in account. Refreshes and stores expired tokens. If the service no
+ * longer accepts the sign-in, marks the account as signed out, unless another process has stored
+ * newer tokens.
  */
 import type { Agent } from "@atproto/api";
 import type { Accounts, Credentials } from "../accounts.ts";
@@ -16,7 +17,7 @@ export interface AsAccount {
   readonly setup: BlueskySetup;
   readonly accounts: Accounts;
   readonly account: Account;
-  /** True if the caller is at this machine. */
+  /** True if the caller is on this machine. */
   readonly local: boolean;
 }
 
@@ -34,11 +35,11 @@ export async function asAccount<T>(
     try {
       const { agent, saved } = await open(who, credentials, fetch);
       const result = await call(agent);
-      // Wait for the new tokens to be stored: the old ones may be invalid.
+      // Wait until refreshed tokens are stored, because the old ones may no longer be valid.
       await saved();
       return result;
     } catch (error) {
-      // What looks like a refusal may be a refresh that did not reach the service.
+      // Prefer the network error: the library may report a failed refresh as a refusal.
       const context = { ...doing, service, handle, now: setup.now() };
       const problem = explained(trouble ?? error, context, isGone);
       if (!(problem instanceof SignInGone)) throw problem;
@@ -80,11 +81,11 @@ function oauthOptions(
   { clientId, service }: Credentials,
   given: Pick<OAuthOptions, "accounts" | "setup" | "fetch">,
 ): OAuthOptions {
-  // The redirect URI matters only during a sign-in.
+  // The redirect URI is used only during a sign-in, but the options require one.
   return { ...given, clientId: clientId!, service, redirectUri: `http://127.0.0.1${CALLBACK}` };
 }
 
-/** Remembers the last network error, because the libraries may drop it. */
+/** Passes network errors to `note`, because the libraries may drop them. */
 function noting(
   fetch: typeof globalThis.fetch,
   note: (trouble: Trouble) => void,

@@ -50,8 +50,7 @@ export function oauthClient(options: OAuthOptions): NodeOAuthClient {
         if (credentials?.method !== "oauth" || credentials.clientId !== clientId) return undefined;
         return credentials.secret as NodeSavedSession;
       },
-      // The caller decides whether a sign-in is really gone: another process may have refreshed
-      // it meanwhile.
+      // Do not delete here: another process may have refreshed the tokens. The caller checks that.
       del: () => {},
     },
   });
@@ -61,7 +60,7 @@ export async function openWithOAuth(options: OAuthOptions, did: string): Promise
   return new Agent(await oauthClient(options).restore(did));
 }
 
-/** The handle of the signed-in account, from its own server. */
+/** Asks the account's server for the handle of the account. */
 export async function handleOf(session: ConstructorParameters<typeof Agent>[0], did: string) {
   const { data } = await new Agent(session).com.atproto.repo.describeRepo({ repo: did });
   return data.handle;

@@ -1,11 +1,12 @@
 /**
- * `fetch` for untrusted URLs, from a caller, a document of another server or a redirect. It does not
- * reach this machine or its network, and sends credentials only to the intended origin.
+ * `fetch` for untrusted URLs. Such a URL comes from a caller, from a document of another server, or
+ * from a redirect. Requests cannot reach this machine or its network, and credentials are sent only
+ * to the intended origin.
  *
- * G1  Only https, and only hosts all of whose addresses are public.
- * G2  The connection goes to the addresses that were checked (see `network.ts`).
- * G3  An origin in `trusted` may have any address and may use http. Trust is for exact origins and
- *     does not extend to redirects: a redirect to a trusted origin is checked like any other.
+ * G1  Only https is allowed, and only hosts whose addresses are all public.
+ * G2  The request is sent to the addresses that were checked (see `network.ts`).
+ * G3  An origin in `trusted` may have any address and may use http. This does not apply to redirects
+ *     from another origin: a redirect to a trusted origin is checked like any other.
  * G4  Redirects are followed only for GET and HEAD without credentials, and each target is checked
  *     again. Any other redirected request fails.
  */
@@ -18,7 +19,7 @@ export interface GuardedFetchOptions {
   readonly trusted?: readonly string[];
   /** How many redirects to follow. Default: 3. */
   readonly redirects?: number;
-  /** Decides which addresses are allowed. Default: public ones. */
+  /** Decides which addresses are allowed. Default: public addresses. */
   readonly allows?: (address: string) => boolean;
 }
 
@@ -42,7 +43,7 @@ export class BlockedRequestError extends Error {
 const EXPLAINED: { readonly [reason in BlockedReason]: string } = {
   protocol: "it is not encrypted; use its https address",
   address: "it has no public address; use a host on the public internet",
-  redirect: "it redirects, and the redirect is not followed; use the address that it leads to",
+  redirect: "it redirects to another address, which is not followed; use that address",
 };
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -99,7 +100,7 @@ export function guardedFetch(
       throw new BlockedRequestError("address", host);
     }
     const addresses = literal ? [bare] : await abortable(network.resolve(bare), signal);
-    // Refuse if any address is not allowed, because the runtime chooses which one it uses.
+    // Refuse if any of the addresses is not allowed, because the runtime chooses one of them.
     if (addresses.length === 0 || !(trusted || addresses.every(allows))) {
       throw new BlockedRequestError("address", host);
     }
@@ -107,13 +108,13 @@ export function guardedFetch(
   }
 }
 
-/** True if the request contains nothing that only its first receiver may see. */
+/** True if the request may be sent to another server: it has no body and no credentials. */
 function mayFollow({ method, headers }: Request): boolean {
   return (method === "GET" || method === "HEAD") &&
     !["authorization", "cookie", "dpop", "proxy-authorization"].some((name) => headers.has(name));
 }
 
-/** Stops waiting for a lookup, which cannot be cancelled itself. */
+/** Rejects if the signal is aborted, because a DNS lookup itself cannot be cancelled. */
 function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason);

@@ -1,11 +1,11 @@
 /**
- * The network for `guardedFetch`. A host name is resolved first, and the request then goes to one of
- * those addresses. The name is not resolved again, so it cannot change between check and use (DNS
- * rebinding).
+ * The network for `guardedFetch`. It resolves a host name once and sends the request to one of the
+ * resulting addresses. The name is not resolved again, so the address cannot change between the
+ * check and the request (DNS rebinding).
  *
- * `fetch` has no such option on any runtime. `node:http` and `node:https` do
- * (`lookup`), and behave alike on Deno, Bun and Node: the certificate and the `Host` header are
- * those of the name, and if one address cannot be reached, the next one is tried.
+ * `fetch` cannot do this on any runtime. `node:http` and `node:https` can, with the option `lookup`,
+ * and they behave the same on Deno, Bun and Node: the certificate and the `Host` header are those of
+ * the host name. If one address cannot be reached, the next one is tried.
  */
 import { Buffer } from "node:buffer";
 import { lookup } from "node:dns/promises";
@@ -26,7 +26,7 @@ export interface DirectNetworkOptions {
   readonly ca?: string;
 }
 
-/** The network of this machine. Each request has its own connection, which ends with it. */
+/** The network of this machine. Each request has its own connection. */
 export function directNetwork({ ca }: DirectNetworkOptions = {}): Network {
   return {
     async resolve(hostname) {
@@ -68,7 +68,7 @@ function sendTo(
       ...(ca !== undefined && { ca }),
     }, (message) => {
       answer = message;
-      // From here on, the reader of the body gets the errors.
+      // Ignore errors here: the reader of the body gets them.
       message.on("error", () => {});
       resolve(responseOf(message, method, url));
     });
@@ -80,7 +80,7 @@ function sendTo(
   });
 }
 
-/** Answers every lookup with these addresses, in the form that the runtime asks for. */
+/** Returns a `lookup` function that always answers with these addresses. */
 function pinned(addresses: readonly string[]): NonNullable<http.RequestOptions["lookup"]> {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }));
   return (_hostname, options, callback) => {
@@ -126,7 +126,7 @@ function responseOf(message: http.IncomingMessage, method: string, url: string):
   return withUrl(new Response(body, init), url);
 }
 
-/** Sets `url` as `fetch` does; the constructor cannot. */
+/** Sets `url`, as `fetch` does. The constructor of `Response` cannot set it. */
 function withUrl(response: Response, url: string): Response {
   return Object.defineProperty(response, "url", { value: url });
 }

@@ -1,9 +1,9 @@
 /**
- * Recognises public IP addresses. Loopback, private, link-local, multicast and reserved ones are not
- * public. An IPv4 address embedded in an IPv6 one counts as itself.
+ * Recognises public IP addresses. Loopback, private, link-local, multicast and reserved addresses
+ * are not public. For an IPv6 address that contains an IPv4 address, the IPv4 address decides.
  *
- * The ranges are those of the IANA special-purpose registries (RFC 6890). For IPv6
- * only global unicast (2000::/3) is public, so ranges that are not listed here are refused.
+ * The ranges are those of the IANA special-purpose registries (RFC 6890). For IPv6, only global
+ * unicast (2000::/3) is public.
  */
 
 /** The 32 bits of an IPv4 address in dotted form, or `undefined` if the text is not one. */
@@ -12,7 +12,7 @@ export function parseIPv4(text: string): number | undefined {
   if (parts.length !== 4) return undefined;
   let value = 0;
   for (const part of parts) {
-    // A leading zero means octal to some parsers and decimal to others.
+    // Reject leading zeros: some parsers read such a number as octal, others as decimal.
     if (!/^(?:0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined;
     value = value * 256 + Number(part);
   }
@@ -82,7 +82,7 @@ function isPublicIPv6(groups: readonly number[]): boolean {
   const startsWith = (...expected: number[]) =>
     expected.every((group, index) => groups[index] === group);
   const embedded = groups[6]! * 0x10000 + groups[7]!;
-  // IPv4-mapped, and IPv4 behind NAT64, where a network has IPv6 only.
+  // An IPv4-mapped address, and an IPv4 address behind NAT64.
   if (startsWith(0, 0, 0, 0, 0, 0xffff)) return isPublicIPv4(embedded);
   if (startsWith(0x64, 0xff9b, 0, 0, 0, 0)) return isPublicIPv4(embedded);
   if (a < 0x2000 || a > 0x3fff) return false;
@@ -93,8 +93,8 @@ function isPublicIPv6(groups: readonly number[]): boolean {
 }
 
 /**
- * True if a host name may be public, judged before it is resolved: it is not `localhost` in any
- * spelling, has a dot, and is not reserved for private networks.
+ * True if a host name may be public. The name is checked before it is resolved: it must have a dot,
+ * and must not be reserved for this machine or for private networks.
  */
 export function isPublicName(hostname: string): boolean {
   const name = hostname.toLowerCase().replace(/\.+$/, "");

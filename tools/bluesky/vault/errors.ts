@@ -12,14 +12,14 @@ export type VaultProblem =
   | "newer"
   /** The passphrase is missing or wrong. */
   | "passphrase"
-  /** Other users could read the data, or we cannot. */
+  /** Other users could read the data, or this process cannot. */
   | "permissions"
   /** Another process holds the lock. */
   | "busy"
   /** The disk is full, broken or read-only. */
   | "disk";
 
-/** Ends the tool call with its message, which never contains a secret. */
+/** An error of the vault. The message is shown to the caller, and never contains a secret. */
 export class VaultError extends ToolError {
   override readonly name = "VaultError";
   constructor(readonly problem: VaultProblem, message: string, options?: ErrorOptions) {

@@ -2,8 +2,8 @@
  * Keeps credentials in sealed files, for machines without a keyring.
  *
  *     NAME.sealed   a document; see seal.ts
- *     vault.key     the key, unless there is a passphrase
- *     vault.lock    locked by the process that writes; empty
+ *     vault.key     the key, if there is no passphrase
+ *     vault.lock    an empty file, locked by the process that writes
  *
  * A file that cannot be read is never overwritten: its content can still be opened with a backup of
  * the key, the right passphrase or a newer version of Parley.
@@ -103,11 +103,11 @@ function wrongKey(path: string, { key }: Sealed): VaultError {
   if (key.from === "passphrase") {
     return new VaultError(
       "passphrase",
-      `Cannot open "${path}": the passphrase in PARLEY_PASSPHRASE is not the one that it was sealed with; correct it and restart Parley`,
+      `Cannot open "${path}": it was sealed with another passphrase than the one in PARLEY_PASSPHRASE; correct PARLEY_PASSPHRASE and restart Parley`,
     );
   }
   return new VaultError(
     "damaged",
-    `Cannot open "${path}": it was sealed with another key than the vault.key beside it; restore the right one from a backup, or delete "${path}" and log in again`,
+    `Cannot open "${path}": it was sealed with another key than the one in vault.key; restore the right vault.key from a backup, or delete "${path}" and log in again`,
   );
 }

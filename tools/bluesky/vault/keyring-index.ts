@@ -1,6 +1,6 @@
 /**
- * A file with the names of the documents in the keyring. Without it, a keyring that was emptied or
- * reset would look like one that was never used. It is changed only under the lock.
+ * A file with the names of the documents in the keyring. Without this file, a keyring that was
+ * emptied or reset would look like one that was never used. The file is changed only under the lock.
  */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ export class Held {
     this.#path = join(folder, "keyring.place");
   }
 
-  /** True if there is any document in the keyring. */
+  /** True if the keyring should contain any document. */
   async any(): Promise<boolean> {
     return (await this.#names()).length > 0;
   }

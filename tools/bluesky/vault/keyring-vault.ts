@@ -1,13 +1,13 @@
 /**
- * Keeps credentials in the operating system's keyring. A document that is too long for one entry is
- * split into parts; the entry under its name, its head, tells which parts are valid.
+ * Keeps credentials in the operating system's keyring. Each document has one entry, its head. A
+ * document that is too long for one entry is split into parts, and the head lists the valid parts.
  *
- *  1. Writing the head is what changes a document: a crash before it changes nothing, and a crash
- *     after it loses nothing.
- *  2. Parts are written to the side ("a" or "b") that the current head does not use, so later
- *     changes overwrite what a crash left behind.
- *  3. A head contains the digest of its document. A reader that is overtaken by a writer notices
- *     that, and reads again.
+ *  1. Writing the head changes the document. After a crash before that, the document is unchanged.
+ *     After a crash later, the change is complete.
+ *  2. Parts are named "a" or "b" in turn. A change writes the parts that the current head does not
+ *     use, so it overwrites parts that a crash left behind.
+ *  3. A head contains the digest of its document. If a document changes while it is read, the reader
+ *     notices that and reads again.
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -51,12 +51,12 @@ export class KeyringVault implements Vault {
     this.#held = new Held(options.folder);
   }
 
-  /** Throws once if a known document is missing. After that, the document does not exist. */
+  /** If a document that should exist is missing, throws once. After that, returns undefined. */
   async read(name: string): Promise<string | undefined> {
     const text = await this.#find(name);
     if (text !== undefined || !(await this.#held.has(name))) return text;
     return await this.#locked(async () => {
-      // Under the lock, a first write by another process is complete.
+      // Look again under the lock: another process may just have written the document.
       const text = await this.#find(name);
       if (text !== undefined || !(await this.#held.has(name))) return text;
       await this.#held.remove(name);
@@ -123,7 +123,7 @@ export class KeyringVault implements Vault {
 
   async #write(entry: string, text: string, side: "a" | "b"): Promise<void> {
     const { limit } = this.#keyring;
-    // Base64 is ASCII only, so splitting it cuts no character in two.
+    // Base64 is plain ASCII, so it can be split anywhere.
     const data = Buffer.from(text, "utf8").toString("base64");
     const digest = digestOf(text);
     const short = JSON.stringify({ version: VERSION, digest, data } satisfies Head);
@@ -136,7 +136,7 @@ export class KeyringVault implements Vault {
     await this.#keyring.set(entry, JSON.stringify(head));
   }
 
-  /** Removes old parts. Errors are ignored, because the document has changed already. */
+  /** Removes old parts. Ignores errors, because the change of the document is already complete. */
   async #removeParts(entry: string, head: Head | undefined): Promise<void> {
     for (const part of head ? partsOf(entry, head) : []) {
       await this.#keyring.delete(part).catch(() => {});
@@ -173,7 +173,7 @@ function digestOf(text: string): string {
 function damaged(): VaultError {
   return new VaultError(
     "damaged",
-    'Cannot read your accounts from the keyring: what is there under "Parley Bluesky" is damaged; delete those entries in the keyring\'s own program and log in again (they were not changed)',
+    'Cannot read your accounts from the keyring: the entries named "Parley Bluesky" are damaged; delete them in the keyring\'s own program and log in again',
   );
 }
 
@@ -187,6 +187,6 @@ function gone(): VaultError {
 function newer(): VaultError {
   return new VaultError(
     "newer",
-    "Cannot read your accounts from the keyring: a newer version of Parley stored them; update Parley, they were not changed",
+    "Cannot read your accounts from the keyring: a newer version of Parley stored them; update Parley",
   );
 }

@@ -18,15 +18,15 @@ export interface Keyring {
 /** The name that people see in their keyring program. */
 const SERVICE = "Parley Bluesky";
 
-/** Windows allows 2560 bytes in UTF-16. */
+/** Maximum length of a text, in UTF-16 units. Windows allows 2560 bytes. */
 const LIMIT = process.platform === "win32" ? 1_200 : 1_000_000;
 
 /** Milliseconds to wait for the person to unlock the keyring. */
 const KEYRING_TIMEOUT = 50_000;
 
 /**
- * Finds the keyring of this machine. Undefined if there is none that can store entries. A keyring
- * that was used before is only checked for an answer.
+ * Finds the keyring of this machine. Undefined if no keyring can store entries. If `wasUsed` is
+ * true, checks only that the keyring answers.
  */
 export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined> {
   let addon: typeof import("@napi-rs/keyring");
@@ -37,7 +37,7 @@ export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined
     return undefined;
   }
   const entryOf = (name: string) =>
-    // The default would be the kernel's keyring, which is not persistent.
+    // The addon's default is the kernel's keyring, which is not persistent.
     new addon.AsyncEntry(SERVICE, name, { linux: { store: "secret-service" } });
   const keyring: Keyring = {
     limit: LIMIT,
@@ -54,21 +54,21 @@ export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined
   return await isThere(keyring, wasUsed) ? keyring : undefined;
 }
 
-/** Checks by writing a probe, because some services run but cannot store anything. */
+/** Writes a test entry, because some keyring services run but cannot store anything. */
 async function isThere(keyring: Keyring, wasUsed: boolean): Promise<boolean> {
   const probe = `probe ${process.pid}`;
   try {
     if (wasUsed) await keyring.get(probe);
-    else await keyring.set(probe, "Parley looks whether there is a keyring.");
+    else await keyring.set(probe, "Parley checks whether there is a keyring.");
     if (!wasUsed) await keyring.delete(probe);
     return true;
   } catch (error) {
-    // A locked keyring exists. It reports that it is locked when it is used.
+    // A locked keyring exists. Using it later reports that it is locked.
     return error instanceof VaultError && error.problem === "locked";
   }
 }
 
-/** Adds a timeout: the person may not see the request to unlock. */
+/** Calls the keyring with a timeout, because the person may not see the request to unlock it. */
 async function told<T>(ask: () => Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -89,7 +89,7 @@ function asVaultError(error: unknown): VaultError {
   if (/lock|dismissed|denied|cancel|interaction/i.test(words)) return locked(error);
   return new VaultError(
     "unreachable",
-    "Cannot use the keyring of this computer: it does not work properly; log out and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you will have to log in again)",
+    "Cannot use the keyring of this computer: it does not work properly; log out of the computer and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you then have to log in to Bluesky again)",
     { cause: error },
   );
 }

@@ -1,4 +1,4 @@
-/** The key of the sealed files: derived from a passphrase, or in a file beside them. */
+/** The key of the sealed files: derived from a passphrase, or stored in a file next to them. */
 import { Buffer } from "node:buffer";
 import { randomBytes, scrypt } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -18,7 +18,7 @@ export interface Key {
 export class Keys {
   readonly #folder: string;
   readonly #passphrase: string | undefined;
-  /** Caches keys by salt, because deriving one is slow on purpose. */
+  /** Derived keys by cost and salt. They are cached, because deriving a key is slow on purpose. */
   readonly #derived = new Map<string, Promise<Uint8Array>>();
 
   constructor(folder: string, passphrase: string | undefined) {
@@ -45,11 +45,11 @@ export class Keys {
     if (key) return key;
     throw new VaultError(
       "damaged",
-      `Cannot open "${file}": its key, "${this.#path}", is missing; restore it from a backup, or delete "${file}" and log in again`,
+      `Cannot open "${file}": the key file "${this.#path}" is missing; restore it from a backup, or delete "${file}" and log in again`,
     );
   }
 
-  /** Chooses the key to seal with: the previous one, unless there is a passphrase now. */
+  /** Chooses the key to seal with: from the passphrase if there is one, otherwise the key file. */
   async choose(before: KeySource | undefined): Promise<Key> {
     if (this.#passphrase !== undefined) {
       const source: KeySource = before?.from === "passphrase"
@@ -89,16 +89,16 @@ export class Keys {
     if (key.length === 32) return key;
     throw new VaultError(
       "damaged",
-      `Cannot use the key "${this.#path}": it is damaged; restore it from a backup, or delete the files in "${this.#folder}" and log in again`,
+      `Cannot use the key file "${this.#path}": it is damaged; restore it from a backup, or delete the files in "${this.#folder}" and log in again`,
     );
   }
 
-  /** Must be called under the lock. */
+  /** Creates the key file. Must be called under the lock. */
   async #makeKeyFile(): Promise<Uint8Array> {
     for (const name of await readdir(this.#folder)) {
       if (!name.endsWith(".sealed")) continue;
       const other = parseSealed(await readPrivateFile(join(this.#folder, name)) ?? "");
-      // Throws if that file's key is lost: a new key would take the place of one to restore.
+      // Throws if the key of another file is lost. A new key file would prevent restoring that key.
       if (typeof other === "object" && other.key.from === "key-file") {
         await this.find(other.key, join(this.#folder, name));
       }

@@ -1,14 +1,14 @@
 /**
- * Allows one process at a time, by an operating-system lock on a file. A crash releases the lock, so
- * no stale lock is ever left behind.
+ * A lock that only one process can hold. It is an operating-system lock on a file, so a crash
+ * releases it.
  *
- * SQLite has such locks on every system and in every runtime. The file stays empty:
- * nothing is ever stored in it.
+ * The lock uses SQLite, which can lock files on every system and in every runtime. The file stays
+ * empty.
  */
 import { VaultError } from "./errors.ts";
 import { asVaultError, writePrivateFileOnce } from "./private-files.ts";
 
-/** Milliseconds to wait for the lock: a person may have to unlock the keyring meanwhile. */
+/** Milliseconds to wait for the lock. Its holder may wait for a person to unlock the keyring. */
 const LOCK_TIMEOUT = 60_000;
 const PAUSE = 15;
 
@@ -17,7 +17,7 @@ export interface LockOptions {
   readonly patience?: number;
 }
 
-/** Callers in this process wait here in order, without polling. */
+/** Callers in this process wait for each other here, in order and without polling. */
 const queues = new Map<string, Promise<unknown>>();
 
 export async function withLock<T>(
@@ -44,7 +44,7 @@ export async function withLock<T>(
 }
 
 async function acquire(path: string, patience: number): Promise<() => void> {
-  // Loaded only here, because only writers need it.
+  // Load SQLite only here, because only writers need it.
   const { DatabaseSync } = await import("node:sqlite");
   await writePrivateFileOnce(path);
   const until = performance.now() + patience;
@@ -68,7 +68,7 @@ async function acquire(path: string, patience: number): Promise<() => void> {
 function busy(path: string): VaultError {
   return new VaultError(
     "busy",
-    `Cannot change your accounts: another Parley has been changing them for a long time ("${path}" is locked); close it, or wait for it, and try again`,
+    `Cannot change your accounts: another Parley process has locked "${path}" for a long time; stop that process, or wait until it has finished, and try again`,
   );
 }
 
@@ -78,7 +78,7 @@ function useless(path: string, error: unknown): VaultError {
   }
   return new VaultError(
     "damaged",
-    `Cannot change your accounts: "${path}" was overwritten by another program; delete that file and try again, none of your accounts are in it`,
+    `Cannot change your accounts: another program has overwritten "${path}"; delete that file, which contains no accounts, and try again`,
     { cause: error },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * Files that only their owner can read, in a folder that only the owner can enter. Writes are atomic,
- * even across a power failure.
+ * Files that only their owner can read, in a folder that only the owner can open. Writes are atomic,
+ * even if the power fails.
  */
 import { randomBytes } from "node:crypto";
 import * as node from "node:fs/promises";
@@ -11,11 +11,11 @@ import { VaultError } from "./errors.ts";
 /** The file system calls of a write. Tests make each of them fail. */
 export type Disk = Pick<typeof node, "open" | "rename" | "rm">;
 
-/** Windows has no mode bits, and protects user profiles itself. */
+/** False on Windows, which has no mode bits and protects user profiles itself. */
 const hasModes = process.platform !== "win32";
 const OTHERS = 0o077;
 
-/** The extensions of all files that Parley creates in such a folder. */
+/** The extensions of all files that Parley creates in the folder. */
 const OURS = /\.(?:sealed|key|lock|place|tmp)$/;
 
 /** Creates the folder, or restricts the permissions of an existing one. */
@@ -27,7 +27,7 @@ export async function securePrivateFolder(folder: string): Promise<void> {
     if (uid !== process.getuid?.()) {
       throw new VaultError(
         "permissions",
-        `Cannot keep your accounts in "${folder}": the folder belongs to somebody else; start Parley as the user who owns it`,
+        `Cannot keep your accounts in "${folder}": the folder belongs to another user; start Parley as the user who owns it`,
       );
     }
     if ((mode & OTHERS) === 0) return;
@@ -35,7 +35,7 @@ export async function securePrivateFolder(folder: string): Promise<void> {
     if (!(await node.readdir(folder)).every((name) => OURS.test(name))) {
       throw new VaultError(
         "permissions",
-        `Cannot keep your accounts in "${folder}": other users of this computer can look into it; run: chmod 700 "${folder}"`,
+        `Cannot keep your accounts in "${folder}": other users of this computer can read the folder; run: chmod 700 "${folder}"`,
       );
     }
     await node.chmod(folder, 0o700);
@@ -44,7 +44,7 @@ export async function securePrivateFolder(folder: string): Promise<void> {
   }
 }
 
-/** Reads a file. Undefined if it does not exist. Restricts too wide permissions first. */
+/** Reads a file. Undefined if it does not exist. If others could read it, restricts its permissions. */
 export async function readPrivateFile(path: string): Promise<string | undefined> {
   let file: node.FileHandle | undefined;
   try {
@@ -62,7 +62,7 @@ export async function readPrivateFile(path: string): Promise<string | undefined>
   }
 }
 
-/** Replaces the file by a rename, after the new one is flushed to disk. */
+/** Writes a temporary file, flushes it to disk, then renames it to the file. */
 export async function writePrivateFile(
   path: string,
   text: string,
@@ -104,7 +104,7 @@ export async function removeDrafts(path: string): Promise<void> {
   }
 }
 
-/** Flushes the folder, so that a rename survives a power failure. Not every system supports it. */
+/** Flushes the folder, so that a rename survives a power failure. Does nothing on Windows. */
 async function syncFolder(folder: string, disk: Disk): Promise<void> {
   if (!hasModes) return;
   const handle = await disk.open(folder, "r");
@@ -115,7 +115,7 @@ async function syncFolder(folder: string, disk: Disk): Promise<void> {
   }
 }
 
-/** Turns a file system error into a message that tells what to do. */
+/** Turns a file system error into an error whose message tells the person what to do. */
 export function asVaultError(error: unknown, verb: string, path: string): VaultError {
   if (error instanceof VaultError) return error;
   const cannot = `Cannot ${verb} "${path}"`;
@@ -139,7 +139,7 @@ export function asVaultError(error: unknown, verb: string, path: string): VaultE
     case "EEXIST":
       return new VaultError(
         "disk",
-        `${cannot}: a part of that path is a file where there should be a folder; move it out of the way`,
+        `${cannot}: a part of the path is a file, but should be a folder; move that file away`,
         { cause: error },
       );
     case "EROFS":
@@ -153,7 +153,7 @@ export function asVaultError(error: unknown, verb: string, path: string): VaultE
     default:
       return new VaultError(
         "disk",
-        `${cannot}: the disk answered ${code ?? "with an error"}; check it and try again`,
+        `${cannot}: the disk reported ${code ?? "an error"}; check the disk and try again`,
         { cause: error },
       );
   }

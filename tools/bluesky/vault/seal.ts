@@ -1,13 +1,13 @@
 /**
  * A sealed document: JSON with the sealing parameters and the AES-256-GCM ciphertext. The parameters
- * and the document's name are authenticated, so that one file cannot pass for another.
+ * and the document's name are authenticated, so that nobody can exchange one file for another.
  */
 import { Buffer } from "node:buffer";
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from "node:crypto";
 
 export const VERSION = 1;
 
-/** How to find the key. */
+/** Where the key comes from. */
 export type KeySource =
   | { readonly from: "key-file" }
   | { readonly from: "passphrase"; readonly salt: string; readonly cost: number };
@@ -15,7 +15,7 @@ export type KeySource =
 export interface Sealed {
   readonly version: typeof VERSION;
   readonly key: KeySource;
-  /** Distinguishes a wrong key from a damaged file. */
+  /** Identifies the key, to distinguish a wrong key from a damaged file. */
   readonly keyId: string;
   readonly nonce: string;
   readonly tag: string;
@@ -59,7 +59,7 @@ export function seal(name: string, text: string, key: Uint8Array, source: KeySou
   return `${JSON.stringify(sealed, null, 2)}\n`;
 }
 
-/** Undefined if the document was changed after it was sealed. */
+/** Decrypts a document. Undefined if the key is wrong, or if the document was changed. */
 export function openSealed(name: string, sealed: Sealed, key: Uint8Array): string | undefined {
   try {
     const cipher = createDecipheriv("aes-256-gcm", key, Buffer.from(sealed.nonce, "base64"));
@@ -82,7 +82,7 @@ function boundTo(name: string, source: KeySource): Buffer {
   return Buffer.from(JSON.stringify(["parley vault", VERSION, name, ...how]));
 }
 
-/** Limits the cost, because the key is derived before the document is authenticated. */
+/** Also limits the cost, because the key is derived before the document is authenticated. */
 function isKeySource(value: unknown): value is KeySource {
   if (!isRecord(value)) return false;
   if (value["from"] === "key-file") return true;
@@ -91,7 +91,7 @@ function isKeySource(value: unknown): value is KeySource {
     cost >= COSTS.least && cost <= COSTS.most && Number.isInteger(Math.log2(cost));
 }
 
-/** Accepts only canonical Base64, so that no two texts mean the same bytes. */
+/** Accepts only canonical Base64, so that the same bytes always have the same text. */
 function isBase64(value: unknown, bytes?: number): value is string {
   if (typeof value !== "string") return false;
   const decoded = Buffer.from(value, "base64");

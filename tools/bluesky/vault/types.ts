@@ -4,8 +4,8 @@
 export interface Vault {
   read(name: string): Promise<string | undefined>;
   /**
-   * Changes a document while no other process can. `change` gets the current text and returns the new
-   * one; undefined deletes it. If it throws, nothing is written.
+   * Changes a document while no other process can. `change` receives the current text and returns
+   * the new text, or undefined to delete the document. If `change` throws, nothing is written.
    */
   update<T>(name: string, change: Change<T>): Promise<T>;
   /** The vault's name in messages, such as "the keyring". */
@@ -14,7 +14,7 @@ export interface Vault {
 
 export type Change<T> = (text: string | undefined) => { text: string | undefined; value: T };
 
-/** Names become file names, also on systems that ignore case. */
+/** Checks a document's name. Names become file names, also on systems that ignore case. */
 export function checkName(name: string): void {
   if (/^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/.test(name)) return;
   throw new RangeError(

@@ -1,7 +1,7 @@
 /**
- * Decides once where credentials are kept: in the operating system's keyring if there is one,
- * otherwise in sealed files. They stay where they were first stored. If a used keyring cannot be
- * reached, that is an error; it does not count as empty.
+ * Decides where credentials are kept: in the operating system's keyring if there is one, otherwise
+ * in sealed files. Credentials stay where they were first stored. If a keyring that was used before
+ * cannot be reached, that is an error: it is not treated as empty.
  */
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
@@ -20,15 +20,15 @@ export { VaultError, type VaultProblem } from "./errors.ts";
 export type { Change, Vault } from "./types.ts";
 
 export interface VaultOptions {
-  /** The folder for files. Default: a folder in the user's settings. */
+  /** The folder for files. Default: a folder in the user's settings folder. */
   readonly folder?: string;
   /** The passphrase that seals files. Default: PARLEY_PASSPHRASE. */
   readonly passphrase?: string;
-  /** Whether to use the keyring. Default: if there is one and PARLEY_KEYRING is not "off". */
+  /** True to use the keyring. Default: true if there is one and PARLEY_KEYRING is not "off". */
   readonly keyring?: boolean;
 }
 
-/** Throws a `VaultError` with a message for the owner of the credentials. */
+/** Opens the vault. Throws a `VaultError` with a message for the owner of the credentials. */
 export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   const folder = resolve(options.folder ?? defaultFolder());
   const passphrase = options.passphrase ?? (process.env["PARLEY_PASSPHRASE"] || undefined);
@@ -50,11 +50,13 @@ export async function openVault(options: VaultOptions = {}): Promise<Vault> {
 }
 
 function unreachable(hasAccounts: boolean): VaultError {
-  const why = hasAccounts ? "your accounts are in it, and it cannot be reached" : "there is none";
+  const why = hasAccounts
+    ? "it contains your accounts, but cannot be reached"
+    : "there is no keyring that can be reached";
   return new VaultError(
     "unreachable",
     `Cannot open the keyring of this computer: ${why} from here; start Parley from your desktop session, or set the environment variable PARLEY_KEYRING=off to keep accounts in a sealed file instead${
-      hasAccounts ? " (you will have to log in again)" : ""
+      hasAccounts ? " (you then have to log in again)" : ""
     }`,
   );
 }
@@ -63,7 +65,7 @@ async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);
   } catch {
-    // The folder does not exist yet. Any other error appears when a file in it is read.
+    // The folder does not exist yet. Any other error is thrown when a file in it is read.
     return [];
   }
 }
@@ -77,7 +79,7 @@ function defaultFolder(): string {
   return join(env["XDG_CONFIG_HOME"] || join(homedir(), ".config"), "parley/vault");
 }
 
-/** All vaults of a user share one keyring. The prefix is derived from the vault's folder. */
+/** The prefix of keyring entries. It depends on the folder, because all vaults share one keyring. */
 function prefixFor(folder: string): string {
   if (folder === defaultFolder()) return "";
   return `${createHash("sha256").update(folder).digest("hex").slice(0, 12)} `;

@@ -77,7 +77,7 @@ describe("openVault() with a Secret Service", () => {
     const away = { env: { ...env, ...none } };
     const outcome = yield* work({ folder }, ["read", "accounts"], away);
     assert.equal(outcome.problem, "unreachable");
-    assert.match(outcome.message!, /your accounts are in it.*PARLEY_KEYRING=off/);
+    assert.match(outcome.message!, /it contains your accounts.*PARLEY_KEYRING=off/);
     // With that option it uses files, and the keyring stays as it is.
     const off = { env: { ...away.env, PARLEY_KEYRING: "off" } };
     assert.deepEqual(yield* work({ folder }, ["read", "accounts"], off), {});
@@ -160,6 +160,9 @@ describe("openVault() without a Secret Service", () => {
     assert.equal(value, `the files in "${folder}"`);
     const outcome = yield* work({ folder, keyring: true }, ["where"], { env: none });
     assert.equal(outcome.problem, "unreachable");
-    assert.match(outcome.message!, /^Cannot open the keyring of this computer: there is none/);
+    assert.match(
+      outcome.message!,
+      /^Cannot open the keyring of this computer: there is no keyring that can be reached/,
+    );
   }, within);
 });

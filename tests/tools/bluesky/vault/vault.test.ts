@@ -53,7 +53,7 @@ describe("openVault()", () => {
     for (const command of [["write", "accounts", "text"], ["read", "accounts"]]) {
       const { problem, message } = yield* work({ folder }, command, { env: at(settings) });
       assert.equal(problem, "disk");
-      assert.match(message!, /^Cannot .+: a part of that path is a file .+; move/);
+      assert.match(message!, /^Cannot .+: a part of the path is a file.+; move/);
     }
   }, within);
 });
