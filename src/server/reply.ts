@@ -104,8 +104,7 @@ export interface OpenStream {
 }
 
 /** A reply with several messages, on a channel on which all replies to a client are sent. */
-export interface SharedStream {
-  readonly feed: Feed;
+export interface SharedStream extends Feed {
   /** The request id, if the transport must remove the feed when the client cancels the request. */
   readonly id?: RpcId;
   /** The run that the messages come from. */

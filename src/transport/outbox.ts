@@ -15,8 +15,9 @@ const CROWDED = 4 * 1024 * 1024;
 
 /** A stream on the channel, with its timer. */
 interface Entry {
-  readonly stream: SharedStream;
-  readonly unwatch: () => void;
+  /** Called after the stream was removed. */
+  readonly removed: (() => void) | undefined;
+  unwatch: (() => void) | undefined;
   /** The timer for the next heartbeat of a silent stream. */
   silence: Deadline | undefined;
 }
@@ -29,9 +30,9 @@ export class Outbox implements Feed {
   /** Characters in `#messages`. */
   #length = 0;
   #wake: (() => void) | undefined;
-  readonly #entries = new Map<Feed, Entry>();
+  readonly #entries = new Map<SharedStream, Entry>();
   /** Feeds with messages that wait for room, the longest waiting first. */
-  readonly #ready = new Set<Feed>();
+  readonly #ready = new Set<SharedStream>();
 
   constructor(deadlines: Deadlines) {
     this.#deadlines = deadlines;
@@ -51,70 +52,73 @@ export class Outbox implements Feed {
     this.#wake?.();
   }
 
-  /** Sends the messages of a stream until it is done. */
-  add(stream: SharedStream): void {
-    const { feed } = stream;
-    const unwatch = feed.watch(() => this.#hear(feed));
-    const entry: Entry = { stream, unwatch, silence: undefined };
-    this.#entries.set(feed, entry);
-    this.#awaitSilence(entry);
-    this.#hear(feed);
+  /** Sends the messages of a stream until it is done. Calls `removed` after that. */
+  add(stream: SharedStream, removed?: () => void): void {
+    const entry: Entry = { removed, unwatch: undefined, silence: undefined };
+    this.#entries.set(stream, entry);
+    this.#hear(stream);
+    // Most calls have ended when they are added, and are done now.
+    if (!this.#entries.has(stream)) return;
+    entry.unwatch = stream.watch(() => this.#hear(stream));
+    this.#awaitSilence(stream, entry);
+    this.#hear(stream);
   }
 
-  #hear(feed: Feed): void {
-    if (this.crowded) this.#ready.add(feed);
-    else this.#pull(feed);
+  #hear(stream: SharedStream): void {
+    if (this.crowded) this.#ready.add(stream);
+    else this.#pull(stream);
   }
 
-  #pull(feed: Feed): void {
-    this.#ready.delete(feed);
-    const entry = this.#entries.get(feed);
-    feed.read((message) => {
+  #pull(stream: SharedStream): void {
+    this.#ready.delete(stream);
+    const entry = this.#entries.get(stream);
+    stream.read((message) => {
       this.post(message);
-      if (entry) this.#awaitSilence(entry);
+      if (entry?.silence) this.#awaitSilence(stream, entry);
     });
-    if (feed.done) this.remove(feed);
+    if (stream.done) this.remove(stream);
   }
 
   /**
    * Starts the heartbeat timer. Many clients time out after a minute without messages, and for some
    * of them, a progress message restarts that timeout.
    */
-  #awaitSilence(entry: Entry, before = 0): void {
-    const { feed, heartbeatAfter } = entry.stream;
-    // The feed is no longer there if a message exceeded the limit and closed the channel.
-    if (heartbeatAfter === undefined || !this.#entries.has(feed)) return;
+  #awaitSilence(stream: SharedStream, entry: Entry, before = 0): void {
+    const { heartbeatAfter } = stream;
+    // The stream is no longer there if a message exceeded the limit and closed the channel.
+    if (heartbeatAfter === undefined || !this.#entries.has(stream)) return;
     entry.silence?.cancel();
     entry.silence = this.#deadlines.add(heartbeatAfter, () => {
       const silence = before + heartbeatAfter;
-      feed.heartbeat?.(silence, (message) => this.post(message));
-      this.#awaitSilence(entry, silence);
+      stream.heartbeat?.(silence, (message) => this.post(message));
+      this.#awaitSilence(stream, entry, silence);
     });
   }
 
-  remove(feed: Feed): void {
-    const entry = this.#entries.get(feed);
+  remove(stream: SharedStream): void {
+    const entry = this.#entries.get(stream);
     if (!entry) return;
-    this.#entries.delete(feed);
-    this.#ready.delete(feed);
-    entry.unwatch();
+    this.#entries.delete(stream);
+    this.#ready.delete(stream);
+    entry.unwatch?.();
     entry.silence?.cancel();
-    entry.stream.release();
+    stream.release();
+    entry.removed?.();
   }
 
   close(): void {
     this.done = true;
     this.#messages = [];
     this.#length = 0;
-    for (const feed of [...this.#entries.keys()]) this.remove(feed);
+    for (const stream of [...this.#entries.keys()]) this.remove(stream);
     this.connection?.close();
     this.#wake?.();
   }
 
   read(send: Send): void {
-    for (const feed of this.#ready) {
+    for (const stream of this.#ready) {
       if (this.crowded) break;
-      this.#pull(feed);
+      this.#pull(stream);
     }
     const messages = this.#messages;
     this.#messages = [];

@@ -6,7 +6,6 @@
  * CALL-2  A call whose session is not in memory knows when the session was last seen (`seenAt`).
  */
 import type { JsonObject } from "../../model/content.ts";
-import { EventsGoneError } from "../../model/errors.ts";
 import {
   isFinal,
   type LogLevel,
@@ -230,9 +229,11 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   ): number {
     if (this.#deferral) return this.#repeatDeferral(lsn, this.#deferral, send);
     if (!this.#session) return this.#tellLoss(lsn, send);
+    const { log } = this.#session;
     let cursor = lsn;
     if (this.#earlierDue) this.#sendEarlier(send);
-    for (const event of this.#eventsAfter(lsn, send)) {
+    if (log.firstLSN > lsn + 1) cursor = this.#skipDropped(lsn, send);
+    for (const event of log.after(cursor)) {
       cursor = event.lsn;
       const message = this.#encode(event);
       if (message !== undefined) send(message, cursor);
@@ -324,12 +325,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     // A deferral is not in the log.
     if (this.#deferral) return;
     this.#reader?.log.taken(this.#reader, lsn);
-    if (this.isReadTo(lsn)) this.#told();
-  }
-
-  /** Called when the client has received all messages, including the outcome. */
-  #told(): void {
-    this.#session?.markDelivered();
+    // The client has received all messages, including the outcome.
+    if (this.isReadTo(lsn)) this.#session?.markDelivered();
   }
 
   #tellLoss(lsn: number, send: (message: string, lsn: number) => void): number {
@@ -341,10 +338,6 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   }
 
   // ------------------------------------------------------ on a shared channel
-
-  get feed(): Feed {
-    return this;
-  }
 
   get heartbeatAfter(): number | undefined {
     return this.progressToken === undefined ? undefined : this.client.core.limits.heartbeatInterval;
@@ -369,26 +362,22 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (message !== undefined) send(message);
   }
 
-  #eventsAfter(
+  /** Tells how many events the log has dropped after an LSN. Returns the LSN of the last of them. */
+  #skipDropped(
     lsn: number,
     send: (message: string, lsn: number | undefined) => void,
-  ): readonly ToolSessionEvent[] {
+  ): number {
     const { log } = this.session;
-    try {
-      return log.after(lsn);
-    } catch (error) {
-      if (!(error instanceof EventsGoneError)) throw error;
-      const kept = log.after(error.firstLSN - 1);
-      const lost = error.firstLSN - 1 - lsn;
-      const notice = encodeNotice(lostNotice(lost), this);
-      if (notice !== undefined) send(notice, undefined);
-      for (const request of this.session.openRequests()) {
-        if (kept.some((event) => "id" in event && event.id === request.id)) continue;
-        const message = this.#encode({ ...request, lsn: 0 });
-        if (message !== undefined) send(message, undefined);
-      }
-      return kept;
+    const lastDropped = log.firstLSN - 1;
+    const kept = log.after(lastDropped);
+    const notice = encodeNotice(lostNotice(lastDropped - lsn), this);
+    if (notice !== undefined) send(notice, undefined);
+    for (const request of this.session.openRequests()) {
+      if (kept.some((event) => "id" in event && event.id === request.id)) continue;
+      const message = this.#encode({ ...request, lsn: 0 });
+      if (message !== undefined) send(message, undefined);
     }
+    return lastDropped;
   }
 
   /** Encodes an event. An encoding error is reported and does not break the stream. */

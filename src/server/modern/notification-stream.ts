@@ -181,10 +181,6 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     };
   }
 
-  get feed(): Feed {
-    return this;
-  }
-
   release(): void {
     this.stop();
   }

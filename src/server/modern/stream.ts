@@ -165,10 +165,6 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     };
   }
 
-  get feed(): Feed {
-    return this;
-  }
-
   // --------------------------------------------------------------- as a feed
 
   /** Creates the response, and stops waiting for the run. */

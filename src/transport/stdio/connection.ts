@@ -159,25 +159,18 @@ export class Connection {
 
   /** Sends the messages of a stream. C2: cancelling the request removes the stream. */
   #add(stream: SharedStream): void {
-    const { feed, id, session } = stream;
-    if (session) this.#started(session);
+    const { id, session } = stream;
+    if (session && !session.outcome) this.#started(session);
     if (id === undefined) return this.#outbox.add(stream);
-    this.#cancels.set(id, () => this.#outbox.remove(feed));
-    this.#outbox.add({
-      feed,
-      heartbeatAfter: stream.heartbeatAfter,
-      release: () => {
-        this.#cancels.delete(id);
-        stream.release();
-      },
-    });
+    this.#cancels.set(id, () => this.#outbox.remove(stream));
+    this.#outbox.add(stream, () => this.#cancels.delete(id));
   }
 
   #started(session: LiveToolSession): void {
     if (this.#runs.size >= MANY_RUNS) {
       for (const run of this.#runs) if (run.outcome) this.#runs.delete(run);
     }
-    if (!session.outcome) this.#runs.add(session);
+    this.#runs.add(session);
   }
 }
 
