@@ -6,6 +6,7 @@ import {
   house,
   houseTable,
   importComplaints,
+  invariantComplaints,
   medianLines,
   sizeComplaints,
   sliverComplaints,
@@ -60,6 +61,10 @@ describe("the source", () => {
 
   it("has no slivers", () => {
     assert.deepEqual(sliverComplaints([...src, ...tools], packageName, BORDERS), []);
+  });
+
+  it("has a label of its own for each invariant, and cites it", () => {
+    assert.deepEqual(invariantComplaints([...src, ...tools]), []);
   });
 
   it("has half of its files under 150 lines", () => {
@@ -193,6 +198,18 @@ describe("the other rules", () => {
     assert.equal(complaintsOf(`export * from "./a.ts";`).length, 1);
     assert.equal(complaintsOf(`export * as a from "./a.ts";`).length, 1);
     assert.deepEqual(complaintsOf("export function* go() { yield* stop(); }"), []);
+  });
+
+  it("invariantComplaints() finds labels that are short, used twice, or not cited", () => {
+    const complaintsOf = (...texts: string[]) =>
+      invariantComplaints(texts.map((text, index) => ({ path: `src/${index}.ts`, text })));
+    const head = "/**\n * LOG-1  Nothing is lost.\n */\n";
+    assert.deepEqual(complaintsOf(`${head}// LOG-1: keep it.`), []);
+    assert.deepEqual(complaintsOf(head, "// See LOG-1."), []);
+    assert.equal(complaintsOf(head).length, 1);
+    assert.equal(complaintsOf(head, "// LOG-10").length, 1);
+    assert.equal(complaintsOf(`${head}// LOG-1`, `${head}// LOG-1`).length, 2);
+    assert.equal(complaintsOf("/**\n * L1  Nothing is lost.\n */\n// L1").length, 1);
   });
 
   it("sizeComplaints() and medianLines() count lines", () => {

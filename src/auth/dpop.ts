@@ -2,9 +2,9 @@
  * Proofs of possession (DPoP, RFC 9449): the caller shows that it has the key that its token is
  * bound to.
  *
- * D1  A proof is for one method, one address and one token, and it is fresh.
- * D2  A proof counts once. Proofs are remembered for as long as they are fresh; if there are too
- *     many to remember, new ones are refused.
+ * PROOF-1  A proof is for one method, one address and one token, and it is fresh.
+ * PROOF-2  A proof counts once. Proofs are remembered for as long as they are fresh; if there are
+ *          too many to remember, new ones are refused.
  */
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, jwtVerify } from "jose";
 import type { Clock } from "../lib/clock.ts";
@@ -46,7 +46,7 @@ export class Proofs {
     if (await calculateJwkThumbprint(key) !== jkt) {
       throw new ProofRefused("The DPoP proof is of another key than the token");
     }
-    // D1.
+    // PROOF-1: the proof is for this request and this token.
     if (htm !== request.method) throw new ProofRefused("The DPoP proof is for another method");
     if (typeof htu !== "string" || !URL.canParse(htu) || !subject.isAt(withoutQuery(htu))) {
       throw new ProofRefused("The DPoP proof is for another address");
@@ -73,7 +73,7 @@ export class Proofs {
     }
   }
 
-  /** D2. */
+  /** Throws if a proof was used before, and remembers it otherwise (PROOF-2). */
   #remember(id: string): void {
     const now = this.#clock.now();
     for (const [seen, until] of this.#seen) {

@@ -1,8 +1,8 @@
 /**
  * The gate of a server: names the caller of each request by its access token.
  *
- * G1  A token that was accepted recently costs a hash and a look-up, and no promise.
- * G2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
+ * GATE-1  A token that was accepted recently costs a hash and a look-up, and no promise.
+ * GATE-2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Principal } from "../model/principal.ts";
@@ -74,6 +74,7 @@ export class TokenGate implements Gate {
         error_description: "Send the access token as Authorization: Bearer",
       });
     }
+    // GATE-1: look the token up before any promise is created.
     const hash = hashOf(given.token);
     const known = this.#cache.get(hash, this.#clock.now());
     if (known && known.jkt === undefined && !given.proven) {
@@ -131,6 +132,7 @@ export class TokenGate implements Gate {
     });
   }
 
+  /** Returns the response for a token that is not accepted (GATE-2). */
   #refusal(request: Request, error: unknown): Response {
     if (error instanceof TokenRefused) {
       const parameters = { error: "invalid_token", error_description: error.description };

@@ -1,11 +1,12 @@
 /**
  * A document of an authorization server, kept in memory.
  *
- * R1  At most one request is under way, whoever waits for it.
- * R2  A document that is old is renewed before it is used. It stays in use while the authorization
- *     server cannot be reached.
- * R3  After a failure, the next request waits: a second at first, a minute at most.
- * R4  After a success, the next request waits too, so that clients cannot cause requests at will.
+ * REMOTE-1  At most one request is under way, whoever waits for it.
+ * REMOTE-2  A document that is old is renewed before it is used. It stays in use while the
+ *           authorization server cannot be reached.
+ * REMOTE-3  After a failure, the next request waits: a second at first, a minute at most.
+ * REMOTE-4  After a success, the next request waits too, so that clients cannot cause requests at
+ *           will.
  */
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
@@ -19,7 +20,7 @@ export interface RemoteDocumentOptions<T> {
   readonly clock: Clock;
   /** Milliseconds after which the document is renewed. */
   readonly maxAge: number;
-  /** Milliseconds between two successful requests (R4). */
+  /** Milliseconds between two successful requests (REMOTE-4). */
   readonly cooldown: number;
   load(): Promise<T>;
 }
@@ -44,16 +45,18 @@ export class RemoteDocument<T> {
     const { clock, maxAge } = this.#options;
     const now = clock.now();
     if (now - this.#loadedAt < maxAge || now < this.#nextAt) return this.#value;
+    // REMOTE-2: if the request fails, the old document stays in use.
     return this.#load().catch(() => this.#value!);
   }
 
-  /** A newer document than `seen`. Returns `seen` if it was loaded only a moment ago (R4). */
+  /** A newer document than `seen`. Returns `seen` if it was loaded only a moment ago (REMOTE-4). */
   async newerThan(seen: T): Promise<T> {
     if (this.#value !== undefined && this.#value !== seen) return this.#value;
     if (this.#failures === 0 && this.#options.clock.now() < this.#nextAt) return seen;
     return await this.#load();
   }
 
+  /** Loads the document. Everybody who waits shares one request (REMOTE-1). */
   #load(): Promise<T> {
     return this.#loading ??= this.#loadNow().finally(() => this.#loading = undefined);
   }
@@ -65,6 +68,7 @@ export class RemoteDocument<T> {
     try {
       this.#value = await load();
     } catch (error) {
+      // REMOTE-3: wait longer after each failure.
       const delay = Math.min(FIRST_DELAY * 2 ** this.#failures++, MAX_DELAY);
       this.#nextAt = clock.now() + delay;
       this.#why = messageOf(error);

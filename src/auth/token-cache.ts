@@ -1,9 +1,9 @@
 /**
  * Tokens that were accepted recently.
  *
- * C1  A token is stored as its SHA-256 hash, and only after it was accepted.
- * C2  Requests that bring the same new token at the same time share one verification.
- * C3  The number of entries is limited. The oldest entry makes room for a new one.
+ * TOKENS-1  A token is stored as its SHA-256 hash, and only after it was accepted.
+ * TOKENS-2  Requests that bring the same new token at the same time share one verification.
+ * TOKENS-3  The number of entries is limited. The oldest entry makes room for a new one.
  */
 import { nodeCrypto } from "../lib/sealer.ts";
 import type { Verified } from "./tokens.ts";
@@ -26,7 +26,7 @@ export class TokenCache {
     return undefined;
   }
 
-  /** Verifies a token that has no entry. */
+  /** Verifies a token that has no entry. Concurrent requests share the verification (TOKENS-2). */
   verified(hash: string, verify: () => Promise<Verified>): Promise<Verified> {
     const running = this.#verifying.get(hash);
     if (running) return running;
@@ -37,6 +37,7 @@ export class TokenCache {
     return verifying;
   }
 
+  /** Stores a token that was accepted (TOKENS-1). Drops the oldest entry if there are too many (TOKENS-3). */
   #keep(hash: string, verified: Verified): Verified {
     if (this.#entries.size >= MAX_ENTRIES) {
       this.#entries.delete(this.#entries.keys().next().value!);

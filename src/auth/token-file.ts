@@ -4,9 +4,10 @@
  *
  *     nightly-build sha256:1Q0Tj… flights:read flights:book
  *
- * T1  The file holds hashes only. Tokens have 256 random bits, so that a fast hash is enough.
- * T2  The file is read again after it has changed, at most a second later. If it cannot be read
- *     then, the operator is told, and the tokens read before stay valid.
+ * TOKENFILE-1  The file holds hashes only. Tokens have 256 random bits, so that a fast hash is
+ *              enough.
+ * TOKENFILE-2  The file is read again after it has changed, at most a second later. If it cannot be
+ *              read then, the operator is told, and the tokens read before stay valid.
  */
 import { Buffer } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
@@ -57,7 +58,7 @@ export class TokenFile {
     return found;
   }
 
-  /** T2. */
+  /** Reads the file again if it has changed (TOKENFILE-2). */
   #look(): void {
     const now = this.#clock.now();
     if (now < this.#nextLook) return;
@@ -73,7 +74,7 @@ export class TokenFile {
   }
 }
 
-/** A new token, and its line for the file. */
+/** Returns a new token, and its line for the file, which has only its hash (TOKENFILE-1). */
 export function newToken(
   name: string,
   scopes: readonly string[],

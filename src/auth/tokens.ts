@@ -1,10 +1,11 @@
 /**
  * Verifies access tokens.
  *
- * V1  The issuer is the one that the token names. Its keys verify the token, and no other keys are
- *     tried.
- * V2  Only asymmetric algorithms are accepted, so that a public key is never used as a secret.
- * V3  A token that is bound to a key is of no use without a proof for that key (RFC 9449).
+ * VERIFY-1  The issuer is the one that the token names. Its keys verify the token, and no other
+ *           keys are tried.
+ * VERIFY-2  Only asymmetric algorithms are accepted, so that a public key is never used as a
+ *           secret.
+ * VERIFY-3  A token that is bound to a key is of no use without a proof for that key (RFC 9449).
  */
 import { decodeJwt, errors, jwtVerify, type JWTVerifyResult } from "jose";
 import {
@@ -20,7 +21,7 @@ import { type Claims, principalOf } from "./claims.ts";
 import { Issuer, type KeySet } from "./issuer.ts";
 import { IssuerUnavailable, TokenRefused } from "./refusal.ts";
 
-/** V2. */
+/** The accepted algorithms (VERIFY-2). */
 export const ALGORITHMS = "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512 EdDSA Ed25519"
   .split(" ") as never[];
 
@@ -40,7 +41,7 @@ export interface Verified {
   readonly principal: Principal;
   /** When the token must be verified again, in milliseconds since the epoch. */
   readonly until: number;
-  /** The thumbprint of the key that the caller must prove to have (V3). */
+  /** The thumbprint of the key that the caller must prove to have (VERIFY-3). */
   readonly jkt?: string | undefined;
 }
 
@@ -72,7 +73,7 @@ export class Tokens {
     throw new TokenRefused(NOT_VALID, "it is not a JWT, and no issuer is set up for introspection");
   }
 
-  /** V1. Undefined if the token is not a JWT. */
+  /** Returns the issuer that the token names (VERIFY-1). Undefined if the token is not a JWT. */
   #issuerOf(token: string): Issuer | undefined {
     let named: unknown;
     try {
@@ -177,7 +178,10 @@ export class Tokens {
 const NOT_VALID = "The access token is not valid here";
 const EXPIRED = "The access token has expired";
 
-/** V3. Other bindings than DPoP's cannot be checked here. */
+/**
+ * Returns the thumbprint of the key that a token is bound to (VERIFY-3). Throws for other bindings
+ * than those of DPoP, which cannot be checked here.
+ */
 function thumbprintIn(cnf: unknown): string | undefined {
   if (cnf === undefined) return undefined;
   const { jkt, ...others } = (cnf ?? {}) as { jkt?: unknown };

@@ -5,9 +5,10 @@
  * listener for good, so this module opens a new one. It stops the failed listener first, which
  * closes idle and unfinished connections and frees their descriptors. Running responses continue.
  *
- * L1  After `stop()`, no listener is opened, and no timer is set.
- * L2  If descriptors have run out, the module retries for as long as it takes: each running call
- *     that ends frees a descriptor. After any other failure, it gives up after `GIVE_UP`.
+ * LISTEN-1  After `stop()`, no listener is opened, and no timer is set.
+ * LISTEN-2  If descriptors have run out, the module retries for as long as it takes: each running
+ *           call that ends frees a descriptor. After any other failure, it gives up after
+ *           `GIVE_UP`.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Listening, ListenOptions } from "./types.ts";
@@ -74,7 +75,10 @@ class KeptListener implements Listening {
     this.#watch(first);
   }
 
-  /** A bound function, so that callers can pass it on without the object. */
+  /**
+   * Stops listening, for good (LISTEN-1). This is a bound function, so that callers can pass it on
+   * without the object.
+   */
   readonly stop = async (): Promise<void> => {
     this.#stopped = true;
     this.#cancelTimer?.();
@@ -103,6 +107,7 @@ class KeptListener implements Listening {
     if (!this.#interrupted) this.#options.notice?.({ type: "interrupted", error });
     this.#interrupted = true;
     this.#downSince ??= this.#clock.now();
+    // LISTEN-2: never give up while descriptors have run out.
     if (!isExhaustion(error) && this.#clock.now() - this.#downSince >= GIVE_UP) {
       return this.#fail(error);
     }

@@ -1,10 +1,11 @@
 /**
  * The page on which a person answers the questions of a call. It works without scripts.
  *
- * A1  Only a form that this page has shown can answer, once, and only the question that it showed.
- * A2  An answer comes by POST from the page's own origin.
- * A3  Whatever happens, the visitor learns whether their answer counts.
- * A4  Values of sensitive fields are passed on and never shown.
+ * ASKING-1  Only a form that this page has shown can answer, once, and only the question that it
+ *           showed.
+ * ASKING-2  An answer comes by POST from the page's own origin.
+ * ASKING-3  Whatever happens, the visitor learns whether their answer counts.
+ * ASKING-4  Values of sensitive fields are passed on and never shown.
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -135,6 +136,7 @@ class AskingPage {
       return notice(413, "Your answer was not taken", "It could not be read, or is too long.");
     }
     const current = this.#place.current();
+    // ASKING-1: the token proves which question this page has shown, and whether it was answered.
     const shown = this.#forms.get(form.get("token") ?? "");
     if (shown?.used) return this.#redirect("again");
     if (!isQuestion(current)) {
@@ -196,6 +198,7 @@ class AskingPage {
     const name = tool.title ?? tool.name;
     const path = this.#path;
     const mark = markOf(current);
+    // ASKING-4: `fieldsHtml` leaves sensitive fields empty.
     const fields = fieldsHtml(formFields(requestedSchema, sensitive), {
       problems,
       ...(entered && { entered }),
@@ -258,6 +261,7 @@ ${fields}
     }
   }
 
+  /** Tells the visitor why an answer does not count (ASKING-3). */
   #closed(reason: (AnswerOutcome & { kind: "closed" })["reason"]): Response {
     const next = isQuestion(this.#place.current())
       ? `<p><a href="${escaped(this.#path)}">Show the question that is open now</a></p>`
@@ -268,7 +272,7 @@ ${fields}
     });
   }
 
-  /** Whether a form was sent from this page (A2). Browsers send `Origin` with every POST. */
+  /** Whether a form was sent from this page (ASKING-2). Browsers send `Origin` with every POST. */
   #isOwn(headers: Headers): boolean {
     const site = headers.get("sec-fetch-site");
     if (site !== null && site !== "same-origin") return false;

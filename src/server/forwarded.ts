@@ -1,12 +1,12 @@
 /**
  * Reads the headers that a proxy adds to a forwarded request.
  *
- * F1  A request with any of these headers came through a proxy, even if `Host` is a loopback
- *     name. The client may be on any machine.
- * F2  The values of the headers are used only if the connection comes from a trusted proxy, because
- *     any client can set these headers.
- * F3  If two headers disagree, the stricter value is used: a proxy may set one header and forward
- *     the other unchanged from its client.
+ * PROXY-1  A request with any of these headers came through a proxy, even if `Host` is a loopback
+ *          name. The client may be on any machine.
+ * PROXY-2  The values of the headers are used only if the connection comes from a trusted proxy,
+ *          because any client can set these headers.
+ * PROXY-3  If two headers disagree, the stricter value is used: a proxy may set one header and
+ *          forward the other unchanged from its client.
  */
 import {
   type AddressRange,
@@ -36,7 +36,7 @@ export interface Forwarding {
 export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false };
 
 /**
- * True if a request has any header that only proxies add. `forEach` is the fastest way to read all
+ * True if a request has any header that only proxies add (PROXY-1). `forEach` is the fastest way to read all
  * names: 1.7 µs on Deno, 0.5 µs on Bun.
  */
 export function isForwarded(headers: Headers): boolean {
@@ -89,7 +89,7 @@ function toRange(text: string): AddressRange {
   );
 }
 
-/** Reads the headers of a trusted proxy (F2, F3). */
+/** Reads the headers of a trusted proxy (PROXY-2, PROXY-3). */
 function believed(headers: Headers, trusts: (address: string) => boolean): Forwarding {
   const elements = listOf(headers.get("forwarded")).map(pairsOf);
   const chains = [

@@ -2,9 +2,9 @@
  * The web pages that tools have open. Browsers reach a page at the server's own URL, or at a
  * local port if the server does not use HTTP.
  *
- * P1  A page exists until it is closed, expires, is evicted at the limit, or the server closes.
- * P2  A port is open only while a page uses it.
- * P3  If a page throws, the browser gets an error response, and the operator gets the error.
+ * PAGE-1  A page exists until it is closed, expires, is evicted at the limit, or the server closes.
+ * PAGE-2  A port is open only while a page uses it.
+ * PAGE-3  If a page throws, the browser gets an error response, and the operator gets the error.
  */
 import type { Operation, Scope } from "effection";
 import { PageError } from "../model/errors.ts";
@@ -113,6 +113,7 @@ export class Pages implements Site {
       throw error;
     }
     const held = this.#held.get(path) ?? [];
+    // PAGE-1, PAGE-2: closing the page also releases its port.
     const close = () => {
       if (!held.includes(page)) return;
       this.#shares.give(principal);
@@ -141,7 +142,7 @@ export class Pages implements Site {
     return this.#held.get(own) ?? this.#held.get(UNNAMED.exec(own)?.[0] ?? "") ?? [];
   }
 
-  /** Lets a page respond to a request (P3). */
+  /** Lets a page respond to a request (PAGE-3). */
   visit(page: HeldPage, request: Request): Promise<Response> {
     return new Promise((resolve) => {
       const respond = () => page.respond(request);

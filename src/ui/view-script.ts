@@ -3,11 +3,12 @@
  * The script of views that ask. It shows the questions of one call and answers them through the
  * tool `answer_call`, or, if the host draws forms with apps (SEP-3118), through the host.
  *
- * V1  Nothing is shown before something is asked.
- * V2  A question is drawn once. Hosts repeat notifications, and what the person typed must stay.
- * V3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The ticket is
- *     then found in the text, and the reply to the view's own call arrives whole.
- * V4  Nothing submits a form: the sandbox may not allow it.
+ * VIEW-1  Nothing is shown before something is asked.
+ * VIEW-2  A question is drawn once. Hosts repeat notifications, and what the person typed must
+ *         stay.
+ * VIEW-3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The ticket
+ *         is then found in the text, and the reply to the view's own call arrives whole.
+ * VIEW-4  Nothing submits a form: the sandbox may not allow it.
  */
 import type { JsonObject } from "../model/content.ts";
 import { ASK_META, type AskState, type ViewQuestion } from "./ask-state.ts";
@@ -39,6 +40,7 @@ let polling = false;
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
+/** Replaces the content of the view, which is empty at first (VIEW-1). */
 function show(...parts: (Node | string)[]): void {
   main.replaceChildren(...parts);
 }
@@ -49,7 +51,7 @@ function element(tag: string, properties: object = {}, ...parts: (Node | string)
   return made;
 }
 
-/** Draws a question, unless it is drawn already (V2). */
+/** Draws a question, unless it is drawn already (VIEW-2). */
 function draw(question: ViewQuestion, send: Send, problems: readonly FormProblem[] = []): void {
   if (drawn === question.id && problems.length === 0) return;
   drawn = question.id;
@@ -76,7 +78,7 @@ function drawForm(question: ViewQuestion, send: Send, decline: Node, shown: Form
   const main = button("Accept", accept);
   main.className = "main";
   form.append(status(), element("div", { className: "actions" }, main, decline));
-  // Enter answers, as in any form (V4).
+  // Enter answers, as in any form (VIEW-4).
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
     event.preventDefault();
@@ -226,7 +228,7 @@ async function checkIn(): Promise<void> {
   }
 }
 
-/** A result that the host passed on: the call has ended, or it was deferred (V3). */
+/** A result that the host passed on: the call has ended, or it was deferred (VIEW-3). */
 async function passedOn(result: ViewResult): Promise<void> {
   const deferred = result._meta?.[ASK_META] as AskState | undefined;
   const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??

@@ -251,6 +251,26 @@ export function starComplaints(sources: readonly Source[]): string[] {
   );
 }
 
+const INVARIANT = /^ \* ([A-Z]+-?\d+) {2}/gm;
+
+/**
+ * Invariants in file heads, such as `REPLAY-1  Outcomes are …`: a label must be a word and a number,
+ * stand in one file only, and be cited where the code upholds it.
+ */
+export function invariantComplaints(sources: readonly Source[]): string[] {
+  const all = sources.map(({ text }) => text).join("\n");
+  const defined = sources.flatMap(({ path, text }) =>
+    Array.from(text.matchAll(INVARIANT), ([, label = ""]) => ({ path, label }))
+  );
+  return defined.flatMap(({ path, label }) => {
+    const times = defined.filter((other) => other.label === label).length;
+    if (!/^[A-Z]{3,}-\d+$/.test(label)) return [`${path}: ${label} is not a word and a number`];
+    if (times > 1) return [`${path}: ${label} stands more than once`];
+    const isCited = all.split(new RegExp(`\\b${label}\\b`)).length > 2;
+    return isCited ? [] : [`${path}: ${label} is not cited; cite it where the code upholds it`];
+  });
+}
+
 /** Files with more lines than `cap`. */
 export function sizeComplaints(sources: readonly Source[], cap: number): string[] {
   return sources

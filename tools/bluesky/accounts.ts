@@ -4,9 +4,9 @@
  * The list of accounts is one document, which contains no secrets. The credentials of each account
  * are in a separate document, so that refreshing a token changes only that one.
  *
- * A1  Credentials are stored before the account is added to the list, and deleted after the account
- *     is removed from it.
- * A2  An account whose sign-in has expired stays in the list, marked as signed out.
+ * ACCOUNT-1  Credentials are stored before the account is added to the list, and deleted after the
+ *            account is removed from it.
+ * ACCOUNT-2  An account whose sign-in has expired stays in the list, marked as signed out.
  */
 import { ToolError } from "parley-mcp";
 import { createHash } from "node:crypto";
@@ -95,7 +95,7 @@ export class Accounts {
     });
   }
 
-  /** Deletes the credentials of an account, but keeps the account in the list. */
+  /** Deletes the credentials of an account, but keeps the account in the list (ACCOUNT-2). */
   async expire(did: string): Promise<void> {
     await this.#vault.update(this.#secretOf(did), () => ({ text: undefined, value: undefined }));
     await this.#change((listing) => ({
@@ -117,6 +117,7 @@ export class Accounts {
     await this.#change((listing) => ({ ...listing, default: did }));
   }
 
+  /** Removes an account from the list, and then its credentials (ACCOUNT-1). */
   async remove(did: string): Promise<void> {
     await this.#change(({ accounts, default: chosen, version }) => {
       const left = accounts.filter((one) => one.did !== did);

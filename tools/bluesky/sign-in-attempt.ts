@@ -2,8 +2,8 @@
  * One attempt to sign in with a browser: a page that offers OAuth, a form for an app password, or
  * both.
  *
- * B1  An attempt ends once: with a sign-in, a refusal or a timeout.
- * B2  A password typed into the page is sent only to the service.
+ * SIGNIN-1  An attempt ends once: with a sign-in, a refusal or a timeout.
+ * SIGNIN-2  A password typed into the page is sent only to the service.
  */
 import { type Operation, resource, until, withResolvers } from "effection";
 import { type McpToolContext, ToolError } from "parley-mcp";
@@ -80,6 +80,7 @@ export function useAttempt(
       states: new Map(),
       ended,
       until: setup.now() + life,
+      // SIGNIN-1: the attempt is over, and its pages close.
       end(ending) {
         underWay.delete(attempt);
         resolve(ending);
@@ -133,6 +134,7 @@ function* takePassword(attempt: Attempt, request: Request): Operation<Response> 
   if (!form || password === "") return startPage(attempt, given, "Enter an app password.");
   try {
     const handle = toActor(given);
+    // SIGNIN-2
     const account = yield* signInWithAppPassword(desk, { handle, password, service });
     attempt.end({ type: "signed_in", account });
     const warning = account.mainPassword ? mainPasswordUsed(account.handle) : undefined;

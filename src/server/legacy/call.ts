@@ -81,7 +81,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.progressToken = typeof token === "string" || typeof token === "number" ? token : undefined;
   }
 
-  /** Sets the session of a new call. */
+  /** Sets the session of a new call (CALL-1). */
   begin(session: LiveToolSession): void {
     this.#session = session;
     this.#durable = session.durable;

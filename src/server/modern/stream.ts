@@ -6,9 +6,9 @@
  * concurrently, the response waits for a short quiet window, so that their questions are sent
  * together.
  *
- * W1  The run's state is determined again with every event until the response is sent, because a
- *     question may be withdrawn before that.
- * W2  Nothing is sent after the response, and a later disconnect has no effect.
+ * WAIT-1  The run's state is determined again with every event until the response is sent, because
+ *         a question may be withdrawn before that.
+ * WAIT-2  Nothing is sent after the response, and a later disconnect has no effect.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
@@ -167,7 +167,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
 
   // --------------------------------------------------------------- as a feed
 
-  /** Creates the response, and stops waiting for the run. */
+  /** Creates the response, and stops waiting for the run (WAIT-2). */
   #respond(): Value | Refused {
     const state = this.#state!;
     const answer = this.#answer(state);
@@ -221,6 +221,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     else session.halt("the client closed the connection", "caller");
   }
 
+  /** Determines the state of the run again (WAIT-1), and wakes the watchers. */
   #look(): void {
     if (this.#answered) return;
     this.#state = this.#stand();

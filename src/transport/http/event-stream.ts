@@ -5,10 +5,11 @@
  * chunk. So a burst of a hundred events is one write. For a stalled reader, messages stay in the
  * feed, whose size is bounded.
  *
- * E1  The first pull always returns data, because some runtimes send the headers with the first
- *     data. It includes the messages that are ready at that time.
- * E2  A stream without messages sends a heartbeat or a comment. A stream whose reader stalls ends.
- * E3  `closed` is called exactly once, however the stream ends.
+ * STREAM-1  The first pull always returns data, because some runtimes send the headers with the
+ *           first data. It includes the messages that are ready at that time.
+ * STREAM-2  A stream without messages sends a heartbeat or a comment. A stream whose reader stalls
+ *           ends.
+ * STREAM-3  `closed` is called exactly once, however the stream ends.
  */
 import { Buffer } from "node:buffer";
 import type { Deadline, Deadlines } from "../../lib/deadlines.ts";
@@ -93,7 +94,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     }
   }
 
-  /** Reads the messages that are ready, as SSE events. */
+  /** Reads the messages that are ready, as SSE events, after the first data (STREAM-1). */
   #take(): string {
     let text = this.#first;
     this.#first = "";
@@ -134,7 +135,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     resolve?.();
   }
 
-  /** E2: sends a heartbeat if the reader waits and no message arrives in time. */
+  /** STREAM-2: sends a heartbeat if the reader waits and no message arrives in time. */
   #expectNews(): void {
     this.#reset(this.#times.keepAliveInterval, showLife);
   }
@@ -149,7 +150,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#release();
   }
 
-  /** E2: ends the stream if the reader does not pull in time. */
+  /** STREAM-2: ends the stream if the reader does not pull in time. */
   #expectReader(): void {
     this.#reset(this.#times.stallTimeout, close);
   }
@@ -159,6 +160,7 @@ export class EventStream implements UnderlyingDefaultSource<Uint8Array> {
     this.#deadline = this.#deadlines.add<EventStream>(ms, fire, this);
   }
 
+  /** Ends the stream, and calls `closed` once (STREAM-3). */
   #finish(): void {
     if (this.#over) return;
     this.#over = true;

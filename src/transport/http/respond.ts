@@ -1,9 +1,9 @@
 /**
  * Turns a reply into a response of Streamable HTTP.
  *
- * H1  The format is decided late. A single message that is ready soon is sent as plain JSON. The
- *     first event, or `streamAfter` milliseconds, makes the response a stream.
- * H2  A client that has too many streams is refused before another stream starts.
+ * RESPOND-1  The format is decided late. A single message that is ready soon is sent as plain JSON.
+ *            The first event, or `streamAfter` milliseconds, makes the response a stream.
+ * RESPOND-2  A client that has too many streams is refused before another stream starts.
  */
 import type { RpcError } from "../../model/events.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
@@ -75,7 +75,7 @@ export class Responder {
     });
   }
 
-  /** H1: waits for the decision. Returns a refusal if the client disconnects before that. */
+  /** RESPOND-1: waits for the decision. Returns a refusal if the client disconnects before that. */
   #decide(request: Request, stream: ReplyStream): Promise<Refused | undefined> {
     const { deadlines, limits } = this.#core;
     const signal = stream.leave ? request.signal : undefined;
@@ -106,6 +106,7 @@ export class Responder {
   #openNow(reply: ReplyStream): Response {
     const core = this.#core;
     const { principal } = reply;
+    // RESPOND-2
     const problem = core.refusesStream(principal);
     if (problem !== undefined) return respondWithRefusal(reply.refuse(problem));
     core.streams.take(principal);

@@ -2,9 +2,9 @@
  * The connection to one client over one channel, such as stdio. It receives messages and sends any
  * number of messages for each.
  *
- * C1  When `close()` resolves, all runs of this connection have ended, including their `finally`
- *     blocks.
- * C2  After a request is cancelled, nothing more is sent for it.
+ * STDIO-1  When `close()` resolves, all runs of this connection have ended, including their
+ *          `finally` blocks.
+ * STDIO-2  After a request is cancelled, nothing more is sent for it.
  */
 import { shapeProblem } from "../../lib/json-shape.ts";
 import { INTERNAL_ERROR, INVALID_REQUEST, PARSE_ERROR } from "../../model/rpc-codes.ts";
@@ -92,7 +92,7 @@ export class Connection {
     this.#outbox.post(errorText(id, { code, message }));
   }
 
-  /** Halts all runs that this client started, and waits until they have cleaned up (C1). */
+  /** Halts all runs that this client started, and waits until they have cleaned up (STDIO-1). */
   async close(reason: string): Promise<void> {
     this.#closed = true;
     for (const cancel of [...this.#cancels.values()]) cancel();
@@ -143,7 +143,7 @@ export class Connection {
     }
   }
 
-  /** Sends a reply when it is ready. C2: a request that is cancelled before that gets no reply. */
+  /** Sends a reply when it is ready. STDIO-2: a request that is cancelled before that gets no reply. */
   #deliverLater(message: RpcMessage, later: Later<SharedStream>): void {
     const { id } = later;
     if (id !== undefined) {
@@ -157,7 +157,7 @@ export class Connection {
     }).catch((error) => this.#fail(message, error));
   }
 
-  /** Sends the messages of a stream. C2: cancelling the request removes the stream. */
+  /** Sends the messages of a stream. STDIO-2: cancelling the request removes the stream. */
   #add(stream: SharedStream): void {
     const { id, session } = stream;
     if (session && !session.outcome) this.#started(session);

@@ -3,12 +3,12 @@
  * from a redirect. Requests cannot reach this machine or its network, and credentials are sent only
  * to the intended origin.
  *
- * G1  Only https is allowed, and only hosts whose addresses are all public.
- * G2  The request is sent to the addresses that were checked (see `network.ts`).
- * G3  An origin in `trusted` may have any address and may use http. This does not apply to redirects
- *     from another origin: a redirect to a trusted origin is checked like any other.
- * G4  Redirects are followed only for GET and HEAD without credentials, and each target is checked
- *     again. Any other redirected request fails.
+ * FETCH-1  Only https is allowed, and only hosts whose addresses are all public.
+ * FETCH-2  The request is sent to the addresses that were checked (see `network.ts`).
+ * FETCH-3  An origin in `trusted` may have any address and may use http. This does not apply to
+ *          redirects from another origin: a redirect to a trusted origin is checked like any other.
+ * FETCH-4  Redirects are followed only for GET and HEAD without credentials, and each target is
+ *          checked again. Any other redirected request fails.
  */
 import { directNetwork, type Network } from "./network.ts";
 import { isAddress, isPublicAddress, isPublicName } from "./public-address.ts";
@@ -67,6 +67,7 @@ export function guardedFetch(
     for (let followed = 0;; followed++) {
       const url = new URL(request.url);
       const addresses = await addressesOf(url, mayTrust && origins.has(url.origin), signal);
+      // FETCH-2
       const response = await network.send(request, addresses);
       const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
       if (location === null || redirect === "manual") return response;
@@ -76,6 +77,7 @@ export function guardedFetch(
       if (!followable || redirect === "error" || followed >= redirects) {
         throw new BlockedRequestError("redirect", url.host);
       }
+      // FETCH-3: a redirect from another origin is never trusted.
       const same = next.origin === url.origin;
       mayTrust &&= same;
       request = new Request(next, {
@@ -86,6 +88,7 @@ export function guardedFetch(
     }
   };
 
+  /** Returns the addresses of a host. Throws if the request is not allowed (FETCH-1). */
   async function addressesOf(
     { protocol, hostname, host }: URL,
     trusted: boolean,
@@ -108,7 +111,7 @@ export function guardedFetch(
   }
 }
 
-/** True if the request may be sent to another server: it has no body and no credentials. */
+/** True if the request may be sent to another server: it has no body and no credentials (FETCH-4). */
 function mayFollow({ method, headers }: Request): boolean {
   return (method === "GET" || method === "HEAD") &&
     !["authorization", "cookie", "dpop", "proxy-authorization"].some((name) => headers.has(name));
