@@ -203,7 +203,7 @@ export class Retention {
     session.expiry = undefined;
     if (session.holders > 0 || this.#parts.live.isClosed) return;
     if (session.outcome) {
-      // A session object that is in no list is not kept.
+      // The session is in no list, so it is not kept.
       if (!session.list) return;
       const now = this.#parts.deadlines.now();
       const promised = session.keepUntil - now;

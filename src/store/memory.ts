@@ -156,7 +156,7 @@ export class Expiries {
     if (ids.size === 0) this.#minutes.delete(minute);
   }
 
-  /** Yields the sessions whose minute has passed. */
+  /** Yields the ids of sessions that have expired, up to a minute late. */
   *expired(now: number): Iterable<string> {
     for (const [minute, ids] of this.#minutes) if (minute * MINUTE <= now) yield* ids;
   }

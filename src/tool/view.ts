@@ -1,12 +1,15 @@
-/** Views: HTML that hosts with MCP Apps show for the calls of a tool. */
+/** Views: HTML documents that hosts with MCP Apps show for the calls of a tool. */
 import { DefinitionError } from "../model/errors.ts";
 
 /** Who may call a tool: the model, the views of this server, or both. */
 export type ToolVisibility = "model" | "app";
 
-/** Origins that a view may use. Default: none; a view can load and contact nothing. */
+/**
+ * The origins that a view may use. Default: none, so the view can neither load nor contact
+ * anything.
+ */
 export interface ViewSources {
-  /** Origins for `fetch`, WebSockets and the like. */
+  /** Origins to which the view may connect, with `fetch` or WebSockets. */
   readonly connectDomains?: readonly string[];
   /** Origins of scripts, styles, images and fonts. */
   readonly resourceDomains?: readonly string[];
@@ -16,7 +19,7 @@ export interface ViewSources {
   readonly baseUriDomains?: readonly string[];
 }
 
-/** A view, with what it asks of the host. */
+/** A view, and what it needs from the host. */
 export interface McpToolView {
   /** The whole HTML document. */
   readonly html: string;
@@ -29,7 +32,7 @@ export interface McpToolView {
     readonly geolocation?: Record<never, never>;
     readonly clipboardWrite?: Record<never, never>;
   };
-  /** An origin of its own for the view, in the format of the host. Default: the host decides. */
+  /** A dedicated origin for the view, in the format of the host. Default: the host decides. */
   readonly domain?: string;
   /** Whether the host should draw a border around the view. Default: the host decides. */
   readonly prefersBorder?: boolean;
@@ -50,7 +53,7 @@ export function viewLoader(subject: string, input: ViewInput): () => Promise<Mcp
   let loaded: Promise<McpToolView> | undefined;
   return () => {
     loaded ??= input().then((module) => checkedView(subject, module.default));
-    // A module that failed to load may load the next time.
+    // Try again the next time if the module failed to load.
     loaded.catch(() => loaded = undefined);
     return loaded;
   };
@@ -76,7 +79,7 @@ export function checkedVisibility(
   throw new DefinitionError(
     subject,
     "its visibility",
-    "is empty, or names something else",
+    "is empty, or contains an unknown value",
     'use "model", "app" or both',
   );
 }
