@@ -4,11 +4,9 @@
  * notices when the question that the page shows is no longer open.
  */
 
-const pad = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, "0");
-for (const input of document.querySelectorAll<HTMLInputElement>("input[data-zone]")) {
-  const minutes = -new Date().getTimezoneOffset();
-  input.value = `${minutes < 0 ? "-" : "+"}${pad(minutes / 60)}:${pad(minutes % 60)}`;
-}
+import { fillZones } from "./zones.ts";
+
+fillZones(document);
 
 /** Each request waits on the server until something changes, or for half a minute at most. */
 async function watch(url: string): Promise<void> {

@@ -47,7 +47,7 @@ button.main { background: var(--accent); border-color: var(--accent); color: var
 button[disabled] { opacity: .55; cursor: default }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 .problems:focus { outline: 0 }
-.view { background: transparent } .view main { max-width: 32rem; padding: 0 } .view main:not(:empty) { padding: 1rem }
+.view h1 { font-size: 1.08rem; margin-bottom: .75rem } .view main { max-width: 32rem; padding: 0 } .view main:not(:empty) { padding: 1rem }
 main > :last-child { margin-bottom: 0 } #closed:empty { display: none }
 @media (max-width: 38rem) { .page { background: var(--paper); padding: 0 } .page main { box-shadow: none; padding: 1.25rem 1rem 2rem } .actions button { flex: 1 } }
 `;

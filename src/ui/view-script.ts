@@ -16,6 +16,7 @@ import { readForm } from "./form-data.ts";
 import { fieldsHtml, type FormState } from "./form-html.ts";
 import { formFields, type FormProblem } from "./form.ts";
 import { Host, type ViewResult } from "./host.ts";
+import { fillZones } from "./zones.ts";
 
 /** What a view of an author can draw itself. Each function may return undefined to leave it to us. */
 interface OwnDrawing {
@@ -43,6 +44,16 @@ const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 /** Replaces the content of the view, which is empty at first (VIEW-1). */
 function show(...parts: (Node | string)[]): void {
   main.replaceChildren(...parts);
+}
+
+/** A text whose first line is a heading. */
+function titled(text: string): Node[] {
+  const [first = "", ...rest] = text.trim().split("\n");
+  const more = rest.join("\n").trim();
+  return [
+    element("h1", {}, first),
+    ...(more === "" ? [] : [element("p", { className: "message" }, more)]),
+  ];
 }
 
 function element(tag: string, properties: object = {}, ...parts: (Node | string)[]): HTMLElement {
@@ -92,17 +103,9 @@ function drawForm(question: ViewQuestion, send: Send, decline: Node, shown: Form
     event.preventDefault();
     document.querySelector<HTMLElement>(link.getAttribute("href")!)?.focus();
   });
-  presetZones(form);
-  show(element("p", { className: "message" }, question.message), form);
+  fillZones(form);
+  show(...titled(question.message), form);
   form.querySelector<HTMLElement>(".problems")?.focus();
-}
-
-function presetZones(form: HTMLElement): void {
-  const minutes = -new Date().getTimezoneOffset();
-  const two = (value: number) => String(Math.trunc(Math.abs(value))).padStart(2, "0");
-  for (const input of form.querySelectorAll<HTMLInputElement>("input[data-zone]")) {
-    input.value = `${minutes < 0 ? "-" : "+"}${two(minutes / 60)}:${two(minutes % 60)}`;
-  }
 }
 
 function button(label: string, click: () => void): HTMLElement {
@@ -117,6 +120,17 @@ function status(): HTMLElement {
   return made;
 }
 
+function note(text: string): void {
+  const made = element("div", {}, element("h1", {}, text));
+  made.setAttribute("role", "status");
+  show(made);
+}
+
+function showResult(result: ViewResult): void {
+  const drawing = own.result?.(result);
+  show(...drawing ? [drawing] : titled(textOf(result) || "Done."));
+}
+
 /** Sends once, and says so if it did not work. */
 async function submit(send: () => Promise<void>): Promise<void> {
   const buttons = [...main.querySelectorAll("button")].filter((button) => !button.disabled);
@@ -125,8 +139,8 @@ async function submit(send: () => Promise<void>): Promise<void> {
     await send();
   } catch (error) {
     const { message } = error as Error;
-    const note = main.querySelector("[role=status]");
-    if (note) note.textContent = `Your answer was not sent. ${message}`;
+    const shown = main.querySelector("[role=status]");
+    if (shown) shown.textContent = `Your answer was not sent. ${message}`;
   }
   for (const button of buttons) button.disabled = false;
 }
@@ -155,12 +169,9 @@ function take(result: ViewResult, whole: boolean): void {
   }
   drawn = undefined;
   if (found.state === "done") {
-    const ended = own.result?.(result);
-    show(ended ?? element("p", { className: "message", id: "done" }, textOf(result) || "Done."));
+    showResult(result);
   } else {
-    const waiting = element("p", { className: "note" }, "Your answer was sent.");
-    waiting.setAttribute("role", "status");
-    show(waiting);
+    note("Your answer was sent.");
     poll();
   }
   if (whole) tell(found);
@@ -238,8 +249,7 @@ async function passedOn(result: ViewResult): Promise<void> {
     if (!state || state.state === "done") return;
     state = { ...state, state: "done" };
     drawn = undefined;
-    const ended = own.result?.(result);
-    show(ended ?? element("p", { className: "message", id: "done" }, textOf(result)));
+    showResult(result);
     return;
   }
   if (deferred) take(result, false);
@@ -247,7 +257,7 @@ async function passedOn(result: ViewResult): Promise<void> {
   const fresh = await answerCall({ ticket }).catch(() => undefined);
   if (fresh && (fresh._meta?.[ASK_META] || !state)) {
     if (fresh._meta?.[ASK_META]) take(fresh, true);
-    else show(element("p", { className: "note" }, textOf(fresh)));
+    else note(textOf(fresh));
   }
 }
 
@@ -267,9 +277,7 @@ function elicited({ message, requestedSchema, mode = "form" }: JsonObject): Prom
     draw(question, (action, content) => {
       resolve({ action, ...(content && { content }) });
       drawn = undefined;
-      const sent = element("p", { className: "note" }, "Your answer was sent.");
-      sent.setAttribute("role", "status");
-      show(sent);
+      note("Your answer was sent.");
       return Promise.resolve();
     });
   });
@@ -281,7 +289,7 @@ const host = new Host({
   },
   "ui/notifications/tool-result": (result) => passedOn(result as ViewResult),
   "ui/notifications/tool-cancelled": () => {
-    if (state && state.state !== "done") show(element("p", { className: "note" }, "Cancelled."));
+    if (state && state.state !== "done") note("The call was cancelled.");
   },
   "elicitation/create": elicited,
   "notifications/cancelled": () => {

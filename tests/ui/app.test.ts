@@ -1,0 +1,196 @@
+// deno-lint-ignore-file no-explicit-any
+import assert from "node:assert/strict";
+import { until } from "effection";
+import { askingView } from "../../src/ui/view-html.ts";
+import { absence } from "../harness/system.ts";
+import { describe, it } from "../suite.ts";
+import { ScriptedCall, useApp } from "./app.ts";
+import { EVERYTHING } from "./everything.ts";
+import { assertAccessible } from "./served-page.ts";
+
+const inBrowser = it.unless(absence("browser"));
+const LONG = { within: 90_000 };
+
+const form = (properties: object, required: readonly string[] = []) => ({
+  type: "object",
+  properties,
+  required,
+});
+
+const SEAT = {
+  key: "seat",
+  message: "Which seat?",
+  requestedSchema: form({ seat: { type: "string", title: "Seat", enum: ["window", "aisle"] } }, [
+    "seat",
+  ]),
+};
+const CONFIRM = {
+  key: "confirm",
+  message: "Book it?",
+  requestedSchema: form({ name: { type: "string", title: "Name", minLength: 2 } }, ["name"]),
+};
+const html = askingView();
+
+describe("the view that asks, in a host with AppBridge", () => {
+  inBrowser(
+    "shown while the call waits: asks, marks problems, goes on, tells the model",
+    function* () {
+      const call = new ScriptedCall([SEAT, CONFIRM]);
+      call.canBeFound = false;
+      const app = yield* useApp(call.callTool);
+      const { page, view } = app;
+      yield* until((async () => {
+        await app.mount({ html, tool: "book", messages: true, theme: "dark" });
+        // Nothing is drawn before something is asked.
+        assert.equal(await view.locator("main").innerHTML(), "");
+        await app.input({ flight: "LH1" });
+        call.canBeFound = true;
+        await view.getByText("Which seat?").waitFor();
+        assert.deepEqual(call.calls.at(-1), {
+          find: { tool: "book", arguments: { flight: "LH1" } },
+        });
+        const [capabilities] = await app.events("initialize");
+        assert.deepEqual(capabilities.elicitation, {});
+        assert.equal(await view.locator("html").getAttribute("data-theme"), "dark");
+        const frame = page.frames()[1]!;
+        assert.equal(await frame.evaluate("self.origin"), "null");
+        await assertAccessible(frame);
+
+        // What is not filled in is marked, and nothing is sent.
+        await view.getByRole("button", { name: "Accept" }).click();
+        assert.equal(await view.locator("#f0-problem").textContent(), "Is required.");
+        await assertAccessible(frame);
+        await view.getByLabel("aisle").check();
+        // Hosts repeat notifications: what was entered stays.
+        await app.input({ flight: "LH1" });
+        await app.result(call.deferral());
+        assert.equal(await view.getByLabel("aisle").isChecked(), true);
+        await view.getByRole("button", { name: "Accept" }).click();
+
+        await view.getByText("Book it?").waitFor();
+        await view.getByLabel("Name").fill("A");
+        await view.getByLabel("Name").press("Enter");
+        assert.equal(
+          await view.locator("#f0-problem").textContent(),
+          "Expected at least 2 characters.",
+        );
+        call.problems = [{ field: "name", message: "is on no list" }];
+        await view.getByLabel("Name").fill("Ada");
+        await view.getByLabel("Name").press("Enter");
+        await view.getByText("Is on no list.").waitFor();
+        await view.getByLabel("Name").fill("Bob");
+        await view.getByLabel("Name").press("Enter");
+        await view.getByText("Booked.").waitFor();
+        await assertAccessible(frame);
+        await page.waitForFunction("events.some(({ kind }) => kind === 'ui/message')");
+      })());
+      assert.deepEqual(call.answers, [
+        { action: "accept", content: { seat: "aisle" } },
+        { action: "accept", content: { name: "Bob" } },
+      ]);
+      const messages = yield* until(app.events("ui/message"));
+      assert.equal(messages.length, 1);
+      assert.match(messages[0].content[0].text, /continue_call with \{"ticket":"t_1"\}/);
+      const sizes = yield* until(app.events("size"));
+      assert.ok(Math.max(...sizes) > 100);
+    },
+    LONG,
+  );
+
+  inBrowser(
+    "shown with the result of a host that strips it: finds the ticket in the text",
+    function* () {
+      const call = new ScriptedCall([SEAT]);
+      call.canBeFound = false;
+      call.tell = false;
+      const app = yield* useApp(call.callTool, { viewport: { width: 360, height: 640 } });
+      const { view } = app;
+      yield* until((async () => {
+        await app.mount({ html, messages: true });
+        const { content } = call.deferral();
+        await app.result({ content });
+        await app.result({ content });
+        await view.getByText("Which seat?").waitFor();
+        await view.getByRole("button", { name: "Decline" }).click();
+        await view.getByText("Booked.").waitFor();
+      })());
+      assert.deepEqual(call.answers, [{ action: "decline" }]);
+      // The model's own call is open and brings the result.
+      assert.deepEqual(yield* until(app.events("ui/message")), []);
+    },
+    LONG,
+  );
+
+  inBrowser("shown again in an old conversation: shows where the call stands", function* () {
+    const call = new ScriptedCall([SEAT]);
+    const old = call.deferral();
+    call.callTool({
+      name: "answer_call",
+      arguments: { answer: { question: "q-0", action: "decline" } },
+    });
+    call.canBeFound = false;
+    const app = yield* useApp(call.callTool);
+    yield* until((async () => {
+      await app.mount({ html });
+      await app.result(old);
+      await app.view.getByText("Booked.").waitFor();
+      assert.equal(await app.view.getByRole("button").count(), 0);
+    })());
+  }, LONG);
+
+  inBrowser("says why an answer did not arrive, and lets the person try again", function* () {
+    const call = new ScriptedCall([CONFIRM]);
+    let broken = true;
+    const app = yield* useApp((params) => {
+      if (params.arguments.answer && broken) throw new Error("The connection broke");
+      return call.callTool(params);
+    });
+    const { view } = app;
+    yield* until((async () => {
+      await app.mount({ html });
+      await view.getByLabel("Name").fill("Ada");
+      await view.getByRole("button", { name: "Accept" }).click();
+      await view.getByText("Your answer was not sent.").waitFor();
+      broken = false;
+      await view.getByRole("button", { name: "Accept" }).click();
+      await view.getByText("Booked.").waitFor();
+    })());
+    assert.deepEqual(call.answers, [{ action: "accept", content: { name: "Ada" } }]);
+  }, LONG);
+
+  inBrowser("draws forms for a host that asks itself (SEP-3118)", function* () {
+    const call = new ScriptedCall([]);
+    call.canBeFound = false;
+    const app = yield* useApp(call.callTool, { timezoneId: "Europe/Berlin" });
+    const { view, page } = app;
+    yield* until((async () => {
+      await app.mount({ html });
+      const answer = app.elicit({
+        mode: "form",
+        message: "Some details, please.",
+        requestedSchema: form(EVERYTHING, ["name"]),
+        _meta: { ui: { resourceUri: "ui://parley/ask.html" } },
+      });
+      await view.getByLabel("Your name").fill("Ada");
+      await view.getByLabel("Call me at", { exact: false }).first().fill("2026-07-01T09:30");
+      await view.getByLabel("Bags").fill("2");
+      await assertAccessible(page.frames()[1]!);
+      await view.getByRole("button", { name: "Accept" }).click();
+      assert.deepEqual(await answer, {
+        action: "accept",
+        content: {
+          name: "Ada",
+          at: "2026-07-01T09:30:00+02:00",
+          bags: 2,
+          quiet: true,
+        },
+      });
+      const next = app.elicit({ message: "Sure?", requestedSchema: form({}) });
+      await view.getByText("Sure?").waitFor();
+      await view.getByRole("button", { name: "Decline" }).click();
+      assert.deepEqual(await next, { action: "decline" });
+      const url = await app.elicit({ mode: "url", message: "Go", url: "https://x.example" }) as any;
+      assert.equal(url.code, -32603);
+    })());
+  }, LONG);
+});
