@@ -1,32 +1,32 @@
 /**
- * Access control as the server sees it: the gate that names callers, and its options. `auth/`
- * has the implementation.
+ * The interface of access control: the gate that identifies callers, and its options. `auth/`
+ * contains the implementation.
  */
 import type { Principal } from "../model/principal.ts";
 
-/** Names the callers of a server, and answers the requests of people and programs that sign in. */
+/** Identifies the callers of a server, and serves the requests with which clients sign in. */
 export interface Gate {
-  /** The response to a request for one of the gate's own addresses. Undefined for other requests. */
+  /** The response to a request for one of the gate's own paths. Undefined for other requests. */
   serve(request: Request, path: string): Response | Promise<Response> | undefined;
   /**
-   * The caller of a request, or the refusal. Returns a promise only if the caller's token has not
-   * been seen recently.
+   * The caller of a request, or a response that refuses the request. Returns a promise only if the
+   * caller's token is not in the cache.
    */
   callerOf(request: Request): Principal | Response | Promise<Principal | Response>;
   /** Stops all requests to authorization servers. */
   close(): void;
 }
 
-/** The access control of a server, as an OAuth resource server. */
+/** The access control of a server. The server is an OAuth resource server. */
 export interface AuthOptions {
   /**
-   * The authorization servers whose tokens are accepted: their issuer URLs, or more about each.
-   * Default: none. Then `tokenFile` is needed.
+   * The authorization servers whose tokens are accepted, as issuer URLs or with more options.
+   * Default: none; `tokenFile` is required in that case.
    */
   readonly issuers?: readonly (string | IssuerOptions)[];
   /**
-   * A file of static tokens for programs that cannot sign in. `parley token` adds tokens to it.
-   * Default: none.
+   * A file with static tokens, for programs that cannot sign in. `parley token` adds tokens to the
+   * file. Default: none.
    */
   readonly tokenFile?: string;
   /**
@@ -34,7 +34,7 @@ export interface AuthOptions {
    * `path`.
    */
   readonly resource?: string;
-  /** The audiences that tokens may be for. Default: `resource`. */
+  /** The accepted audiences (`aud`) of tokens. Default: `resource`. */
   readonly audience?: string | readonly string[];
   /** Scopes that every request needs. Default: none. */
   readonly scopes?: readonly string[];
@@ -46,9 +46,9 @@ export interface AuthOptions {
 export interface IssuerOptions {
   /** The issuer URL, exactly as tokens name it in `iss`. */
   readonly issuer: string;
-  /** Where the issuer publishes its keys. Default: what its metadata says. */
+  /** The URL of the issuer's keys. Default: the URL in the issuer's metadata. */
   readonly jwksUri?: string;
-  /** How the issuer's access tokens look. Default: `standard`, which is RFC 9068. */
+  /** The format of the issuer's access tokens. Default: `standard`, which is RFC 9068. */
   readonly profile?: TokenProfile;
   /** The ids of the clients whose tokens are accepted. Default: all clients. */
   readonly clients?: readonly string[];
@@ -65,7 +65,7 @@ export interface IssuerOptions {
 }
 
 /**
- * How the access tokens of an issuer look. `standard` is RFC 9068; the others are named after
+ * The format of an issuer's access tokens. `standard` is RFC 9068. The others are named after
  * products whose tokens differ from it.
  */
 export type TokenProfile = "standard" | "keycloak" | "auth0" | "entra" | "okta" | "cognito";

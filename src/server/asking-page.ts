@@ -21,23 +21,23 @@ import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./doors/types.ts
 import { isType } from "./guard.ts";
 
 export interface AskingPageOptions {
-  /** The URL of the page, as browsers know it. */
+  /** Returns the URL of the page for browsers. */
   readonly url: () => string;
   readonly deadlines: Deadlines;
 }
 
-/** Milliseconds for which the page after an answer waits for the next question. */
+/** Milliseconds to wait for the next question before the page after an answer is shown. */
 const NEXT_QUESTION = 2_000;
 
-/** Milliseconds for which a request of the page's script waits for a change. */
+/** Milliseconds that a request of the page's script waits for a change. */
 const CHANGE = 25_000;
 
-/** Milliseconds in which the body of a request must arrive. */
+/** Milliseconds within which the body of a request must arrive. */
 const BODY = 30_000;
 
 const MAX_BODY = 1024 * 1024;
 
-/** Forms that one page can have shown and that can still answer. The oldest are forgotten. */
+/** How many shown forms a page accepts answers from. The oldest forms are forgotten. */
 const MAX_FORMS = 64;
 
 const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -51,14 +51,14 @@ const HEADERS = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** What happened to an answer, for the page after it. */
+/** What happened to an answer. The next page shows it. */
 type Sent = "accept" | "decline" | "again";
 
 type Current = ReturnType<AskingPlace["current"]>;
 
 const isQuestion = (current: Current): current is AskedQuestion => !("ended" in current);
 
-/** Answers the requests for a page, as `PageOptions.respond`. */
+/** Returns a handler for the requests to a page, to use as `PageOptions.respond`. */
 export function askingPage(
   place: AskingPlace,
   options: AskingPageOptions,
@@ -71,7 +71,7 @@ class AskingPage {
   readonly #place: AskingPlace;
   readonly #url: () => string;
   readonly #deadlines: Deadlines;
-  /** The forms that were shown, by their one-time token: the question, or that it has answered. */
+  /** The shown forms by their one-time token: the question's id, and whether the form was used. */
   readonly #forms = new Map<string, { readonly question: string; used: boolean }>();
 
   constructor(place: AskingPlace, { url, deadlines }: AskingPageOptions) {
@@ -101,7 +101,7 @@ class AskingPage {
     return new URL(this.#url()).pathname;
   }
 
-  /** Tells the page's script when the page is out of date. */
+  /** Tells the page's script whether the page is out of date. Waits for a change first. */
   *#change(seen: string | null): Operation<Response> {
     const isSame = () => markOf(this.#place.current()) === seen;
     if (isSame()) yield* this.#changeWithin(CHANGE);
@@ -177,7 +177,7 @@ class AskingPage {
     }
   }
 
-  /** A form from before a restart, or one too old to be known. What was typed is kept. */
+  /** Handles a form that is unknown, because it is old or the server was restarted. Keeps the input. */
   #outdated(current: AskedQuestion, form: URLSearchParams): Response {
     const told = "Your answer was not sent, because the form was out of date. " +
       "Please check it and send it again.";
@@ -224,7 +224,7 @@ ${fields}
     });
   }
 
-  /** A token for a form that is about to be shown. */
+  /** Creates a token for a form that is about to be shown. */
   #token({ id }: AskedQuestion): string {
     const token = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString("base64url");
     this.#forms.set(token, { question: id, used: false });
@@ -232,7 +232,7 @@ ${fields}
     return token;
   }
 
-  /** The page after an answer. A reload of it sends nothing again. */
+  /** Redirects to the page after an answer, so that a reload does not send the answer again. */
   #redirect(sent: Sent): Response {
     return new Response(null, {
       status: 303,
@@ -283,7 +283,7 @@ ${fields}
       (host !== null && (origin === `http://${host}` || origin === `https://${host}`));
   }
 
-  /** Reads a posted form; undefined if it is none, too large, or too slow. */
+  /** Reads a posted form. Undefined if the body is not a form, too large, or too slow. */
   *#read(request: Request): Operation<URLSearchParams | undefined> {
     const length = Number(request.headers.get("content-length") ?? NaN);
     if (!isType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
@@ -312,7 +312,7 @@ const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
   ended: "The call has ended or was cancelled.",
 };
 
-/** Names what a page shows, so that its script and its form can tell whether it is still current. */
+/** Identifies the content of a page. With it, a script or a form can check whether it is current. */
 function markOf(current: Current): string {
   if (!isQuestion(current)) return current.ended;
   return createHash("sha256").update(current.id).digest("base64url").slice(0, 22);

@@ -16,7 +16,7 @@ export interface FoundResource {
   readonly variables: { readonly [variable: string]: string };
 }
 
-/** The catalog as its own methods see it. For other code, its version is read-only. */
+/** A catalog whose version can be changed. Outside of this file, the version is read-only. */
 type Own = { -readonly [K in keyof Catalog]: Catalog[K] };
 
 export class Catalog {

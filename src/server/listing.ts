@@ -9,7 +9,7 @@ import type {
 } from "../tool/types.ts";
 import { viewMeta } from "./views.ts";
 
-/** A tool, for a client or, without one, as every client sees it. */
+/** A tool in the list for a client. Without a client, only the parts that all clients see. */
 export function listedTool(tool: FinalizedMcpTool, client: ClientInfo = NOBODY): object {
   return {
     name: tool.name,

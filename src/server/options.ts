@@ -138,8 +138,8 @@ export interface ParleyOptions {
   /** Identifies the caller of each request. Default: all requests come from one anonymous caller. */
   readonly principal?: PrincipalOf;
   /**
-   * Names the caller of each request by an OAuth access token, and refuses requests without one.
-   * Calls over stdio are exempt: their caller started the program. Default: no tokens.
+   * Identifies the caller of each request by an OAuth access token, and refuses requests without a
+   * token. This does not apply to stdio, where the caller started the program. Default: no tokens.
    */
   readonly auth?: AuthOptions;
   /**
@@ -169,7 +169,7 @@ export interface ParleyOptions {
    */
   readonly formPasswords?: boolean;
   /**
-   * The doors at which tools may ask the person: forms of the client, an app view in the client, a
+   * The ways in which tools may ask the person: a form in the client, an app view in the client, a
    * page in a browser, or the model, which passes the question on. Default: all.
    */
   readonly doors?: readonly Door[];

@@ -51,7 +51,7 @@ const HEADERS = {
 
 export class Pages implements Site {
   readonly formPasswords: boolean;
-  /** How questions reach a person. A server replaces this. */
+  /** Chooses how a person is asked. A server replaces this object. */
   doors: DoorPort = FORM_ONLY;
   /** True if the server serves a private channel, such as stdio. */
   privately = false;

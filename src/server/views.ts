@@ -1,6 +1,6 @@
 /**
- * MCP Apps: which view a client shows for a tool, and the `ui://` resources that hold the views.
- * Views are not listed as resources: hosts find them by the tools that name them.
+ * MCP Apps: which view a client shows for a tool, and the `ui://` resources that contain the views.
+ * Views are not in the list of resources. Hosts find them through the tools that refer to them.
  */
 import { until } from "effection";
 import { canElicitForm } from "../ask/elicit.ts";
@@ -23,14 +23,14 @@ export const ASKING_VIEW = `${BASE}ask.html`;
 
 type Shown = Pick<FinalizedMcpTool, "name" | "elicits" | "view" | "visibility">;
 
-/** Whether a client shows views. */
+/** True if a client can show views. */
 export function canShowApps({ capabilities }: Pick<ClientInfo, "capabilities">): boolean {
   return isObject(capabilities.extensions?.[UI_EXTENSION]);
 }
 
 /**
- * The address of the view that a client shows for the calls of a tool. A view for questions is only
- * for clients without forms: others would show each question twice.
+ * The URI of the view that a client shows for calls of a tool. Clients with forms get no view for
+ * questions, because they would show each question twice.
  */
 export function viewOf(tool: Shown, client: ClientInfo): string | undefined {
   if (tool.elicits.size === 0) return tool.view && addressOf(tool);
@@ -38,20 +38,21 @@ export function viewOf(tool: Shown, client: ClientInfo): string | undefined {
   return addressOf(tool);
 }
 
-/** The address of the view with which a client draws the form of a question (SEP-3118). */
+/** The URI of the view with which a client draws the form of a question (SEP-3118). */
 export function formViewOf(
   tool: Pick<Definition, "name"> & Pick<FinalizedMcpTool, "view">,
   client: ClientInfo,
 ): string | undefined {
   const { elicitation, extensions } = client.capabilities;
   const ui = extensions?.[UI_EXTENSION];
-  // A bare `elicitation: {}` also means forms, but not to clients that draw them with apps.
+  // Elsewhere, an empty `elicitation: {}` also means forms. Clients that draw forms with apps
+  // declare `form`.
   if (!isObject(ui) || !isObject(ui.elicitation) || !isObject(elicitation?.form)) return undefined;
   if (!Array.isArray(ui.mimeTypes) || !ui.mimeTypes.includes(VIEW_TYPE)) return undefined;
   return addressOf(tool);
 }
 
-/** `_meta` of a listed tool. */
+/** The `_meta` of a tool in a list. */
 export function viewMeta(tool: Shown, client: ClientInfo): { _meta?: JsonObject } {
   const resourceUri = viewOf(tool, client);
   const { visibility } = tool;
@@ -61,17 +62,17 @@ export function viewMeta(tool: Shown, client: ClientInfo): { _meta?: JsonObject 
   };
 }
 
-/** Whether a client may call a tool: only views may call some tools. */
+/** True if only views may call a tool, and the model may not. */
 export function isForApps({ visibility }: Pick<FinalizedMcpTool, "visibility">): boolean {
   return visibility !== undefined && !visibility.includes("model");
 }
 
-/** Whether the lists of tools differ between clients. */
+/** True if the list of tools can differ between clients. */
 export function listsDiffer(catalog: Catalog): boolean {
   return [...catalog.tools.values()].some(({ elicits }) => elicits.size > 0);
 }
 
-/** What a server with views declares to a client that shows them. */
+/** The capabilities that a server with views declares to a client that can show views. */
 export function viewCapabilities(
   catalog: Catalog,
   client: Pick<ClientInfo, "capabilities">,
@@ -90,7 +91,7 @@ function addressOf({ name, view }: Pick<Shown, "name" | "view">): string {
 
 const resources = new WeakMap<object, FinalizedMcpResource>();
 
-/** The view at an address, as a resource. */
+/** The view with this URI, as a resource. */
 export function viewAt(catalog: Catalog, uri: string): FinalizedMcpResource | undefined {
   if (!uri.startsWith(BASE)) return undefined;
   if (uri === ASKING_VIEW) return hasViews(catalog) ? ASKING : undefined;

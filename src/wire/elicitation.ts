@@ -29,7 +29,7 @@ export function formParamsText(
 
 export const SENSITIVE = "parley-mcp/sensitive";
 
-/** `_meta` of a form question. Apps never draw forms that ask for secrets. */
+/** The `_meta` of a form question. A form that asks for secrets has no view. */
 export function formMeta(
   sensitive: readonly string[] = [],
   view: string | undefined,

@@ -1,4 +1,4 @@
-/** The tool `continue_call`, by which a model continues a call that was deferred. */
+/** The tool `continue_call`, with which a model continues a deferred call. */
 import { isObject } from "../../lib/json.ts";
 import { type JsonObject, text } from "../../model/content.ts";
 import type {
@@ -42,7 +42,7 @@ const none: readonly FinalizedMcpTool[] = [];
 const all: readonly FinalizedMcpTool[] = [CONTINUE_CALL];
 const known = new WeakMap<Catalog, { readonly version: number; readonly asks: boolean }>();
 
-/** The tools that continue calls. They exist if anything that is served may ask. */
+/** The tools that continue calls. The server offers them if a tool or prompt may ask questions. */
 export function doorTools(catalog: Catalog): readonly FinalizedMcpTool[] {
   let found = known.get(catalog);
   if (found?.version !== catalog.version) {
@@ -70,13 +70,13 @@ function doorTool(name: string, description: string, parameters: JsonObject): Fi
     body: {
       type: "execute",
       *execute() {
-        throw new TypeError(`Cannot run "${name}": a server must handle it; serve it`);
+        throw new TypeError(`Cannot run "${name}": only a server can run it; call it on a server`);
       },
     },
   };
 }
 
-/** The ticket in a request for one of the door tools, if the request has a valid one. */
+/** The ticket in a request for `continue_call`. Undefined if the request has no valid ticket. */
 export function ticketIn(
   { registry, deadlines }: ServerCore,
   { name, arguments: args }: JsonObject,
@@ -86,13 +86,13 @@ export function ticketIn(
   return openTicket(registry.sealer, args.ticket, principal, deadlines.now());
 }
 
-/** What to do with a `continue_call`: reply now, or wait for a run. */
+/** The result of a `continue_call`: reply now, or wait for a run. */
 export type Continuation =
   | { readonly type: "reply"; readonly result: ToolResult }
-  /** `after` is the LSN after which the request reads. */
+  /** `after` is the LSN after which the request reads the log. */
   | { readonly type: "wait"; readonly session: LiveToolSession; readonly after: number };
 
-/** Takes the answer in a `continue_call`. Its run must be in memory, if it exists. */
+/** Handles a `continue_call`. Load its run into memory before this, if the run exists. */
 export function continueCall(
   core: ServerCore,
   args: JsonObject,
@@ -105,7 +105,7 @@ export function continueCall(
   const session = opened && registry.find(opened.sessionId);
   if (!session || session.principal !== principal || session.log.lastLSN < opened.lsn) {
     return failure(
-      "Cannot continue the call: the ticket is not valid, or the call is gone; call the tool again",
+      "Cannot continue the call: the ticket is not valid, or the call no longer exists; call the tool again",
     );
   }
   if (cancel === true) {
@@ -126,7 +126,7 @@ export function continueCall(
   return { type: "wait", session, after };
 }
 
-/** The result of a run, for `continue_call`: a tool's own, or a prompt as text. */
+/** The result of a run, for `continue_call`. The messages of a prompt become text. */
 export function continuedResult(outcome: ToolSessionOutcome): ToolResult {
   if (outcome.status !== "completed") {
     const why = outcome.status === "failed"
@@ -161,7 +161,7 @@ function failure(problem: string, state?: CallResult): Continuation {
   };
 }
 
-/** Hands an answer to the question that it is for. Returns the problem, if there is one. */
+/** Passes an answer to its question. Returns an error message if that is not possible. */
 function takeAnswer(
   session: LiveToolSession,
   ticket: Ticket,
@@ -178,36 +178,36 @@ function takeAnswer(
   const [request, another] = atModel.length > 0 ? atModel : meant;
   if (!request) {
     const named = key === undefined ? "" : ` "${String(key)}"`;
-    return `Cannot take the answer: no question${named} was open; read what follows`;
+    return `Cannot accept the answer: no question${named} was open; read the text below`;
   }
   if (another && key === undefined) {
     const keys = meant.map(({ name }) => `"${name}"`).join(", ");
-    return `Cannot take the answer: several questions are open (${keys}); send the key of one`;
+    return `Cannot accept the answer: several questions are open (${keys}); send the key of one of them`;
   }
   if (atModel.length === 0) {
-    return "Cannot take the answer: the person answers this question elsewhere; call continue_call without an answer";
+    return "Cannot accept the answer: the person answers this question elsewhere; call continue_call without an answer";
   }
   const response = request.params.mode === "form"
     ? readModelAnswer(request.params.requestedSchema, answer)
     : undefined;
   if (!response) {
-    return "Cannot take the answer: it does not name the fields; send an object with the fields of the question";
+    return "Cannot accept the answer: it does not name the fields; send an object with the fields of the question";
   }
   switch (session.respond(request.id, response, "model")) {
     case "accepted":
     case "repeated":
       return undefined;
     case "conflicting":
-      return "Cannot take the answer: this question has been answered before, and differently; go on with what follows";
+      return "Cannot accept the answer: this question already has a different answer; follow the text below";
     default:
-      return "Cannot take the answer: the question is no longer open; go on with what follows";
+      return "Cannot accept the answer: the question is no longer open; follow the text below";
   }
 }
 
 type AskedEvent = Extract<ToolSessionEvent, { type: "elicit_request" }>;
 
 /**
- * The questions to the person that were open at an LSN. An answer is only for these: a delayed
+ * The questions to the person that were open at an LSN. Only these accept the answer: a delayed
  * answer must not reach a later question.
  */
 function questionsAt(session: LiveToolSession, lsn: number): AskedEvent[] {

@@ -1,6 +1,6 @@
 /**
- * Deferrals: results that end a request before its run has ended. A deferral says in plain words
- * what the person is asked, and how the call is continued.
+ * Deferrals. A deferral is a result that ends a request before its run has ended. It tells the
+ * model what to ask the person, and how to continue the call.
  */
 import { isObject } from "../../lib/json.ts";
 import { type JsonObject, text } from "../../model/content.ts";
@@ -18,14 +18,14 @@ import { describeForm, exampleAnswer } from "./describe-form.ts";
 import { sealTicket } from "./tickets.ts";
 import { doorOf, travels } from "./travel.ts";
 
-/** A question of a deferral. */
+/** An open question in a deferral. */
 interface WaitingQuestion {
   readonly key: string;
   readonly door: Door | "next";
   readonly message: string;
 }
 
-/** The data of a deferral, for clients that show the model only data. */
+/** The schema of a deferral's structured content, which some clients show instead of the text. */
 const WAITING: JsonObject = {
   type: "object",
   properties: {
@@ -50,7 +50,7 @@ const WAITING: JsonObject = {
 
 const unions = new WeakMap<object, JsonObject>();
 
-/** Whether calls of a definition may end with a deferral, so that its output schema allows it. */
+/** True if calls of a definition may end with a deferral. The output schema must allow that. */
 export function mayDefer({ elicits, requires }: Pick<FinalizedMcpTool, "elicits" | "requires">) {
   return elicits.size > 0 || Boolean(requires.sampling);
 }
@@ -71,7 +71,7 @@ export function withWaiting(output: JsonObject): JsonObject {
   return union;
 }
 
-/** Ends a request before its run: keeps the run, and returns the result for the request. */
+/** Ends a request with a deferral. Keeps the run, and returns the result of the request. */
 export function defer(core: ServerCore, session: LiveToolSession, client: ClientInfo): CallResult {
   const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
   session.defer();

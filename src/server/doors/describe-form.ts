@@ -1,8 +1,8 @@
-/** Describes a form in words that a small model can follow, and reads the answer that it sends. */
+/** Describes a form in words for a small model, and reads the answer that the model sends. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 
-/** Describes the fields of a form: one line each, with type, choices and bounds. */
+/** Describes the fields of a form, one per line, with type, choices and bounds. */
 export function describeForm(schema: JsonObject): string {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   return fieldsOf(schema)
@@ -10,7 +10,7 @@ export function describeForm(schema: JsonObject): string {
     .join("\n");
 }
 
-/** Returns an answer that fits a form, as an example. */
+/** Returns an example of a valid answer to a form. */
 export function exampleAnswer(schema: JsonObject): JsonObject {
   return Object.fromEntries(fieldsOf(schema).map(([name, field]) => [name, exampleOf(field)]));
 }
@@ -96,14 +96,14 @@ function exampleOf(field: JsonObject): unknown {
   }
 }
 
-/** An answer as a model sent it. Undefined if it cannot be understood. */
+/** The answer of a model. */
 export type ModelAnswer =
   | { readonly action: "accept"; readonly content: JsonObject }
   | { readonly action: "decline" };
 
 /**
- * Reads the answer of a model. Models send an object as JSON text, the value of the only field by
- * itself, and numbers as text.
+ * Reads the answer of a model. Undefined if it cannot be understood. Models also send an object as
+ * JSON text, a bare value for the only field, or numbers as text.
  */
 export function readModelAnswer(schema: JsonObject, answer: unknown): ModelAnswer | undefined {
   const given = typeof answer === "string" ? parsed(answer) : answer;

@@ -1,11 +1,14 @@
-/** Chooses the door at which a question is asked, and remembers the doors that are closed. */
+/**
+ * Chooses the door for a question. A door is a way to ask the person: a form in the client, an app
+ * view in the client, a page in a browser, or the model.
+ */
 import { canElicitForm } from "../../ask/elicit.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ClientAnswer, ClientInfo, Door } from "../../model/events.ts";
 import type { DoorCall, DoorPort } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 
-/** The part of the server's pages that the choice of a door depends on. */
+/** The properties of the server that the choice of a door depends on. */
 export interface DoorSite {
   readonly formPasswords: boolean;
 }
@@ -16,7 +19,7 @@ export interface DoorOptions {
 }
 
 const ALL: readonly Door[] = ["form", "app", "page", "model"];
-/** Passwords never pass through an app or a model, and through a form only as a last resort. */
+/** The doors for passwords: never an app or the model, and a form only if there is no page. */
 const FOR_SECRETS: readonly Door[] = ["page", "form"];
 
 export class Doors implements DoorPort {
@@ -37,14 +40,14 @@ export class Doors implements DoorPort {
     const order = form.sensitive.length > 0 ? FOR_SECRETS : ALL;
     return order.find((door) =>
       this.#allowed.has(door) && (form.doors?.includes(door) ?? true) && !tried.includes(door) &&
-      // Nobody saw the question, so the model must not answer it on its own.
+      // The person did not see the question, so the model must not answer in their place.
       !(refused && door === "model") && this.#isThere(door, call, form)
     );
   }
 
-  /** Whether the client and the server have a door, and the question may be asked there. */
+  /** True if the client and the server support a door, and it is allowed for the question. */
   #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive }: ElicitForm): boolean {
-    // Signing in on a page is the only proof of who answers, and pages have no sign-in.
+    // Only a sign-in on a page could prove who answers, and pages have no sign-in.
     if (by === "signed-in") return false;
     switch (door) {
       case "form":
@@ -53,7 +56,7 @@ export class Doors implements DoorPort {
       case "page":
         return false;
       case "model":
-        // The text of a deferred resource would be kept as its content.
+        // A client would store the text of a deferral as the content of the resource.
         return by === "anyone" && tool.kind !== "resource";
     }
   }
@@ -63,7 +66,7 @@ export class Doors implements DoorPort {
   }
 }
 
-/** Whether a client declares MCP Apps. */
+/** True if a client declares MCP Apps. */
 export function declaresApps({ capabilities: { extensions } }: ClientInfo): boolean {
   return isObject(extensions?.["io.modelcontextprotocol/ui"]);
 }

@@ -1,4 +1,4 @@
-/** Holds a request back for a while before it ends with a deferral. */
+/** Keeps a request open for a while before it ends with a deferral. */
 import type { Deadline } from "../../lib/deadlines.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 
@@ -15,7 +15,7 @@ export class Hold {
     this.#session = session;
   }
 
-  /** Whether the request has been held for `ms`. If not, its readers wake when it has. */
+  /** True if the request has been kept open for `ms`. If not, wakes its readers after that time. */
   isOver(ms: number): boolean {
     const { deadlines, log } = this.#session;
     const now = deadlines.now();

@@ -1,8 +1,8 @@
 /**
- * Tickets: the handles by which deferred calls are continued.
+ * Tickets. A ticket is a token with which a model continues a deferred call.
  *
- * A ticket is encrypted and authenticated. It is valid for one caller, until it expires. It names
- * a session and an LSN: an answer that comes with a ticket is for a question that was open there.
+ * A ticket is encrypted and authenticated. It is valid for one caller, until it expires. It contains
+ * a session id and an LSN. An answer with a ticket is for a question that was open at that LSN.
  */
 import type { Sealer } from "../../lib/sealer.ts";
 
@@ -21,12 +21,12 @@ export function sealTicket(
   { sessionId, lsn, expires }: Ticket,
   principal: string,
 ): string {
-  // Models copy tickets, so they are kept short.
+  // Keep tickets short, because models have to copy them.
   const plain = [sessionId, lsn.toString(36), Math.ceil(expires / 1_000).toString(36)].join(" ");
   return `${PREFIX}${sealer.seal(plain, contextOf(principal))}`;
 }
 
-/** Opens a ticket. Undefined if it was changed, has expired, or belongs to another caller. */
+/** Opens a ticket. Undefined if it was modified, has expired, or is for another caller. */
 export function openTicket(
   sealer: Sealer,
   ticket: unknown,
@@ -34,7 +34,7 @@ export function openTicket(
   now: number,
 ): Ticket | undefined {
   if (typeof ticket !== "string") return undefined;
-  // Models may add quotes or spaces.
+  // Remove quotes and spaces that models may add.
   const text = ticket.trim().replace(/^["'`]+|["'`]+$/g, "");
   if (!text.startsWith(PREFIX)) return undefined;
   const plain = sealer.open(text.slice(PREFIX.length), contextOf(principal));

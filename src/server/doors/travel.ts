@@ -1,15 +1,15 @@
-/** Decides which open questions a request can carry to its client. */
+/** Decides which open questions the server can send to the client in the reply to a request. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
 import type { ClientInfo, Door, ElicitRequest, ToolSessionRequest } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 
 /**
- * How many `input_required` results a request may get. Known clients give up at the tenth; before
- * that, the call ends with a deferral, and continues with a fresh count.
+ * How many `input_required` results a request may get. Known clients give up at the tenth. Before
+ * that, the request ends with a deferral, and the count starts again.
  */
 export const MAX_ROUNDS = 9;
 
-/** Whether a request of this client can carry a question to the person or the model. */
+/** True if the reply to a request of this client can contain the question. */
 export function travels(request: ToolSessionRequest, client: ClientInfo): boolean {
   const { sampling, roots } = client.capabilities;
   switch (request.type) {
@@ -23,7 +23,7 @@ export function travels(request: ToolSessionRequest, client: ClientInfo): boolea
   }
 }
 
-/** Whether a call with these open questions can go on after a request of this client has ended. */
+/** True if a call with these open questions can continue after its request ends with a deferral. */
 export function canDefer(
   session: LiveToolSession,
   open: readonly ToolSessionRequest[],
@@ -35,7 +35,7 @@ export function canDefer(
   );
 }
 
-/** The open questions that a request of this client can carry. */
+/** The open questions that the reply to a request of this client can contain. */
 export function travelling(
   open: readonly ToolSessionRequest[],
   client: ClientInfo,
@@ -44,8 +44,8 @@ export function travelling(
 }
 
 /**
- * The door at which a question stands for a client. A question for a form stands at the next door
- * if the client of the current request has no forms.
+ * The door of a question for a client. If the question was meant for a form, and the client of the
+ * current request has no forms, chooses another door.
  */
 export function doorOf(
   session: LiveToolSession,

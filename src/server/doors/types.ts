@@ -1,23 +1,23 @@
-/** What the places where a person answers (the page, the app) need from the doors. */
+/** The interface for places where a person answers questions, such as a page or an app view. */
 import type { Operation } from "effection";
 import type { JsonObject } from "../../model/content.ts";
 
-/** A question as a page or a view shows it. */
+/** A question for a page or a view to show. */
 export interface AskedQuestion {
-  /** Unique for each question. Keys repeat within a call. */
+  /** The id of the question. It is unique; several questions of a call can have the same key. */
   readonly id: string;
   readonly key: string;
   readonly tool: { readonly name: string; readonly title?: string };
-  /** The client that called the tool, as a person knows it. */
+  /** The name of the client that called the tool, for people. */
   readonly client?: string;
   readonly message: string;
-  /** The form as it is on the wire. */
+  /** The schema of the form, in the format of MCP. */
   readonly requestedSchema: JsonObject;
   /** The names of fields whose values are never shown. */
   readonly sensitive: readonly string[];
 }
 
-/** What became of an answer. */
+/** The outcome of an answer. */
 export type AnswerOutcome =
   | { readonly kind: "accepted" }
   | {
@@ -29,9 +29,9 @@ export type AnswerOutcome =
     readonly reason: "answered" | "withdrawn" | "expired" | "ended";
   };
 
-/** One place where the questions of a call can be answered. */
+/** A place where a person can answer the questions of a call. */
 export interface AskingPlace {
-  /** The question that is open now, or what became of the call. */
+  /** The open question, or the state of the call if no question is open. */
   current(): AskedQuestion | { readonly ended: "finished" | "waiting" | "gone" };
   /** Answers the question with this id. */
   answer(

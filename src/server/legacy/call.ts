@@ -61,13 +61,13 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** The stream on which the call's messages are sent, if there is one. */
   #stream: CallStream | undefined;
   #cursor = 0;
-  /** The LSN after which this call reads: more than 0 if it continues a deferred call. */
+  /** The LSN after which this call reads the log. More than 0 if it continues a deferred call. */
   #start = 0;
-  /** True for a call of `continue_call`. The run outlives it. */
+  /** True for a call of `continue_call`. The run can continue after this call. */
   #continues = false;
-  /** The response that ended this call before its run, and the LSN that it takes. */
+  /** The deferral that ended this call before its run, with an LSN of its own. */
   #deferral: { readonly text: string; readonly lsn: number } | undefined;
-  /** Questions that were open before this call, and that it can carry. */
+  /** Questions that were open before this call, and that can be sent on its stream. */
   #earlier: readonly ToolSessionRequest[] = NONE;
   #earlierDue = false;
   /** The owner of the run before this call. */
@@ -108,7 +108,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#session;
   }
 
-  /** Continues a deferred call: takes over its run, and reads after an LSN. */
+  /** Continues a deferred call: takes over its run, and reads its log after an LSN. */
   continue(session: LiveToolSession, after: number): void {
     this.#continues = true;
     this.#start = this.#cursor = after;
@@ -253,7 +253,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Whether questions are open, and this call can carry none of them. */
+  /** True if questions are open, and none of them can be sent on this call's stream. */
   #mustDefer(): boolean {
     const session = this.#session!;
     if (session.outcome || session.halting) return false;
@@ -265,7 +265,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#hold.isOver(session.concurrent ? QUIET_WINDOW : 0);
   }
 
-  /** Ends this call before its run. From now on, neither affects the other. */
+  /** Ends this call with a deferral. The run continues without it. */
   #defer(lsn: number): void {
     const { core, info, version } = this.client;
     const result = resultFor(version, defer(core, this.session, info));
@@ -387,7 +387,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
         const { outcome } = this.session;
         return resultText(this.id, resultFor(this.version, continuedResult(outcome!)));
       }
-      // The question is asked elsewhere.
+      // The question is asked at another door.
       if (event.type === "elicit_request" && !travels(event, this.client.info)) return undefined;
       return encodeEvent(event, this);
     } catch (error) {
@@ -456,7 +456,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.revive()?.then(() => halt() ?? true, () => false) ?? halt();
   }
 
-  /** Ends a call of `continue_call` without a response. Its run goes on. */
+  /** Ends a call of `continue_call` without a response. Its run continues. */
   #leave(): undefined {
     this.#deferral = { text: "", lsn: this.cursor };
     this.#isOver();

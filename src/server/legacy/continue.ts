@@ -9,7 +9,7 @@ import type { ClientSession } from "./client-session.ts";
 import type { Received } from "./receive.ts";
 import { LEGACY_ERRORS } from "./refusals.ts";
 
-/** Continues a deferred call, and first loads its run into memory if necessary. */
+/** Continues a deferred call. Loads its run into memory first, if necessary. */
 export function continueLegacyCall(
   client: ClientSession,
   id: RpcId,

@@ -114,7 +114,7 @@ export class ModernCalls {
     return { type: "stream", stream: feed };
   }
 
-  /** Continues a deferred call. A retry with a state carries answers to the run's questions. */
+  /** Continues a deferred call. If the request has a request state, it has answers to questions. */
   #continue(
     id: RpcId,
     args: JsonObject,

@@ -201,7 +201,7 @@ export class ModernEra implements Era {
     throw unknownMethod(method);
   }
 
-  /** How long a list may be cached. A list that differs between clients is for nobody else. */
+  /** How long a list may be cached. Shared caches may not store a list that differs by client. */
   #caching(isPrivate: boolean): Caching {
     return isPrivate ? { ...this.#listCaching, cacheScope: "private" } : this.#listCaching;
   }

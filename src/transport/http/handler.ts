@@ -29,7 +29,7 @@ import { LegacySse } from "./sse-2024.ts";
 
 /** The options of a handler, including those that the platform adds. */
 export interface HandlerOptions extends CoreOptions, ProxyOptions {
-  /** Names callers by their access tokens. Default: `principal` names them. */
+  /** Identifies callers by their access tokens. Default: `principal` identifies them. */
   readonly gate?: Gate;
 }
 
@@ -102,7 +102,7 @@ export class Handler implements McpHandler {
       if (path === "/healthz" || path === "/readyz") {
         return this.#probe(request, path === "/readyz").catch(this.#failed);
       }
-      // Before the checks of host and origin: what clients read to sign in is public.
+      // Serve this before the checks of host and origin: clients need it to sign in, and it is public.
       const own = this.#gate?.serve(request, path);
       if (own) return Promise.resolve(own).catch(this.#failed);
       const origin = request.headers.get("origin");

@@ -48,7 +48,7 @@ export interface LegacyCall extends SampleReader {
   readonly progress: ProgressTrack;
   /** Whether the client declared URL elicitation. */
   readonly usesUrls: boolean;
-  /** The address of the view with which the client draws forms. */
+  /** The URI of the view with which the client draws forms. */
   readonly formView?: string | undefined;
 }
 
