@@ -125,7 +125,7 @@ export const bookFlight = createMcpTool("book_flight")
     arrives: z.string().optional(),
     seat: z.enum(["window", "aisle", "any"]).optional(),
     passengers: z.int(),
-    total: z.number().optional().describe("Euros for all passengers"),
+    total: z.number().optional().describe("Total price for all passengers, in euros"),
     reference: z.string().optional(),
     summary: z.string().describe("What happened, in words"),
   }))

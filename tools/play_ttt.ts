@@ -124,7 +124,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
       model: z.enum(["X", "O"]).describe("The mark of the person's opponent"),
       opponent: z.enum(OPPONENTS).describe("Who played against the person"),
       moves: z.array(z.object({ mark: z.enum(["X", "O"]), cell: z.enum(CELLS) })),
-      board: z.string().describe("The board at the end, as rows; empty cells have their numbers"),
+      board: z.string().describe("The final board, as rows; empty cells show their numbers"),
       summary: z.string().describe("How the game ended, in words"),
     }))
     .elicits({

@@ -165,7 +165,7 @@ export const COMMANDS: {
       .addArgument(program.createArgument("<app>", "the app").choices(MCP_APP_NAMES))
       .argument("[module...]", MODULES)
       .option("--name <name>", "name of the server in the app", "parley")
-      .option("--project", "only for the project in this folder, if the app supports that")
+      .option("--project", "install only for the project in this folder, if the app supports that")
       .option("--url <address>", "let the app use the server at this URL instead of starting one")
       .option("--print", "print the configuration instead of writing it")
       .action(async (app, modules, options) => {
@@ -235,7 +235,7 @@ function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
 function allowFormPasswords(): Option {
   return new Option(
     "--allow-form-passwords",
-    "let forms ask for passwords; the client can read them",
+    "let forms ask for passwords, although the client can read them",
   );
 }
 

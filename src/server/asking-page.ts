@@ -91,9 +91,14 @@ class AskingPage {
       case "POST":
         return yield* this.#post(request);
       default:
-        return notice(405, "This page cannot do that", "Open its link in a browser.", {
-          allow: "GET, HEAD, POST",
-        });
+        return notice(
+          405,
+          "This page does not support the request",
+          "Open its link in a browser.",
+          {
+            allow: "GET, HEAD, POST",
+          },
+        );
     }
   }
 
@@ -127,13 +132,13 @@ class AskingPage {
     if (!this.#isOwn(request.headers)) {
       return notice(
         403,
-        "Your answer was not taken",
+        "Your answer was not accepted",
         "It came from another site. Open the link that you were given, and answer there.",
       );
     }
     const form = yield* this.#read(request);
     if (!form) {
-      return notice(413, "Your answer was not taken", "It could not be read, or is too long.");
+      return notice(413, "Your answer was not accepted", "It could not be read, or is too long.");
     }
     const current = this.#place.current();
     // ASKING-1: the token proves which question this page has shown, and whether it was answered.
@@ -147,7 +152,7 @@ class AskingPage {
     const action = form.get("action");
     if (action === "decline") return this.#answered(current, shown, "decline");
     if (action !== "accept") {
-      return notice(400, "Your answer was not taken", "Choose Accept or Decline.");
+      return notice(400, "Your answer was not accepted", "Choose Accept or Decline.");
     }
     const fields = formFields(current.requestedSchema, current.sensitive);
     const { content, problems, entered } = readForm(fields, form);

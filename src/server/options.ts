@@ -39,35 +39,35 @@ export type PrincipalOf = (request: Request) => string | Response | Promise<stri
  * limit has a default. All times are in milliseconds.
  */
 export interface ParleyLimits extends RegistryLimits {
-  /** Size of a request's body, in bytes. Default: 4 MiB. */
+  /** Maximum size of a request's body, in bytes. Default: 4 MiB. */
   readonly maxBody: number;
-  /** Number of keys, values, objects and arrays in a request's body. Default: 100,000. */
+  /** Maximum number of keys, values, objects and arrays in a request's body. Default: 100,000. */
   readonly maxParts: number;
-  /** Messages in a batch, which only revision 2025-03-26 has. Default: 100. */
+  /** Maximum number of messages in a batch (revision 2025-03-26). Default: 100. */
   readonly maxBatch: number;
-  /** Size of the answer to a batch that is not streamed, in characters. Default: 4 Mi. */
+  /** Maximum size of the answer to a batch that is not streamed, in characters. Default: 4 Mi. */
   readonly maxBatchAnswer: number;
   /** Timeout for the arrival of a request's body, in milliseconds. Default: 30 seconds. */
   readonly bodyTimeout: number;
   /** Time for which a modern client may cache a list, in milliseconds. Default: one minute. */
   readonly listTimeToLive: number;
-  /** Entries on one page of a list. Default: 100. */
+  /** Number of entries on one page of a list. Default: 100. */
   readonly pageSize: number;
-  /** Client sessions of the legacy era that are open at once. Default: 10,000. */
+  /** Maximum number of client sessions of the legacy era. Default: 10,000. */
   readonly maxClientSessions: number;
-  /** Client sessions of one named caller. Default: a tenth of `maxClientSessions`. */
+  /** Maximum number of client sessions per named caller. Default: a tenth of `maxClientSessions`. */
   readonly maxClientSessionsPerPrincipal: number;
-  /** Calls that are running in one client session. Default: 200. */
+  /** Maximum number of running calls in one client session. Default: 200. */
   readonly maxCallsPerClientSession: number;
   /** Time after which an unused client session ends, in milliseconds. Default: one hour. */
   readonly clientSessionTimeToLive: number;
-  /** Streams that are open at once. Default: 10,000. */
+  /** Maximum number of open streams. Default: 10,000. */
   readonly maxStreams: number;
-  /** Streams of one named caller. Default: a tenth of `maxStreams`. */
+  /** Maximum number of open streams per named caller. Default: a tenth of `maxStreams`. */
   readonly maxStreamsPerPrincipal: number;
-  /** Pages that tools have open at once. Default: 10,000. */
+  /** Maximum number of open pages of tools. Default: 10,000. */
   readonly maxPages: number;
-  /** Pages of one named caller. Default: a hundredth of `maxPages`. */
+  /** Maximum number of open pages per named caller. Default: a hundredth of `maxPages`. */
   readonly maxPagesPerPrincipal: number;
   /** Time after which the response to a call becomes a stream, in milliseconds. Default: 100 ms. */
   readonly streamAfter: number;

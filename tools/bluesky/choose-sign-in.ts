@@ -168,7 +168,7 @@ function* late(ctx: Context, { until, desk }: Attempt): Operation<undefined> {
   return undefined;
 }
 
-/** For clients that cannot open pages. The person opens the link, also after the call has ended. */
+/** Returns a link for the person to open, if the client cannot open pages. It outlives the call. */
 function* byHand(ctx: Context, desk: Desk, wish: Wish, ways: Ways): Operation<Told> {
   const client = nameOf(ctx);
   if (!hasPages(desk)) throw new ToolError(cannotAsk(client, { minutes: MINUTES }));

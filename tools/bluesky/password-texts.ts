@@ -91,7 +91,7 @@ export interface Links {
   readonly minutes: number;
 }
 
-/** For clients that cannot ask questions. */
+/** The message for clients that cannot show questions. */
 export function cannotAsk(client: string, { oauth, page, minutes }: Links): string {
   const ways = [
     ...(oauth
@@ -109,7 +109,7 @@ export function cannotAsk(client: string, { oauth, page, minutes }: Links): stri
   }${after}`;
 }
 
-/** For clients that can ask, but cannot open pages. */
+/** The message for clients that can show forms but cannot open pages. */
 export function openYourself(link: string, way: "oauth" | "page", minutes: number): string {
   const what = way === "oauth" ? OAUTH_IS_BETTER : ABOUT_PASSWORDS;
   return `Open this link in your browser to sign in to Bluesky: ${link}\n\n${what} The link expires after ${minutes} minutes. When you have signed in, call login with command "list" to see the account.`;

@@ -16,7 +16,7 @@ const parameters = z.object({
     'Words to search for; "in quotation marks" for an exact phrase',
   ),
   limit: z.int().min(1).max(100).default(20).describe("Maximum number of posts"),
-  author: z.string().optional().describe("Only posts of this handle or DID"),
+  author: z.string().optional().describe("Only posts by this handle or DID"),
   since: moment.optional().describe(
     "Only posts since this date, or since this date and time with a time zone",
   ),

@@ -17,7 +17,7 @@ export async function loadDefinitions(
   const { announced, shipped } = environment;
   if (paths.length === 0 && announced) {
     const kinds = [...new Set(announced.map(({ kind }) => kind))];
-    // The start is over only when the shipped tools are loaded.
+    // Start-up ends when the shipped tools are loaded.
     const load = () => shipped().finally(startIsOver);
     return { announced, serve: { kinds, load } };
   }

@@ -298,7 +298,7 @@ function checkedMeta(
 function wrongVersion(headers: Headers | undefined, version: string): RpcError | undefined {
   const said = headers ? headers.get("mcp-protocol-version") : version;
   if (said !== version) {
-    const what = said === null ? "is missing" : `says "${said}", but the body "${version}"`;
+    const what = said === null ? "is missing" : `says "${said}", but the body says "${version}"`;
     return {
       code: HEADER_MISMATCH,
       message:

@@ -222,7 +222,7 @@ export class Handler implements McpHandler {
     }
     return refuse(
       405,
-      `Cannot serve ${request.method} here: it needs a session id, or is not supported; send messages with POST`,
+      `Cannot serve ${request.method} here: only POST is supported, or GET and DELETE with a session id; send messages with POST`,
       undefined,
       {
         allow: "POST, GET, DELETE, OPTIONS",

@@ -26,7 +26,7 @@ export function mismatch(
 ): string | undefined {
   const said = headers.get("mcp-method");
   if (said === null) return "the Mcp-Method header is missing";
-  if (said !== method) return `the Mcp-Method header says "${said}", but the body "${method}"`;
+  if (said !== method) return `the Mcp-Method header says "${said}", but the body says "${method}"`;
   const field = NAME_FIELD[method];
   if (field === undefined) return undefined;
   const name = headers.get("mcp-name");

@@ -63,7 +63,7 @@ async function isThere(keyring: Keyring, wasUsed: boolean): Promise<boolean> {
     if (!wasUsed) await keyring.delete(probe);
     return true;
   } catch (error) {
-    // A locked keyring exists. Using it later reports that it is locked.
+    // A locked keyring counts as found. The error appears when it is used.
     return error instanceof VaultError && error.problem === "locked";
   }
 }
