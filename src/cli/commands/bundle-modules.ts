@@ -1,9 +1,10 @@
 /** Puts modules into a bundle, with everything they import and the other files in their folders. */
 import type { Operation } from "effection";
-import { copyFileSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
+import { realpathSync, statSync } from "node:fs";
 import { dirname, join, relative, sep } from "node:path";
 import { BUNDLED, findBundler, runBundler } from "../../platform/bundler.ts";
-import { isModule, modulesAt } from "./load.ts";
+import { copyFiles } from "./bundle-files.ts";
+import { modulesAt } from "./load.ts";
 import { Problem } from "../problem.ts";
 
 export interface ModulesToBundle {
@@ -21,10 +22,17 @@ export interface ModulesToBundle {
 
 const FOLDER = "modules";
 
-/** Bundles the modules into `out`. Returns the new path of each entry of `paths`, relative to `out`. */
+export interface BundledModules {
+  /** The new path of each entry of `paths`, relative to `out`. */
+  readonly inside: readonly string[];
+  /** Paths of private files that are not in the bundle. */
+  readonly leftOut: readonly string[];
+}
+
+/** Bundles the modules into `out`. */
 export function* bundleModules(
   { paths, program, out, work, external }: ModulesToBundle,
-): Operation<string[]> {
+): Operation<BundledModules> {
   // Check the paths before anything else: `modulesAt` has the best error message for a wrong path.
   paths.forEach(modulesAt);
   const bundler = yield* findBundler(program);
@@ -45,12 +53,14 @@ export function* bundleModules(
     const place = line === undefined ? "" : ` (line ${line}, column ${column})`;
     throw new Problem(`Cannot bundle "${file}": ${message}${place}; fix the error in the file`);
   }
-  return given.map((path) => {
+  const leftOut: string[] = [];
+  const inside = given.map((path) => {
     const name = join(FOLDER, relative(root, path));
     if (!statSync(path).isDirectory()) return withForwardSlashes(renamed(name));
-    copyOthers(path, join(out, name));
+    leftOut.push(...copyFiles(path, join(out, name)));
     return withForwardSlashes(name);
   });
+  return { inside, leftOut };
 }
 
 /** The deepest folder that contains all of these folders, or is one of them. */
@@ -60,20 +70,6 @@ function commonFolder(folders: readonly string[]): string {
   let folder = folders[0]!;
   while (!isAbove(folder) && folder !== dirname(folder)) folder = dirname(folder);
   return folder;
-}
-
-/** Copies the files that a tool may read: all but top-level modules, packages and hidden files. */
-function copyOthers(from: string, to: string, isTop = true): void {
-  for (const { name } of readdirSync(from, { withFileTypes: true })) {
-    const path = join(from, name);
-    const stat = statSync(path, { throwIfNoEntry: false });
-    if (!stat || name === "node_modules" || name.startsWith(".")) continue;
-    if (stat.isDirectory()) copyOthers(path, join(to, name), false);
-    else if (stat.isFile() && !(isTop && isModule(name))) {
-      mkdirSync(to, { recursive: true });
-      copyFileSync(path, join(to, name));
-    }
-  }
 }
 
 function renamed(file: string): string {

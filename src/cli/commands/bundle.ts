@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { type Operation, race, resource, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
 import { type Machine, machineOf, nameOf, runsOn, thisMachine } from "../../platform/machine.ts";
@@ -65,8 +65,8 @@ function* make(
   const server = join(content, FOLDER);
   mkdirSync(server, { recursive: true });
   const external = Object.keys(own);
-  const inside = modules.length === 0
-    ? []
+  const { inside, leftOut } = modules.length === 0
+    ? { inside: [], leftOut: [] }
     : yield* bundleModules({ paths: modules, program, out: server, work, external });
   const entryPoint = `${FOLDER}/${machine.platform === "win32" ? "parley.exe" : "parley"}`;
   copyFileSync(program, join(content, entryPoint));
@@ -85,6 +85,10 @@ function* make(
   const packed = yield* zip(entriesIn(content, "", entryPoint));
   const file = resolve(out ?? `${name}-${version}.mcpb`);
   write(file, packed);
+  if (leftOut.length > 0) {
+    const files = leftOut.map((file) => relative(process.cwd(), file)).join(", ");
+    terminal.note(`Private files are not in the bundle: ${files}`);
+  }
   const size = `${Math.round(packed.length / 1e6)} MB`;
   const what = `${tools.length} tool${tools.length === 1 ? "" : "s"} for ${nameOf(machine)}`;
   terminal.note(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { folderOf } from "../../../scripts/third-party.ts";
 import { root } from "../../harness/files.ts";
@@ -35,6 +35,7 @@ const FILES = {
   "tools/trip.test.ts": `throw new Error("no tool");`,
   "tools/texts/beside.txt": "beside",
   "tools/.env": "SECRET=1",
+  "tools/store.db": "SECRET=1",
   "lib/helper.ts": `let calls: number = 0;\nexport function count(): number { return ++calls; }`,
   "lib/late.ts": `export const late: string = "late";`,
   "lib/facts.json": `{ "fact": "fact" }`,
@@ -99,10 +100,13 @@ export function* bundledTripWorks(
   const made = yield* runProgram(args, { ...(start && { start }), cwd: folder, env });
   assert.equal(made.code, 0, made.stderr);
   assert.match(made.stderr, /contains 2 tools for \w+( \w+)?, and passed a test start\./);
+  assert.match(made.stderr, /^Private files are not in the bundle: .*tools\/\.env, .*store\.db$/m);
   rmSync(project, { recursive: true });
 
   const unpacked = unpack(join(folder, "it.mcpb"), join(folder, "out"));
   assert.deepEqual(unpacked.manifest.tools.map(({ name }) => name).sort(), ["counted", "trip"]);
+  const packed = readdirSync(join(folder, "out"), { recursive: true }).map(String);
+  assert.deepEqual(packed.filter((name) => /\.env|store\.db/.test(name)), []);
   for (const name of ["cwd", "home"]) mkdirSync(join(folder, name));
   const program = yield* useProgram([], {
     start: unpacked.start,
