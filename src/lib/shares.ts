@@ -5,6 +5,9 @@
  *          everything: on a server without named callers, all callers are this principal.
  * SHARE-2  Reading and changing what a principal holds takes constant time. Finding the largest
  *          holder takes no longer with more principals.
+ * SHARE-3  Where nothing can be evicted, such as running calls, `refuses` keeps room for newcomers:
+ *          once three fifths of the total are in use, a named principal may hold at most a quarter
+ *          of what is free. Ten principals that take all they can leave a fifth free.
  */
 
 export interface ShareLimits {
@@ -19,6 +22,11 @@ export type Reached = "total" | "share";
 
 /** How many holders of the same magnitude are compared to find the largest (SHARE-2). */
 const MAX_COMPARED = 64;
+
+/** The free part of the total below which newcomers come first (SHARE-3). */
+const SCARCE = 2 / 5;
+/** The part of what is free that a named principal may hold then. */
+const PART_OF_FREE = 1 / 4;
 
 const ANONYMOUS = "";
 
@@ -93,6 +101,19 @@ export class Shares {
   #isLarge(held: number): boolean {
     const { largest } = this;
     return largest === undefined || 2 * held >= this.of(largest);
+  }
+
+  /**
+   * Like `reached`, for one more of something that cannot be evicted (SHARE-3). `crowded` means that
+   * the rest is for principals that hold less. A share of everything is exempt.
+   */
+  refuses(principal: string): Reached | "crowded" | undefined {
+    const reached = this.reached(principal);
+    if (reached !== undefined || principal === ANONYMOUS) return reached;
+    const { max, maxPerPrincipal } = this.limits;
+    const free = max - this.#total;
+    if (free > SCARCE * max || maxPerPrincipal >= max) return undefined;
+    return this.of(principal) < PART_OF_FREE * free ? undefined : "crowded";
   }
 
   /** Adds to what a principal holds. A negative amount is subtracted. */

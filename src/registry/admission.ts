@@ -56,11 +56,19 @@ export class Admission {
    */
   checkRoom(principal: string, stored: boolean): void {
     if (this.#sessions.size >= this.max) throw new SessionLimitError(this.max);
-    if (this.#shares.reached(principal) === "share") {
+    const reached = this.#shares.refuses(principal);
+    if (reached === "share") {
       const share = this.#shares.limitOf(principal);
       throw new SessionLimitError(
         share,
         `the caller has ${share} running or waiting calls, which is its share`,
+      );
+    }
+    if (reached === "crowded") {
+      const own = this.#shares.of(principal);
+      throw new SessionLimitError(
+        this.max,
+        `the caller has ${own} alive, and the last free ones are for callers with fewer`,
       );
     }
     this.#budget.check(principal, stored);

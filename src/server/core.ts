@@ -92,13 +92,16 @@ export class ServerCore {
 
   /** The error message if a caller cannot open another stream. Undefined if the caller can. */
   refusesStream(principal: string): string | undefined {
-    const reached = this.closing ? "total" : this.streams.reached(principal);
+    const reached = this.closing ? "total" : this.streams.refuses(principal);
     if (reached === undefined) return undefined;
-    return reached === "total"
-      ? "Cannot open a stream: the server has reached its limit; try again later"
-      : `Cannot open a stream: the caller has reached its limit of ${
-        this.streams.of(principal)
-      } streams; close one, or try again later`;
+    if (reached === "total") {
+      return "Cannot open a stream: the server has reached its limit; try again later";
+    }
+    const own = this.streams.of(principal);
+    const state = reached === "share"
+      ? `the caller has reached its limit of ${own} streams`
+      : `the caller has ${own} streams, and the last free ones are for callers with fewer`;
+    return `Cannot open a stream: ${state}; close one, or try again later`;
   }
 
   /** Resumes the sessions in the store, after the definitions that they run are loaded. */

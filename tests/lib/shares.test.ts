@@ -23,6 +23,40 @@ describe("Shares", () => {
     assert.deepEqual([shares.limitOf(""), shares.limitOf("ann")], [4, 1]);
   });
 
+  it("refuses() leaves room for newcomers when many principals take all they can", () => {
+    const names = Array.from({ length: 30 }, (_, index) => `mallory ${index}`);
+    const atOnce = new Shares({ max: 10_000, maxPerPrincipal: 1_000 });
+    for (let i = 0; i < 1_000; i++) {
+      for (const name of names.slice(0, 10)) if (!atOnce.refuses(name)) atOnce.take(name);
+    }
+    assert.ok(atOnce.total <= 8_000 && atOnce.total > 7_000, `${atOnce.total}`);
+
+    const inTurn = new Shares({ max: 10_000, maxPerPrincipal: 1_000 });
+    const free: number[] = [];
+    for (const name of names) {
+      assert.equal(inTurn.refuses(name), undefined, name);
+      while (!inTurn.refuses(name)) inTurn.take(name);
+      free.push(10_000 - inTurn.total);
+    }
+    assert.deepEqual(free.slice(0, 6), [9_000, 8_000, 7_000, 6_000, 5_000, 4_000]);
+    assert.ok(free[9]! > 1_000 && free.at(-1)! > 0, `${free}`);
+    assert.equal(inTurn.refuses("ann"), undefined);
+  });
+
+  it("refuses() tells which limit is reached", () => {
+    const shares = new Shares({ max: 10, maxPerPrincipal: 5 });
+    shares.take("ann", 5);
+    assert.deepEqual([shares.refuses("ann"), shares.refuses("bob")], ["share", undefined]);
+    shares.take("bob", 4);
+    assert.deepEqual([shares.refuses("ann"), shares.refuses("bob")], ["share", "crowded"]);
+    assert.deepEqual([shares.refuses("cid"), shares.refuses("")], [undefined, undefined]);
+    shares.take("cid");
+    assert.deepEqual([shares.refuses("dan"), shares.refuses("")], ["total", "total"]);
+    const whole = new Shares({ max: 10, maxPerPrincipal: 10 });
+    whole.take("ann", 9);
+    assert.equal(whole.refuses("ann"), undefined, "a share of everything is exempt");
+  });
+
   it("give() never returns more than is held", () => {
     const shares = new Shares({ max: 4, maxPerPrincipal: 4 });
     shares.take("ann", 2);

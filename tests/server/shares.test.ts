@@ -213,6 +213,28 @@ describe("streams", () => {
     });
   });
 
+  it("of callers with many are refused while there is room for a newcomer", () =>
+    servingModern(limited({ maxStreams: 10, maxStreamsPerPrincipal: 5 }), async ({ fetch }) => {
+      const listen = (name: string) =>
+        new ModernClient(fetch, as(name)).start("subscriptions/listen", { notifications: {} });
+      const open = [];
+      for (const name of [..."ann ann ann bob bob bob cid".split(" ")]) {
+        open.push(await listen(name));
+      }
+      const refused = await listen("bob");
+      await assertBusy(
+        refused.response,
+        /^Cannot open a stream: the caller has 3 streams, and the last free ones are for callers with fewer/,
+        -32603,
+      );
+      for (const name of ["dan", "eve", "fay"]) {
+        const newcomer = await listen(name);
+        assert.equal(newcomer.status, 200, name);
+        open.push(newcomer);
+      }
+      for (const stream of open) await stream.leave();
+    }));
+
   it("of one caller above its share are refused to subscriptions", () =>
     servingModern(
       limited({ maxStreams: 4, maxStreamsPerPrincipal: 1 }),
@@ -249,6 +271,24 @@ describe("streams", () => {
         await other.body!.cancel();
       },
     ));
+});
+
+describe("live calls", () => {
+  it("of callers with many are refused while there is room for a newcomer", () =>
+    servingModern(limited({ maxSessions: 10, maxSessionsPerPrincipal: 5 }), async ({ fetch }) => {
+      const call = (name: string) =>
+        new ModernClient(fetch, as(name)).start("tools/call", { name: "ask", arguments: {} });
+      for (const name of "ann ann ann bob bob bob cid".split(" ")) {
+        assert.equal((await (await call(name)).message())?.result.resultType, "input_required");
+      }
+      await assertBusy(
+        (await call("ann")).response,
+        /^Cannot start another call: the caller has 3 alive, and the last free ones are for callers with fewer/,
+        -32603,
+      );
+      for (const name of ["dan", "eve", "fay"]) assert.equal((await call(name)).status, 200, name);
+      await assertBusy((await call("gil")).response, /10 calls are running or waiting/, -32603);
+    }));
 });
 
 describe("pages", () => {
