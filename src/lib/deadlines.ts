@@ -7,6 +7,10 @@
  *
  * Deadlines that are due soon have a second heap. Every request sets a short deadline, which would
  * otherwise be sorted among the deadlines of all parked sessions.
+ *
+ * A clock that is set back delays no deadline: deadlines have a time of their own (`elapsed`), which
+ * follows the clock but never goes back. A clock that is set forward makes deadlines due, as it does
+ * when a machine wakes up.
  */
 import { action, type Operation } from "effection";
 import type { Clock, Timer } from "./clock.ts";
@@ -18,6 +22,10 @@ export interface Deadline {
 
 /** Deadlines within this many milliseconds go into the heap for short deadlines. */
 const SOON = 45_000;
+/** The longest delay of a timer. Longer ones would fire immediately. */
+const LONGEST = 2 ** 31 - 1;
+/** A timer that fires this many milliseconds early by the clock shows that the clock was set back. */
+const SET_BACK = 50;
 
 export class Deadlines {
   readonly #clock: Clock;
@@ -25,6 +33,9 @@ export class Deadlines {
   readonly #far = new Heap();
   #timer: Timer | undefined;
   #armedFor = Infinity;
+  /** What to add to the clock's time, because the clock was set back. */
+  #behind = 0;
+  #latest = -Infinity;
   /** True while the timer is set although no deadline is left. */
   #forNothing = false;
 
@@ -40,6 +51,17 @@ export class Deadlines {
     return this.#clock.now();
   }
 
+  /** A time in milliseconds that never goes back. Only differences mean something. */
+  elapsed(): number {
+    return this.#elapsedAtLeast(this.#latest);
+  }
+
+  #elapsedAtLeast(least: number): number {
+    const time = this.#clock.now() + this.#behind;
+    if (time < least) this.#behind += least - time;
+    return this.#latest = Math.max(time, least);
+  }
+
   /**
    * Calls `fire` once after `ms`, unless the deadline is cancelled first. `fire` receives `about`,
    * so that many deadlines can share one function.
@@ -48,7 +70,7 @@ export class Deadlines {
   add<T>(ms: number, fire: (about: T) => void, about: T): Deadline;
   add(ms: number, fire: (about: unknown) => void, about?: unknown): Deadline {
     const heap = ms <= SOON ? this.#near : this.#far;
-    const entry = new Entry(this, heap, this.#clock.now() + ms, fire, about);
+    const entry = new Entry(this, heap, this.elapsed() + ms, fire, about);
     // NaN would break the order of the heap, and later deadlines would never fire.
     if (Number.isNaN(entry.at)) {
       throw new TypeError(
@@ -96,19 +118,20 @@ export class Deadlines {
     this.#timer = undefined;
     this.#forNothing = false;
     this.#armedFor = next;
-    if (next !== Infinity) {
-      this.#timer = this.#clock.after(
-        Math.max(0, next - this.#clock.now()),
-        () => this.#wake(),
-      );
-    }
+    if (next === Infinity) return;
+    const now = this.elapsed();
+    const delay = Math.max(0, next - now);
+    const until = now + Math.min(delay, LONGEST);
+    this.#timer = this.#clock.after(Math.min(delay, LONGEST), () => this.#wake(until));
   }
 
-  #wake(): void {
+  /** The timer was set for the time `until`. It fires then, whatever the clock says. */
+  #wake(until: number): void {
     this.#armedFor = Infinity;
     this.#timer = undefined;
     this.#forNothing = false;
-    const now = this.#clock.now();
+    let now = this.elapsed();
+    if (now < until - SET_BACK) now = this.#elapsedAtLeast(until);
     try {
       for (
         let first = this.#first;

@@ -57,7 +57,7 @@ interface Turn {
 export class Recovery {
   readonly #parts: RegistryParts;
   readonly #records: SessionRecords;
-  #startedAt: number;
+  readonly #startedAt: number;
   /** Suspects that wait for their turn, in the order in which they came. */
   readonly #turns = new Set<Turn>();
   /** The suspect whose turn it is. */
@@ -70,7 +70,7 @@ export class Recovery {
   constructor(parts: RegistryParts, records: SessionRecords) {
     this.#parts = parts;
     this.#records = records;
-    this.#startedAt = parts.deadlines.now();
+    this.#startedAt = parts.deadlines.elapsed();
   }
 
   /** Refuses all suspects that wait for their turn. */
@@ -158,15 +158,7 @@ export class Recovery {
    */
   #isSteady(): boolean {
     const { deadlines } = this.#parts;
-    const now = deadlines.now();
-    if (now < this.#startedAt) {
-      // The clock was set back. Measure again from now, because the last attempt would otherwise
-      // wait too long.
-      this.#startedAt = now;
-      this.#steady?.cancel();
-      this.#steady = undefined;
-    }
-    const early = this.#startedAt + STEADY_AFTER - now;
+    const early = this.#startedAt + STEADY_AFTER - deadlines.elapsed();
     if (early <= 0) return true;
     this.#steady ??= deadlines.add(early, () => {
       this.#steady = undefined;

@@ -11,6 +11,62 @@ function setUp() {
   return { clock, deadlines: new Deadlines(clock), fired };
 }
 
+describe("Deadlines with a clock that is set", () => {
+  function setUpToSet() {
+    const manual = createManualClock(0);
+    let offset = 0;
+    const clock = { ...manual, now: () => manual.now() + offset };
+    const fired: unknown[] = [];
+    return { manual, deadlines: new Deadlines(clock), fired, set: (ms: number) => offset += ms };
+  }
+
+  it("back fires each deadline when its time has passed, and in order", () => {
+    const { manual, deadlines, fired, set } = setUpToSet();
+    for (const ms of [10_000, 20_000, 100_000]) deadlines.add(ms, () => fired.push(ms));
+    manual.advance(1_000);
+    set(-3_600_000);
+    deadlines.add(5_000, () => fired.push("new"));
+    manual.advance(5_000);
+    assert.deepEqual(fired, ["new"]);
+    manual.advance(5_000);
+    assert.deepEqual(fired, ["new", 10_000]);
+    set(-3_600_000);
+    manual.advance(10_000);
+    assert.deepEqual(fired, ["new", 10_000, 20_000]);
+    manual.advance(80_000);
+    assert.deepEqual(fired, ["new", 10_000, 20_000, 100_000]);
+    assert.equal(manual.timers, 0);
+  });
+
+  it("back has an elapsed time that never goes back", () => {
+    const { manual, deadlines, set } = setUpToSet();
+    const before = deadlines.elapsed();
+    set(-60_000);
+    assert.equal(deadlines.elapsed(), before);
+    manual.advance(10);
+    assert.equal(deadlines.elapsed(), before + 10);
+  });
+
+  it("forward fires what is due by the clock, as after a machine slept", () => {
+    const { manual, deadlines, fired, set } = setUpToSet();
+    deadlines.add(1_000, () => fired.push("soon"));
+    deadlines.add(3_600_000, () => fired.push("late"));
+    set(3_600_000);
+    manual.advance(1_000);
+    assert.deepEqual(fired, ["soon", "late"]);
+  });
+
+  it("waits longer than a timer can", () => {
+    const { manual, deadlines, fired } = setUpToSet();
+    const days = 60 * 86_400_000;
+    deadlines.add(days, () => fired.push("late"));
+    manual.advance(days - 1);
+    assert.deepEqual(fired, []);
+    manual.advance(1);
+    assert.deepEqual(fired, ["late"]);
+  });
+});
+
 describe("Deadlines.add()", () => {
   it("fires each deadline once, in the order in which they are due, on one timer", () => {
     const { clock, deadlines, fired } = setUp();

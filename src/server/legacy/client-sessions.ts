@@ -278,9 +278,10 @@ export class ClientSessions {
   #expireAfter(session: ClientSession, ms: number): void {
     const { deadlines, limits: { clientSessionTimeToLive } } = this.#core;
     session.expiry = deadlines.add(ms, () => {
-      const left = session.busy
-        ? clientSessionTimeToLive
-        : session.lastSeen + clientSessionTimeToLive - deadlines.now();
+      const now = deadlines.now();
+      // The clock may have been set back.
+      const lastSeen = session.busy ? now : Math.min(session.lastSeen, now);
+      const left = lastSeen + clientSessionTimeToLive - now;
       if (left > 0) this.#expireAfter(session, left);
       else this.#drop(session, "it was idle for too long");
     });
