@@ -50,8 +50,8 @@ export class Sealer {
   #used = 0;
 
   /**
-   * The first key seals, and all keys open. A key is 32 random bytes, as a `Uint8Array` or as 43
-   * base64url characters, or a passphrase, from which a key is derived with scrypt.
+   * The first key seals, and all keys open. A key is 32 random bytes, as a `Uint8Array` or in
+   * base64url (43 characters), or a passphrase, from which a key is derived with scrypt.
    */
   constructor(...keys: readonly (Uint8Array | string)[]) {
     keys.forEach(checkLength);
@@ -151,11 +151,16 @@ function checkLength(key: Uint8Array | string): void {
 }
 
 /**
- * Returns true if a key is a passphrase, which must be stretched because it could be guessed. 43
- * base64url characters, as in the key file of a store, are 32 random bytes and need no stretching.
+ * Returns true if a key is a passphrase, which must be stretched because it could be guessed. 32
+ * random bytes in base64url, as in the key file of a store, need no stretching. Such a text has 43
+ * characters, with digits and letters of both cases; a passphrase that happens to look the same is
+ * too long to be guessed.
  */
 function isPassphrase(key: Uint8Array | string): key is string {
-  return typeof key === "string" && !/^[\w-]{43}$/.test(key);
+  if (typeof key !== "string") return false;
+  const isRandom = /^[\w-]{43}$/.test(key) && /\d/.test(key) && /[a-z]/.test(key) &&
+    /[A-Z]/.test(key) && Buffer.from(key, "base64url").toString("base64url") === key;
+  return !isRandom;
 }
 
 /**

@@ -206,8 +206,7 @@ export class Durability {
     const { store, budget, outlasts } = this.#parts;
     yield* this.#untilGone(id);
     const entry = yield* store.get(id);
-    this.#resting?.delete(id);
-    if (!entry) return undefined;
+    if (!entry) return this.#noRecord(id);
     const { kind, principal } = metaOf(entry);
     const definition = this.#parts.server.find(kind, entry.toolName);
     if (!definition?.durable) return undefined;
@@ -222,7 +221,7 @@ export class Durability {
     // Take the session over before reading its events: after `take`, no other owner can append
     // events.
     const taken = yield* store.take(id);
-    if (!taken) return undefined;
+    if (!taken) return this.#noRecord(id);
     const mine = outlasts ? yield* this.#recovery.count(taken) : taken;
     try {
       return this.#restore(mine, definition, yield* store.read(id));
@@ -230,6 +229,11 @@ export class Durability {
       if (outlasts) yield* this.#recovery.uncount(mine);
       throw error;
     }
+  }
+
+  /** The session has no record, so it does not rest in the store either. */
+  #noRecord(id: string): undefined {
+    this.#resting?.delete(id);
   }
 
   #restore(
@@ -252,6 +256,8 @@ export class Durability {
     );
     session.takeOver({ events, keepUntil, taskSince, needsCaller: attended });
     session.settled = settled ?? epoch;
+    // Its bytes count as those of a live session from now on.
+    this.#resting?.delete(id);
     budget.restored(session, params);
     if (!session.outcome) {
       if (outlasts) this.#recovery.begin(session, entry);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
-import { randomBytes, scryptSync } from "node:crypto";
+import { createHash, randomBytes, scryptSync } from "node:crypto";
 import fc from "fast-check";
 import { formerKey, Sealer } from "../../src/lib/sealer.ts";
 import { describe, it } from "../suite.ts";
@@ -153,9 +153,29 @@ describe("new Sealer()", () => {
   });
 
   it("uses a text of 32 random bytes unchanged, as in a store's key file", () => {
-    const text = randomBytes(32).toString("base64url");
+    const text = createHash("sha256").update("a key file").digest("base64url");
+    assert.match(text, /^(?=.*\d)(?=.*[a-z])(?=.*[A-Z]).{43}$/);
     assert.deepEqual(new Sealer(text).keyIds, new Sealer(formerKey(text)).keyIds);
     assert.equal(new Sealer(text).open(new Sealer(formerKey(text)).seal("x")), "x");
+  });
+
+  it("stretches a passphrase that is as long as such a text", () => {
+    for (
+      const passphrase of [
+        "correct-horse-battery-staple-with-many-more",
+        "correct_horse_battery_staple_1234567_and_so",
+        "CORRECT-HORSE-BATTERY-STAPLE-1234567-AND-SO",
+        "CorrectHorseBatteryStapleWithManyMoreWordsX",
+        // Bits that belong to no byte: no encoder writes this.
+        `${"aB3".repeat(14)}b`,
+      ]
+    ) {
+      assert.equal(passphrase.length, 43);
+      const sealed = new Sealer(passphrase).seal("x");
+      assert.equal(new Sealer(formerKey(passphrase)).open(sealed), undefined, passphrase);
+      const before = new Sealer(formerKey(passphrase)).seal("x");
+      assert.equal(new Sealer(passphrase).open(before), "x", passphrase);
+    }
   });
 
   it("has an id for each key, the sealing key first, and reveals nothing of the keys", () => {

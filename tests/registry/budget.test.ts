@@ -183,6 +183,28 @@ describe("the memory of waiting calls", () => {
       assert.equal(registry.budget.memory.total, 0);
     }, { limits: { maxMemory: 100 * KB, passivateAfter: 60_000 }, find: () => asDurable(askTool) }),
   );
+
+  it("includes a durable call that rests and cannot be taken up now", () => {
+    let known = true;
+    const find = () => known ? asDurable(askTool) : undefined;
+    const limits = { maxMemory: 100 * KB, passivateAfter: 60_000 };
+    return withRegistry(async ({ registry, clock }) => {
+      const session = registry.open(asDurable(askTool), blob(90));
+      clock.advance(60_000);
+      await idle();
+      const before = registry.budget.memory.total;
+      assert.ok(before > 90 * KB);
+      known = false;
+      assert.equal(await registry.lookup(session.id), undefined);
+      assert.equal(registry.budget.memory.total, before);
+      assert.throws(() => registry.open(askTool, {}), SessionLimitError);
+      known = true;
+      const again = (await registry.lookup(session.id))!;
+      again.halt("over");
+      await ended(again);
+      assert.equal(registry.budget.memory.total, 0);
+    }, { limits, find })();
+  });
 });
 
 /** A store in memory that counts as durable, and reports its usage. */
