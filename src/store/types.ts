@@ -116,6 +116,12 @@ export interface ClientSessionRecord {
   readonly state: JsonObject;
 }
 
+/** The place of a client session's record in a list: the first to expire come first. */
+export interface ClientSessionPlace {
+  readonly id: string;
+  readonly expiresAt: number;
+}
+
 /** Stores the sessions of legacy clients. The modern protocol has no client sessions. */
 export interface ClientSessionStore {
   get(id: string): Operation<ClientSessionRecord | null>;
@@ -123,4 +129,11 @@ export interface ClientSessionStore {
   delete(id: string): Operation<void>;
   /** Deletes some expired records and returns their number. */
   sweep(now: number): Operation<number>;
+  /**
+   * Returns some records after a place, or the first ones, with the caller that `state.principal`
+   * names. With this method, records of an earlier process count against the limits too.
+   */
+  list?(
+    after?: ClientSessionPlace,
+  ): Operation<readonly (ClientSessionPlace & { readonly principal: string })[]>;
 }

@@ -3,6 +3,7 @@
  * room.
  */
 import assert from "node:assert/strict";
+import { run } from "effection";
 import {
   type ClientSessionRecord,
   type ClientSessionStore,
@@ -14,6 +15,8 @@ import { describe, it } from "../suite.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { ABLE, initialize, TestClient } from "../support/legacy/client.ts";
 import { ModernClient } from "../support/modern/client.ts";
+import { living } from "../support/life.ts";
+import { turn } from "../support/turn.ts";
 import { servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";
 import { ask, echo, handTool } from "../support/tools.ts";
@@ -128,6 +131,44 @@ describe("client sessions", () => {
       assert.ok(await isAlive(all[3]!));
     });
   });
+
+  it("of an earlier process count too: their records do not grow with each restart", () =>
+    living(limited({ maxClientSessions: 4, maxClientSessionsPerPrincipal: 3 }), async (life) => {
+      const started: TestClient[] = [];
+      const connect = async (name: string) => {
+        const client = await TestClient.connect((request) => life.parley.fetch(request), as(name));
+        started.push(client);
+        return client;
+      };
+      const stored = async () => {
+        const ids = [];
+        const { clients } = life.stores;
+        for (const { sessionId } of started) {
+          if (await run(() => clients.get(sessionId!))) ids.push(sessionId!);
+        }
+        return ids;
+      };
+      const storing = async (count: number) => {
+        for (let found = await stored(); found.length !== count; found = await stored()) {
+          await turn();
+        }
+      };
+      for (let restarts = 0; restarts < 4; restarts++) {
+        await life.start();
+        for (const name of ["mallory", "mallory", "mallory"]) await connect(name);
+        // Three in memory, and as many of the earlier process.
+        await storing(restarts === 0 ? 3 : 6);
+      }
+      const kept = started.slice(-6).map(({ sessionId }) => sessionId!);
+      assert.deepEqual((await stored()).sort(), kept.sort());
+      // One that is back in memory counts there.
+      await life.start();
+      const back = new TestClient((request) => life.parley.fetch(request), as("mallory"));
+      back.sessionId = kept.at(-1);
+      assert.ok(await isAlive(back));
+      await connect("ann");
+      await storing(5);
+    }));
 
   it("of a caller above its share are refused while all of its own are in use", () =>
     serving(

@@ -7,7 +7,7 @@ import type { Operation } from "effection";
 import type { JsonObject } from "../../model/content.ts";
 import { Owned, Shares } from "../../lib/shares.ts";
 import { promised } from "../../lib/strand.ts";
-import type { ClientSessionStore } from "../../store/types.ts";
+import type { ClientSessionPlace, ClientSessionStore } from "../../store/types.ts";
 import type { ServerCore } from "../core.ts";
 import type { Call } from "./call.ts";
 import { type KeptClient, keptClient, restoreClient } from "./client-record.ts";
@@ -18,6 +18,8 @@ import { ClientSession } from "./client-session.ts";
  * request would be too slow.
  */
 const REORDER_AFTER = 60_000;
+
+type ListRecords = NonNullable<ClientSessionStore["list"]>;
 
 /** The result of a lookup. "no room" means that a limit prevents restoring the stored session. */
 export type Found = ClientSession | "no room" | undefined;
@@ -35,6 +37,7 @@ export class ClientSessions {
   readonly #returning = new Map<string, Promise<Found>>();
   /** Ids of sessions whose records are being deleted. These sessions cannot be restored. */
   readonly #ending = new Set<string>();
+  #hasCounted = false;
 
   constructor(core: ServerCore, store?: ClientSessionStore) {
     this.#core = core;
@@ -194,6 +197,9 @@ export class ClientSessions {
   }
 
   #add(session: ClientSession): void {
+    // It may have been counted while it was restored.
+    this.#isBack(session.id, session.principal);
+    this.#countStored();
     this.#sessions.set(session.id, session);
     this.#shares.take(session.principal);
     this.#expireAfter(session, this.#core.limits.clientSessionTimeToLive);
@@ -262,6 +268,30 @@ export class ClientSessions {
     }
     this.#away.add(principal, id);
     shares.take(principal);
+  }
+
+  /** Counts the records that an earlier process left, once. Runs in the background. */
+  #countStored(): void {
+    const store = this.#store;
+    if (this.#hasCounted || !store?.list) return;
+    this.#hasCounted = true;
+    this.#count(store, store.list.bind(store)).catch((error) => {
+      if (!this.#core.closing) this.#fault(error);
+    });
+  }
+
+  async #count(store: ClientSessionStore, list: ListRecords): Promise<void> {
+    let last: ClientSessionPlace | undefined;
+    while (!this.#core.closing) {
+      const page = await this.#run(() => list(last));
+      last = page.at(-1);
+      if (!last) return;
+      for (const { id, principal } of page) {
+        if (this.#sessions.has(id) || this.#ending.has(id)) continue;
+        this.#isBack(id, principal);
+        this.#goAway(store, id, principal);
+      }
+    }
   }
 
   /** Stops counting a session as one that left memory. Returns false if it was not counted. */

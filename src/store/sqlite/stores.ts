@@ -11,6 +11,7 @@ import { PROPERTIES } from "./schema.ts";
 import type {
   AppendChange,
   AppendCondition,
+  ClientSessionPlace,
   ClientSessionRecord,
   ClientSessionStore,
   ToolSessionEntry,
@@ -20,6 +21,9 @@ import type {
 
 /** The maximum number of expired sessions that one sweep removes, so that no sweep takes long. */
 const MAX_SWEPT = 1_000;
+
+/** The most client sessions that one query returns. */
+const MAX_LISTED = 200;
 
 /**
  * The maximum number of events that one commit removes. A long event counts once for each page that
@@ -379,6 +383,20 @@ export class SqliteClientSessionStore implements ClientSessionStore {
   *delete(id: string): Operation<void> {
     yield* this.#file.write(() =>
       void this.#file.prepare("DELETE FROM client_sessions WHERE id = ?").run(id)
+    );
+  }
+
+  *list(after: ClientSessionPlace = { expiresAt: 0, id: "" }) {
+    return this.#file.read(() =>
+      this.#file.prepare(`
+        SELECT id, expires_at, ifnull(record ->> '$.state.principal', '') AS principal
+        FROM client_sessions WHERE (expires_at, id) > (?, ?)
+        ORDER BY expires_at, id LIMIT ${MAX_LISTED}
+      `).all(after.expiresAt, after.id).map((row) => ({
+        id: String(row.id),
+        expiresAt: Number(row.expires_at),
+        principal: String(row.principal),
+      }))
     );
   }
 
