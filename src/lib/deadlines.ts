@@ -53,13 +53,10 @@ export class Deadlines {
 
   /** A time in milliseconds that never goes back. Only differences mean something. */
   elapsed(): number {
-    return this.#elapsedAtLeast(this.#latest);
-  }
-
-  #elapsedAtLeast(least: number): number {
     const time = this.#clock.now() + this.#behind;
-    if (time < least) this.#behind += least - time;
-    return this.#latest = Math.max(time, least);
+    if (time >= this.#latest) return this.#latest = time;
+    this.#behind += this.#latest - time;
+    return this.#latest;
   }
 
   /**
@@ -131,7 +128,10 @@ export class Deadlines {
     this.#timer = undefined;
     this.#forNothing = false;
     let now = this.elapsed();
-    if (now < until - SET_BACK) now = this.#elapsedAtLeast(until);
+    if (now < until - SET_BACK) {
+      this.#latest = until;
+      now = this.elapsed();
+    }
     try {
       for (
         let first = this.#first;

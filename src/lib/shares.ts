@@ -108,12 +108,14 @@ export class Shares {
    * the rest is for principals that hold less. A share of everything is exempt.
    */
   refuses(principal: string): Reached | "crowded" | undefined {
-    const reached = this.reached(principal);
-    if (reached !== undefined || principal === ANONYMOUS) return reached;
     const { max, maxPerPrincipal } = this.limits;
-    const free = max - this.#total;
+    const free = max - this.total;
+    if (principal === ANONYMOUS) return free < 1 ? "total" : undefined;
+    const held = this.#held.get(principal) ?? 0;
+    if (held >= maxPerPrincipal) return "share";
+    if (free < 1) return "total";
     if (free > SCARCE * max || maxPerPrincipal >= max) return undefined;
-    return this.of(principal) < PART_OF_FREE * free ? undefined : "crowded";
+    return held < PART_OF_FREE * free ? undefined : "crowded";
   }
 
   /** Adds to what a principal holds. A negative amount is subtracted. */
