@@ -22,7 +22,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { Problem } from "../problem.ts";
 import { isModule } from "./load.ts";
 
-/** Names of files that belong to this machine or this person. Hidden files are private too. */
+/** FILES-1: names of files that belong to this machine or this person. */
 const PRIVATE_NAMES =
   /(?:\.(?:db|sqlite3?|db3)|[-.](?:wal|shm|journal)|\.(?:key|pem|p12|pfx|jks|keystore|kdbx|env|log|mcpb)|^id_(?:rsa|dsa|ecdsa|ed25519)|~)$/i;
 /** How private files begin, whatever their names are. */
@@ -67,6 +67,7 @@ export function copyFiles(folder: string, to: string): string[] {
     }
   }
 
+  /** FILES-2. */
   function checkLink(path: string, real: string, within: readonly string[]): void {
     if (!isIn(project, real)) {
       throw new Problem(
