@@ -117,7 +117,7 @@ type AtDoor =
   | { readonly type: "accepted"; readonly value: unknown; readonly reply: Answered }
   /** `closed` is true if the client refused without asking the person. */
   | { readonly type: "refused"; readonly action: "decline" | "cancel"; readonly closed: boolean }
-  /** The client accepted a form with required fields, and filled in none. */
+  /** Nobody saw it: the client accepted a form with required fields, and filled in none. */
   | { readonly type: "blank" }
   | { readonly type: "invalid"; readonly problem: string };
 
@@ -156,6 +156,7 @@ function* askAt(
       end === undefined ? undefined : Math.max(0, end - asker.time()),
     );
     if (reply.type === "timeout") return reply;
+    if (reply.closed && isFailure(reply.response)) return { type: "blank" };
     const action = actionOf(key, reply.response);
     if (action === "decline" || action === "cancel") {
       return { type: "refused", action, closed: reply.closed === true };

@@ -51,6 +51,10 @@ export class AttachedServer implements Sweepable {
     this.#hooks.woken?.(session);
   }
 
+  ended(session: LiveToolSession): void {
+    this.#hooks.ended?.(session);
+  }
+
   *sweep(now: number): Operation<number> {
     let swept = 0;
     for (const store of this.#hooks.sweep ?? []) swept += yield* store.sweep(now);

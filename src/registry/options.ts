@@ -95,6 +95,8 @@ export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   readonly sweep?: readonly Sweepable[];
   /** Called with each session that has resumed without a request, because it was due. */
   readonly woken?: (session: LiveToolSession) => void;
+  /** Called with each session that has ended, unless it ended in its first step. */
+  readonly ended?: (session: LiveToolSession) => void;
   /** The server as tools see it. Default: none, so tools cannot open pages. */
   readonly site?: Site;
   /** Called with each change that tools announce to all clients. */

@@ -331,7 +331,9 @@ export class ToolContext extends ServerContext
    */
   nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined {
     const recorded = this.host.recordedDoor(this.branchState.path, form.key, tried.length > 0);
-    if (recorded !== undefined) return recorded ?? undefined;
+    if (recorded) return recorded;
+    // The record goes on with something else: no door was left then.
+    if (recorded === null && tried.length > 0) return undefined;
     return this.host.site.doors.choose(this.host, form, tried, refused);
   }
 

@@ -7,6 +7,7 @@ import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import { Catalog } from "./catalog.ts";
 import { Doors } from "./doors/doors.ts";
+import { AskingPlaces } from "./doors/places.ts";
 import { isLazy, LazyCatalog } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
 import { type ParleyOptions, type ServerInfo, type ServerLimits, serverLimits } from "./options.ts";
@@ -21,6 +22,9 @@ export interface CoreOptions extends ParleyOptions {
   readonly registry?: LiveToolSessionRegistry;
 }
 
+/** Safe everywhere: official clients end a call after 60 seconds, whatever progress says. */
+const ASK_WAIT = 20_000;
+
 export class ServerCore {
   readonly catalog: Catalog;
   /** Definitions that are loaded on first use. Undefined if there are none. */
@@ -28,6 +32,10 @@ export class ServerCore {
   readonly changes = new Changes();
   readonly registry: LiveToolSessionRegistry;
   readonly pages: Pages;
+  /** The pages on which people answer questions. */
+  readonly places = new AskingPlaces(this);
+  /** Milliseconds for which `continue_call` waits for an answer. */
+  readonly askWait: number;
   readonly deadlines: Deadlines;
   /** The checks that must succeed before the server is ready for calls. */
   readonly readiness: Readiness;
@@ -57,11 +65,13 @@ export class ServerCore {
     this.catalog = new Catalog(isLazy(serve) ? [] : serve);
     this.pages = new Pages(options, pages);
     this.pages.doors = new Doors(this.pages, options);
+    this.askWait = options.askWait ?? ASK_WAIT;
     const hooks: ServerHooks = {
       site: this.pages,
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
+      ended: (session) => this.places.ended(session),
       sweep: options.clients ? [options.clients] : [],
     };
     registry?.attach(hooks);

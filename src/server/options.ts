@@ -173,6 +173,11 @@ export interface ParleyOptions {
    * page in a browser, or the model, which passes the question on. Default: all.
    */
   readonly doors?: readonly Door[];
+  /**
+   * How long `continue_call` waits for the person's answer before it returns, in milliseconds.
+   * Default: 20 seconds.
+   */
+  readonly askWait?: number;
 
   /** Where the records of durable calls are stored. Default: in memory. */
   readonly store?: ToolSessionStore;

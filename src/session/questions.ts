@@ -34,6 +34,8 @@ export interface QuestionAnswer {
   readonly response: ClientAnswer;
   /** How the answer reached the server. Default: from the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
+  /** The question could not be shown to a person. */
+  readonly closed?: true;
 }
 
 export class Questions {
@@ -227,13 +229,14 @@ export class Questions {
 
   #answerBody(
     request: ToolSessionRequest,
-    { response, via }: QuestionAnswer,
+    { response, via, closed }: QuestionAnswer,
     askedAt: number | undefined,
   ): AnswerBody {
     const base = {
       type: "answer",
       requestId: request.id,
       ...this.#how(request, response, via, askedAt),
+      ...(closed && { closed }),
     } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
     if (!sensitive || !isAccepted(response)) return { ...base, response };

@@ -12,7 +12,7 @@ import type {
   ToolSessionRequest,
 } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { FinalizedMcpTool } from "../../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import type { ServerCore } from "../core.ts";
 import { describeForm, exampleAnswer } from "./describe-form.ts";
 import { sealTicket } from "./tickets.ts";
@@ -71,31 +71,31 @@ export function withWaiting(output: JsonObject): JsonObject {
   return union;
 }
 
-/** Ends a request with a deferral. Keeps the run, and returns the result of the request. */
-export function defer(core: ServerCore, session: LiveToolSession, client: ClientInfo): CallResult {
+/**
+ * Ends a request before its run: keeps the run, and returns the result for the request. `waited` is
+ * true if the request has waited for an answer.
+ */
+export function defer(
+  core: ServerCore,
+  session: LiveToolSession,
+  client: ClientInfo,
+  waited = false,
+): CallResult {
   const expires = core.deadlines.now() + core.registry.timeToLiveOf(session);
   session.defer();
   core.registry.promise(session, expires);
   core.registry.noteChange(session);
-  return deferralOf(core, session, client, expires);
-}
-
-function deferralOf(
-  core: ServerCore,
-  session: LiveToolSession,
-  client: ClientInfo,
-  expires: number,
-): CallResult {
-  const { principal, id: sessionId, log } = session;
+  const { principal, id: sessionId, log, tool } = session;
   const ticket = sealTicket(
     core.registry.sealer,
     { sessionId, lsn: log.lastLSN, expires },
     principal,
   );
-  const open = session.openRequests();
-  const questions = open.flatMap((request) => questionIn(session, request, client));
-  const message = instructions(session, questions, ticket);
-  if (session.tool.kind === "prompt") {
+  const questions = session.openRequests().flatMap((request) =>
+    questionIn(core, session, request, client)
+  );
+  const message = instructions(tool, questions, ticket, waited);
+  if (tool.kind === "prompt") {
     return { messages: [{ role: "user", content: text(message) }] };
   }
   const listed = questions.map(({ key, door, message }) => ({ key, door, message }));
@@ -105,33 +105,73 @@ function deferralOf(
   };
 }
 
-interface AskedHere extends WaitingQuestion {
+interface OpenQuestion extends WaitingQuestion {
   readonly requestedSchema: JsonObject;
+  /** The page on which the person answers. */
+  readonly url?: string | undefined;
 }
 
 function questionIn(
+  core: ServerCore,
   session: LiveToolSession,
   request: ToolSessionRequest,
   client: ClientInfo,
-): AskedHere[] {
+): OpenQuestion[] {
   if (request.type !== "elicit_request" || request.params.mode !== "form") return [];
   const { message, requestedSchema } = request.params as ElicitFormParams;
-  const door = travels(request, client) ? "next" : doorOf(session, request, client) ?? "next";
-  return [{ key: request.name, door, message, requestedSchema }];
+  const door = travels(core, session, request, client)
+    ? "next"
+    : doorOf(session, request, client) ?? "next";
+  const url = door === "page" ? core.places.urlOf(session) : undefined;
+  return [{ key: request.name, door, message, requestedSchema, url }];
 }
 
+/** Says what the model has to do. Small models must be able to follow it. */
 function instructions(
-  { tool: { kind, name } }: LiveToolSession,
-  questions: readonly AskedHere[],
+  { kind, name }: Definition,
+  questions: readonly OpenQuestion[],
+  ticket: string,
+  waited: boolean,
+): string {
+  const bare = JSON.stringify({ ticket });
+  const at = (door: OpenQuestion["door"]) => questions.filter((one) => one.door === door);
+  const [model, page, app] = [at("model"), at("page"), at("app")];
+  if (model.length > 0) return forModel(kind, name, model, ticket);
+  if (page.length > 0) return forPage(kind, name, page, bare, waited);
+  if (app.length > 0) {
+    return `The ${kind} "${name}" is not finished: the person sees a form. End your turn now. ` +
+      `When the person says that they have answered, call continue_call with ${bare}.`;
+  }
+  return `The ${kind} "${name}" is not finished. Call continue_call with ${bare} now; the next question follows.`;
+}
+
+function forPage(
+  kind: string,
+  name: string,
+  questions: readonly OpenQuestion[],
+  call: string,
+  waited: boolean,
+): string {
+  const { url } = questions[0]!;
+  const asked = questions.map(({ message }) => message).join("\n\n");
+  if (waited) {
+    return `The ${kind} "${name}" still waits for the person, who answers on this page: ${url}\n\n` +
+      `Tell the person so, and end your turn. Do not call continue_call again before the person says ` +
+      `that they have answered; then call it with ${call}.`;
+  }
+  return `The ${kind} "${name}" is not finished: the person has to answer on a page. ` +
+    `Show the person this link as it is: ${url}\n\nThe page asks: ${asked}\n\n` +
+    `Then call continue_call with ${call}; it waits for the answer.`;
+}
+
+function forModel(
+  kind: string,
+  name: string,
+  questions: readonly OpenQuestion[],
   ticket: string,
 ): string {
-  const forModel = questions.filter(({ door }) => door === "model");
-  const bare = JSON.stringify({ ticket });
-  if (forModel.length === 0) {
-    return `The ${kind} "${name}" is not finished. Call continue_call with ${bare} now; the next question follows.`;
-  }
-  const isOnly = forModel.length === 1;
-  const parts = forModel.map(({ key, message, requestedSchema }) => {
+  const isOnly = questions.length === 1;
+  const parts = questions.map(({ key, message, requestedSchema }) => {
     const answer = exampleAnswer(requestedSchema);
     const call = JSON.stringify({ ticket, ...(!isOnly && { key }), answer });
     return `Question${isOnly ? "" : ` "${key}"`}: ${message}\n\nThe answer has these fields:\n${

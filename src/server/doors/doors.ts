@@ -1,17 +1,10 @@
-/**
- * Chooses the door for a question. A door is a way to ask the person: a form in the client, an app
- * view in the client, a page in a browser, or the model.
- */
-import { canElicitForm } from "../../ask/elicit.ts";
+/** Chooses the door at which a question is asked, and remembers the doors that are closed. */
+import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ClientAnswer, ClientInfo, Door } from "../../model/events.ts";
 import type { DoorCall, DoorPort } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
-
-/** The properties of the server that the choice of a door depends on. */
-export interface DoorSite {
-  readonly formPasswords: boolean;
-}
+import type { ServerSite } from "../../tool/site.ts";
 
 export interface DoorOptions {
   /** The doors that the operator allows. Default: all. */
@@ -23,10 +16,10 @@ const ALL: readonly Door[] = ["form", "app", "page", "model"];
 const FOR_SECRETS: readonly Door[] = ["page", "form"];
 
 export class Doors implements DoorPort {
-  readonly #site: DoorSite;
+  readonly #site: ServerSite;
   readonly #allowed: ReadonlySet<Door>;
 
-  constructor(site: DoorSite, { doors = ALL }: DoorOptions = {}) {
+  constructor(site: ServerSite, { doors = ALL }: DoorOptions = {}) {
     this.#site = site;
     this.#allowed = new Set(doors);
   }
@@ -45,16 +38,18 @@ export class Doors implements DoorPort {
     );
   }
 
-  /** True if the client and the server support a door, and it is allowed for the question. */
-  #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive }: ElicitForm): boolean {
-    // Only a sign-in on a page could prove who answers, and pages have no sign-in.
+  /** True if the client and the server have a door, and the question may be asked there. */
+  #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
+    // Signing in on a page is the only proof of who answers, and pages have no sign-in.
     if (by === "signed-in") return false;
     switch (door) {
       case "form":
         return canElicitForm(client) && (sensitive.length === 0 || this.#site.formPasswords);
       case "app":
-      case "page":
         return false;
+      case "page":
+        return (this.#site.url !== undefined || this.#site.local) &&
+          (canShowLink(doors) || canElicitUrl(client));
       case "model":
         // A client would store the text of a deferral as the content of the resource.
         return by === "anyone" && tool.kind !== "resource";
@@ -64,6 +59,14 @@ export class Doors implements DoorPort {
   isUnseen(_call: DoorCall, _response: ClientAnswer, _elapsed: number): boolean {
     return false;
   }
+}
+
+/**
+ * True if the link to a page may be in a result, which the model reads. If the author allows only
+ * pages, it may not: a model with a shell could answer.
+ */
+function canShowLink(doors: readonly Door[] | undefined): boolean {
+  return doors === undefined || doors.some((door) => door !== "page");
 }
 
 /** True if a client declares MCP Apps. */

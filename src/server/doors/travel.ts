@@ -1,7 +1,15 @@
-/** Decides which open questions the server can send to the client in the reply to a request. */
+/** Decides which open questions a request can carry to its client, and what happens to the others. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
-import type { ClientInfo, Door, ElicitRequest, ToolSessionRequest } from "../../model/events.ts";
+import type {
+  ClientAnswer,
+  ClientInfo,
+  Door,
+  ElicitRequest,
+  ToolSessionRequest,
+} from "../../model/events.ts";
+import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { ServerCore } from "../core.ts";
 
 /**
  * How many `input_required` results a request may get. Known clients give up at the tenth. Before
@@ -9,8 +17,16 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
  */
 export const MAX_ROUNDS = 9;
 
-/** True if the reply to a request of this client can contain the question. */
-export function travels(request: ToolSessionRequest, client: ClientInfo): boolean {
+/** Milliseconds for which a request waits until a page is open. */
+const OPENING = 5_000;
+
+/** True if a request of this client can carry a question to the person or the model. */
+export function travels(
+  core: ServerCore,
+  session: LiveToolSession,
+  request: ToolSessionRequest,
+  client: ClientInfo,
+): boolean {
   const { sampling, roots } = client.capabilities;
   switch (request.type) {
     case "sample_request":
@@ -19,28 +35,67 @@ export function travels(request: ToolSessionRequest, client: ClientInfo): boolea
       return roots !== undefined;
     case "elicit_request":
       if (request.params.mode === "url") return canElicitUrl(client);
-      return (request.door ?? "form") === "form" && canElicitForm(client);
+      switch (request.door ?? "form") {
+        case "form":
+          return canElicitForm(client);
+        case "page":
+          return canElicitUrl(client) && !core.places.isVisited(session, request.id) &&
+            core.places.urlOf(session) !== undefined;
+        default:
+          return false;
+      }
   }
 }
 
-/** True if a call with these open questions can continue after its request ends with a deferral. */
-export function canDefer(
+/** The open questions that a request of this client can carry. */
+export function travelling(
+  core: ServerCore,
   session: LiveToolSession,
   open: readonly ToolSessionRequest[],
   client: ClientInfo,
-): boolean {
-  return open.some((request) =>
-    request.type === "elicit_request" && request.params.mode === "form" &&
-    doorOf(session, request, client) !== undefined
-  );
+): readonly ToolSessionRequest[] {
+  return open.filter((request) => travels(core, session, request, client));
 }
 
-/** The open questions that the reply to a request of this client can contain. */
-export function travelling(
-  open: readonly ToolSessionRequest[],
-  client: ClientInfo,
-): readonly ToolSessionRequest[] {
-  return open.filter((request) => travels(request, client));
+/** A question as it goes out: a question on a page is sent as the URL of the page. */
+export function asSent<R extends ToolSessionRequest>(
+  core: ServerCore,
+  session: LiveToolSession,
+  request: R,
+): R {
+  if (request.type !== "elicit_request" || request.door !== "page") return request;
+  if (request.params.mode === "url") return request;
+  const { id: elicitationId, params: { message } } = request;
+  const url = core.places.urlOf(session)!;
+  return { ...request, params: { mode: "url", message, url, elicitationId } };
+}
+
+/**
+ * The answer of a client to a question, as the tool gets it. Undefined if it settles nothing: the
+ * person has agreed to open a page, or the question is asked elsewhere.
+ */
+export function clientAnswer(
+  core: ServerCore,
+  session: LiveToolSession,
+  request: ToolSessionRequest,
+  response: ClientAnswer,
+): QuestionAnswer | undefined {
+  const requestId = request.id;
+  if (request.type !== "elicit_request" || request.params.mode === "url") {
+    return { requestId, response };
+  }
+  switch (request.door ?? "form") {
+    case "form":
+      return { requestId, response };
+    case "page": {
+      const { action } = response as { action?: unknown };
+      if (action === "decline" || action === "cancel") return { requestId, response };
+      core.places.visit(session, requestId);
+      return undefined;
+    }
+    default:
+      return undefined;
+  }
 }
 
 /**
@@ -57,5 +112,48 @@ export function doorOf(
   const form = session.tool.elicits.get(request.place.key);
   if (!form) return undefined;
   const { principal, tool } = session;
-  return session.site.doors.choose({ client, principal, tool }, form, ["form"], false);
+  const next = session.site.doors.choose({ client, principal, tool }, form, ["form"], false);
+  // A page shows only questions that were asked there.
+  return next === "page" || next === "app" ? undefined : next;
+}
+
+/** True if a call with these open questions can go on after a request of this client has ended. */
+export function canDefer(
+  session: LiveToolSession,
+  open: readonly ToolSessionRequest[],
+  client: ClientInfo,
+): boolean {
+  return open.some((request) =>
+    request.type === "elicit_request" && request.params.mode === "form" &&
+    doorOf(session, request, client) !== undefined
+  );
+}
+
+/**
+ * How long a request waits before it ends with a deferral, in milliseconds. `continues` is true for
+ * `continue_call`.
+ */
+export function holdTime(
+  core: ServerCore,
+  session: LiveToolSession,
+  client: ClientInfo,
+  continues: boolean,
+): number {
+  let time = 0;
+  const open = session.openRequests();
+  if (travelling(core, session, open, client).length > 0) return 0;
+  for (const request of open) {
+    if (request.type !== "elicit_request" || request.params.mode === "url") continue;
+    switch (doorOf(session, request, client)) {
+      case "model":
+        // Only the model can go on.
+        return 0;
+      case "page": {
+        core.places.urlOf(session);
+        const isShown = continues || core.places.isVisited(session, request.id);
+        time = core.places.isOpening(session) ? OPENING : isShown ? core.askWait : time;
+      }
+    }
+  }
+  return time;
 }

@@ -1,10 +1,11 @@
 /** Handles the answers of legacy clients to the server's questions. */
 import { SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
-import type { ClientAnswer } from "../../model/events.ts";
+import type { AnswerOutcome, ClientAnswer } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { type RpcAnswer, withoutError } from "../../wire/json-rpc.ts";
 import { newerAnswer } from "../../wire/legacy/forms.ts";
 import { since } from "../../wire/versions.ts";
+import { clientAnswer } from "../doors/travel.ts";
 import { ACCEPTED, type Accepted, busy, type Refused } from "../reply.ts";
 import { type Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -34,7 +35,7 @@ function notRevived(error: unknown): Taken {
 function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Taken {
   if (call?.lost) return notTaken(CALL_LOST);
   const id = String(message.id);
-  const outcome = call?.session.respond(id, responseIn(client, call.session, message));
+  const outcome = call && respond(client, call.session, id, message);
   // A late or repeated answer is accepted. An answer to an unknown question is refused.
   if (call && outcome !== "unknown") {
     const recorded = call.session.log.whenRecorded();
@@ -43,6 +44,22 @@ function answerTo(client: ClientSession, call: Call | undefined, message: RpcAns
   return notTaken(
     `Cannot accept the answer: request "${id}" is not open; it was answered, withdrawn or never sent, so drop the answer`,
   );
+}
+
+function respond(
+  client: ClientSession,
+  session: LiveToolSession,
+  id: string,
+  message: RpcAnswer,
+): AnswerOutcome {
+  const response = responseIn(client, session, message);
+  const request = session.openRequests().find((request) => request.id === id);
+  if (!request) return session.respond(id, response);
+  const answer = clientAnswer(client.core, session, request, response);
+  if (answer) return session.respondAll([answer])[0]!;
+  // The person has agreed to open a page, and answers there.
+  session.log.stir();
+  return "accepted";
 }
 
 function responseIn(

@@ -30,7 +30,7 @@ import { type LegacyVersion, since } from "../../wire/versions.ts";
 import { continuedResult } from "../doors/continue-call.ts";
 import { defer } from "../doors/deferral.ts";
 import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
-import { canDefer, travelling, travels } from "../doors/travel.ts";
+import { asSent, canDefer, holdTime, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
 import type { SharedStream } from "../reply.ts";
 import { formViewOf } from "../views.ts";
@@ -40,8 +40,6 @@ import type { CallStream } from "./stream.ts";
 /** The message for a client whose call was lost in a restart. */
 export const CALL_LOST =
   "Cannot continue the call: the server was restarted, and calls of this tool do not survive a restart; call it again";
-
-const NONE: readonly ToolSessionRequest[] = [];
 
 export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   readonly id: RpcId;
@@ -67,9 +65,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #continues = false;
   /** The deferral that ended this call before its run, with an LSN of its own. */
   #deferral: { readonly text: string; readonly lsn: number } | undefined;
-  /** Questions that were open before this call, and that can be sent on its stream. */
-  #earlier: readonly ToolSessionRequest[] = NONE;
-  #earlierDue = false;
+  /** The questions that this call has sent, if some may have to be sent later than asked. */
+  #sent: Set<string> | undefined;
   /** The owner of the run before this call. */
   #former: SessionOwner | undefined;
   #hold: Hold | undefined;
@@ -114,9 +111,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#start = this.#cursor = after;
     this.#session = session;
     this.#durable = session.durable;
+    this.#sent = new Set();
     if (session.outcome) return;
-    this.#earlier = travelling(session.openRequests(), this.client.info);
-    this.#earlierDue = this.#earlier.length > 0;
     const owner = session.belongTo(this);
     if (owner instanceof Call) {
       this.#former = owner.#former;
@@ -231,44 +227,50 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (!this.#session) return this.#tellLoss(lsn, send);
     const { log } = this.#session;
     let cursor = lsn;
-    if (this.#earlierDue) this.#sendEarlier(send);
     if (log.firstLSN > lsn + 1) cursor = this.#skipDropped(lsn, send);
     for (const event of log.after(cursor)) {
       cursor = event.lsn;
       const message = this.#encode(event);
       if (message !== undefined) send(message, cursor);
     }
-    if (!this.#mustDefer()) return cursor;
+    if (this.#session.outcome) return cursor;
+    const open = this.#session.openRequests();
+    if (open.length === 0) return cursor;
+    this.#sendLate(open, send);
+    if (!this.#mustDefer(open)) return cursor;
     this.#defer(cursor + 1);
     send(this.#deferral!.text, cursor + 1);
     return cursor + 1;
   }
 
-  #sendEarlier(send: (message: string, lsn: undefined) => void): void {
-    this.#earlierDue = false;
-    for (const request of this.#earlier) {
-      if (!this.session.openRequests().some(({ id }) => id === request.id)) continue;
+  /** Sends questions that were open before this call, or whose page was not open yet. */
+  #sendLate(
+    open: readonly ToolSessionRequest[],
+    send: (message: string, lsn: undefined) => void,
+  ): void {
+    for (const request of open) {
+      const isAtPage = request.type === "elicit_request" && request.door === "page";
+      if (!this.#continues && !isAtPage || this.#sent?.has(request.id)) continue;
       const message = this.#encode({ ...request, lsn: 0 });
       if (message !== undefined) send(message, undefined);
     }
   }
 
-  /** True if questions are open, and none of them can be sent on this call's stream. */
-  #mustDefer(): boolean {
+  /** True if this call can carry none of the open questions. */
+  #mustDefer(open: readonly ToolSessionRequest[]): boolean {
     const session = this.#session!;
-    if (session.outcome || session.halting) return false;
-    const open = session.openRequests();
-    const { info } = this.client;
-    if (open.length === 0 || travelling(open, info).length > 0) return false;
+    const { core, info } = this.client;
+    if (session.halting || travelling(core, session, open, info).length > 0) return false;
     if (!canDefer(session, open, info)) return false;
     this.#hold ??= new Hold(session);
-    return this.#hold.isOver(session.concurrent ? QUIET_WINDOW : 0);
+    const held = holdTime(core, session, info, this.#continues);
+    return this.#hold.isOver(Math.max(held, session.concurrent ? QUIET_WINDOW : 0));
   }
 
   /** Ends this call with a deferral. The run continues without it. */
   #defer(lsn: number): void {
     const { core, info, version } = this.client;
-    const result = resultFor(version, defer(core, this.session, info));
+    const result = resultFor(version, defer(core, this.session, info, this.#continues));
     this.#deferral = { text: resultText(this.id, result), lsn };
     this.#isOver();
   }
@@ -303,7 +305,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Moves the cursor, for a client that resumes the stream. */
   seek(lsn: number): void {
     this.#cursor = lsn;
-    this.#earlierDue = lsn === this.#start && this.#earlier.length > 0;
+    this.#sent?.clear();
   }
 
   /** Calls `wake` on each new event. Backpressure: from `cursor` on, the run waits for this reader. */
@@ -380,6 +382,16 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return lastDropped;
   }
 
+  /** Encodes a question. Undefined if it is asked elsewhere. */
+  #encodeQuestion(event: ToolSessionRequest & ToolSessionEvent): string | undefined {
+    const { core, info } = this.client;
+    if (!travels(core, this.session, event, info)) return undefined;
+    if (this.#continues || event.type === "elicit_request" && event.door) {
+      (this.#sent ??= new Set()).add(event.id);
+    }
+    return encodeEvent(asSent(core, this.session, event), this);
+  }
+
   /** Encodes an event. An encoding error is reported and does not break the stream. */
   #encode(event: ToolSessionEvent): string | undefined {
     try {
@@ -387,9 +399,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
         const { outcome } = this.session;
         return resultText(this.id, resultFor(this.version, continuedResult(outcome!)));
       }
-      // The question is asked at another door.
-      if (event.type === "elicit_request" && !travels(event, this.client.info)) return undefined;
-      return encodeEvent(event, this);
+      return "place" in event && "id" in event
+        ? this.#encodeQuestion(event)
+        : encodeEvent(event, this);
     } catch (error) {
       const { id: sessionId, toolName } = this.session;
       const what = `the event "${event.type}" could not be sent`;

@@ -17,7 +17,7 @@ import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/
 import type { ServerCore } from "../core.ts";
 import { CONTINUE_CALL, continueCall, continuedResult } from "../doors/continue-call.ts";
 import { defer } from "../doors/deferral.ts";
-import { canDefer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
+import { asSent, canDefer, clientAnswer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
 import {
   errorReply,
   later,
@@ -136,7 +136,7 @@ export class ModernCalls {
         : this.#answerTo(id, session, state, binding, meta.client, rounds);
     return {
       type: "stream",
-      stream: new RunFeed(this.#core, session, meta, after, false, id, answer),
+      stream: new RunFeed(this.#core, session, meta, after, false, id, answer, true),
     };
   }
 
@@ -177,7 +177,7 @@ export class ModernCalls {
     }
     const known = answers.flatMap(([name, response]) => {
       const request = session.questions.named(name);
-      return request ? [{ requestId: request.id, response }] : [];
+      return request ? clientAnswer(this.#core, session, request, response) ?? [] : [];
     });
     const { client, trace } = session;
     // Each request declares the client's capabilities and trace again, and they may have changed.
@@ -239,11 +239,16 @@ export class ModernCalls {
   ): string {
     const core = this.#core;
     const all = session.openRequests();
-    const open = travelling(all, client);
+    const open = travelling(core, session, all, client)
+      .map((request) => asSent(core, session, request));
     if (open.length === 0 || rounds >= MAX_ROUNDS) {
       const missing = canDefer(session, all, client) ? undefined : undeclared(all, client);
       if (missing) throw missingCapability(missing);
-      return completeText(core.info, id, defer(core, session, client));
+      return completeText(
+        core.info,
+        id,
+        defer(core, session, client, binding.params.name === CONTINUE_CALL.name),
+      );
     }
     const now = core.deadlines.now();
     const expires = now + core.registry.timeToLiveOf(session);

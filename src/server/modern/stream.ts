@@ -11,6 +11,7 @@
  * WAIT-2  Nothing is sent after the response, and a later disconnect has no effect.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
+import type { ClientInfo } from "../../model/events.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -24,7 +25,8 @@ import type { RpcId } from "../../wire/json-rpc.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import type { ServerCore } from "../core.ts";
-import { QUIET_WINDOW } from "../doors/hold.ts";
+import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
+import { holdTime } from "../doors/travel.ts";
 import { type Feed, HeartbeatInterval, type Send } from "../feed.ts";
 import {
   busy,
@@ -51,6 +53,10 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   readonly id: RpcId;
   readonly #answer: (state: RunState) => Value | Refused;
   readonly #asTask: boolean;
+  readonly #client: ClientInfo;
+  /** True for a call of `continue_call`. */
+  readonly #continues: boolean;
+  #hold: Hold | undefined;
   #watchers: Set<() => void> | undefined;
   #cursor: number;
   #reader: LogReader | undefined;
@@ -74,6 +80,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     asTask: boolean,
     id: RpcId,
     answer: (state: RunState) => Value | Refused,
+    continues = false,
   ) {
     this.#core = core;
     this.session = session;
@@ -83,6 +90,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     this.#asTask = asTask;
     this.id = id;
     this.#answer = answer;
+    this.#client = meta.client;
+    this.#continues = continues;
     // A run that has ended needs no hold: its log is complete.
     if (!session.outcome) {
       core.registry.hold(session);
@@ -211,6 +220,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     const { session } = this;
     if (this.#reader) session.log.detach(this.#reader);
     this.#window?.cancel();
+    this.#hold?.cancel();
     this.#core.registry.letGo(session);
     if (this.#answered || session.holders > 0 || session.outcome || session.deferred) return;
     // A client that has a request state can still answer the open questions.
@@ -241,13 +251,22 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
       this.#quiet = false;
       return undefined;
     }
-    if (this.#quiet || !session.concurrent) return "asking";
+    if (this.#quiet || !session.concurrent) return this.#isHeld() ? undefined : "asking";
     this.#window ??= this.#core.deadlines.add(QUIET_WINDOW, () => {
       this.#window = undefined;
       this.#quiet = true;
       this.#look();
     });
     return undefined;
+  }
+
+  /** Whether the request still waits for an answer that reaches the run in another way. */
+  #isHeld(): boolean {
+    const { session } = this;
+    const ms = holdTime(this.#core, session, this.#client, this.#continues);
+    if (ms === 0) return false;
+    this.#hold ??= new Hold(session);
+    return !this.#hold.isOver(ms);
   }
 
   /** Makes the run a task. Returns true if the task is stored. */

@@ -182,7 +182,7 @@ export class Handler implements McpHandler {
     if (path !== this.#path && !sse) {
       const pages = this.core.pages.at(path);
       if (pages.length > 0) return await this.#visit(request, pages);
-      if (path.startsWith("/pages/")) return gone();
+      if (path.includes("/pages/")) return await this.#reopened(request, path);
       return refuse(404, `Cannot find "${path}": there is no such path; use ${this.#path} for MCP`);
     }
     const closed = this.#enter();
@@ -190,6 +190,13 @@ export class Handler implements McpHandler {
     const principal = await this.#callerOf(request);
     if (typeof principal !== "string") return principal;
     return await this.#serve(request, path, sse, principal);
+  }
+
+  /** Opens the page of a call again, if the path names one. */
+  async #reopened(request: Request, path: string): Promise<Response> {
+    if (!this.core.closing) await this.core.places.reopen(path);
+    const pages = this.core.pages.at(path);
+    return pages.length > 0 ? await this.#visit(request, pages) : gone();
   }
 
   /** Called for each MCP request over HTTP. Returns a refusal if the server is shutting down. */

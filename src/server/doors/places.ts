@@ -1,0 +1,233 @@
+/**
+ * The pages on which people answer the questions of calls. A call has one page: when it asks the
+ * next question, the same tab shows it.
+ *
+ * PLACE-1  The address of a page names its call, encrypted. After a restart, the address is still
+ *          valid if the call is durable and the server has the same key and port.
+ * PLACE-2  A page is open from its first question until a while after the end of its call.
+ */
+import { action, type Operation, until } from "effection";
+import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
+import type { JsonObject } from "../../model/content.ts";
+import type { ElicitFormParams, ElicitRequest, ToolSessionRequest } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
+import { schemaOf } from "../../schema/schema.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { Page } from "../../tool/site.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
+import { askingPage } from "../asking-page.ts";
+import type { ServerCore } from "../core.ts";
+import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./types.ts";
+
+/** Milliseconds for which a page stays open after the end of its call. */
+const LINGER = 60_000;
+const CONTEXT = "asking page";
+const PATH = /\/pages\/ask_([\w-]+)/;
+
+interface OpenPlace {
+  readonly name: string;
+  page?: Page;
+  opening?: StartedOperation<Page>;
+  /** Questions whose page the client has agreed to open. */
+  readonly visited: Set<string>;
+}
+
+export class AskingPlaces {
+  readonly #core: ServerCore;
+  /** Open places by the id of their session. */
+  readonly #places = new Map<string, OpenPlace>();
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+  }
+
+  /** The URL of a session's page. Undefined while the page is being opened; see `isOpening`. */
+  urlOf(session: LiveToolSession): string | undefined {
+    const place = this.#places.get(session.id) ??
+      this.#open(session.id, session.principal, this.#nameOf(session));
+    return place.page?.url;
+  }
+
+  isOpening({ id }: LiveToolSession): boolean {
+    return this.#places.get(id)?.opening !== undefined;
+  }
+
+  /** The client has agreed to open the page of a question. */
+  visit({ id }: LiveToolSession, requestId: string): void {
+    this.#places.get(id)?.visited.add(requestId);
+  }
+
+  /** True if the client has agreed to open the page of a question. */
+  isVisited({ id }: LiveToolSession, requestId: string): boolean {
+    return this.#places.get(id)?.visited.has(requestId) ?? false;
+  }
+
+  /** Opens the page at a path again, after a restart or after it was closed (PLACE-1). */
+  async reopen(path: string): Promise<void> {
+    const [, sealed = ""] = PATH.exec(path) ?? [];
+    const named = sealed && this.#core.registry.sealer.open(sealed, CONTEXT);
+    if (!named) return;
+    const [sessionId = "", principal = ""] = named.split("\0");
+    if (this.#places.has(sessionId)) return;
+    const session = await this.#core.registry.lookup(sessionId);
+    if (!session || session.principal !== principal) return;
+    const { opening } = this.#open(sessionId, principal, `ask_${sealed}`);
+    await opening?.ended();
+    if (session.outcome) this.ended(session);
+  }
+
+  /** Called with each session that has ended (PLACE-2). */
+  ended(session: LiveToolSession): void {
+    if (this.#places.size === 0) return;
+    const place = this.#places.get(session.id);
+    if (!place) return;
+    this.#core.deadlines.add(LINGER, () => {
+      if (this.#places.get(session.id) === place) this.#places.delete(session.id);
+      place.opening?.halt();
+      place.page?.close();
+    });
+  }
+
+  #nameOf({ id, principal }: LiveToolSession): string {
+    return `ask_${this.#core.registry.sealer.seal(`${id}\0${principal}`, CONTEXT)}`;
+  }
+
+  #open(sessionId: string, principal: string, name: string): OpenPlace {
+    const place: OpenPlace = { name, visited: new Set() };
+    this.#places.set(sessionId, place);
+    const { pages, registry, deadlines } = this.#core;
+    const url = () => place.page?.url ?? "http://localhost/";
+    const show = askingPage(new SessionPlace(this.#core, sessionId), { url, deadlines });
+    const respond = function* (request: Request): Operation<Response> {
+      // The session may have left memory while nobody answered.
+      const found = registry.lookup(sessionId);
+      if (found instanceof Promise) yield* until(found);
+      return yield* show(request);
+    };
+    const opening = startOperation(
+      registry.scope,
+      () => pages.open({ respond }, principal, name),
+    );
+    const opened = ({ outcome }: StartedOperation<Page>) => {
+      delete place.opening;
+      if (outcome?.type === "returned") place.page = outcome.value;
+      else this.#failed(sessionId, place);
+    };
+    if (opening.outcome) {
+      if (opening.outcome.type === "returned") place.page = opening.outcome.value;
+      // The run must not go on while a reader reads its log.
+      else queueMicrotask(() => this.#failed(sessionId, place));
+    } else {
+      place.opening = opening;
+      void opening.ended().then(() => {
+        opened(opening);
+        registry.find(sessionId)?.log.stir();
+      });
+    }
+    return place;
+  }
+
+  /** The page cannot be opened: its questions move on to the next door. */
+  #failed(sessionId: string, place: OpenPlace): void {
+    if (this.#places.get(sessionId) === place) this.#places.delete(sessionId);
+    const session = this.#core.registry.find(sessionId);
+    if (!session || session.outcome) return;
+    const error = { code: INTERNAL_ERROR, message: "the page could not be opened" };
+    session.respondAll(
+      pageQuestions(session).map(({ id: requestId }) => ({
+        requestId,
+        response: { error },
+        via: "page",
+        closed: true,
+      })),
+    );
+  }
+}
+
+function isAtPage(request: ToolSessionRequest): request is ElicitRequest {
+  return request.type === "elicit_request" && request.door === "page" &&
+    request.params.mode === "form";
+}
+
+function pageQuestions(session: LiveToolSession): ElicitRequest[] {
+  return session.openRequests().filter(isAtPage);
+}
+
+/** The questions of one session, as its page shows them. */
+class SessionPlace implements AskingPlace {
+  readonly #core: ServerCore;
+  readonly #sessionId: string;
+
+  constructor(core: ServerCore, sessionId: string) {
+    this.#core = core;
+    this.#sessionId = sessionId;
+  }
+
+  get #session(): LiveToolSession | undefined {
+    return this.#core.registry.find(this.#sessionId);
+  }
+
+  current(): AskedQuestion | { readonly ended: "finished" | "waiting" | "gone" } {
+    const session = this.#session;
+    if (!session || session.outcome?.status === "cancelled") return { ended: "gone" };
+    if (session.outcome) return { ended: "finished" };
+    const [request] = pageQuestions(session);
+    if (!request) return { ended: "waiting" };
+    const { client, tool } = session;
+    const { title } = tool as FinalizedMcpTool;
+    const { message, requestedSchema } = request.params as ElicitFormParams;
+    return {
+      id: request.id,
+      key: request.place.key,
+      tool: { name: tool.name, ...(title !== undefined && { title }) },
+      ...(client.name !== undefined && { client: client.name }),
+      message,
+      requestedSchema,
+      sensitive: request.sensitive ?? [],
+    };
+  }
+
+  answer(
+    id: string,
+    action: "accept" | "decline" | "cancel",
+    content?: JsonObject,
+  ): AnswerOutcome {
+    const session = this.#session;
+    if (!session) return { kind: "closed", reason: "ended" };
+    const request = pageQuestions(session).find((one) => one.id === id);
+    if (!request) return { kind: "closed", reason: closedWhy(session, id) };
+    if (action === "accept") {
+      const { requestedSchema } = request.params as ElicitFormParams;
+      const parsed = schemaOf(requestedSchema).parse(content ?? {});
+      if (!parsed.ok) {
+        const problems = parsed.issues.map(({ path, message }) => ({ field: path, message }));
+        return { kind: "invalid", problems };
+      }
+    }
+    const response = { action, ...(action === "accept" && { content: content ?? {} }) };
+    switch (session.respond(id, response, "page")) {
+      case "accepted":
+      case "repeated":
+        return { kind: "accepted" };
+      default:
+        return { kind: "closed", reason: closedWhy(session, id) };
+    }
+  }
+
+  *changed(): Operation<void> {
+    const session = this.#session;
+    if (session) yield* action<void>((resolve) => session.log.watch(resolve));
+  }
+}
+
+function closedWhy(
+  { log, outcome }: LiveToolSession,
+  id: string,
+): "answered" | "withdrawn" | "expired" | "ended" {
+  const event = log.findLast((event) =>
+    (event.type === "answer" || event.type === "withdrawn") && event.requestId === id
+  );
+  if (event?.type === "answer") return "answered";
+  if (event?.type === "withdrawn") return event.reason === "timeout" ? "expired" : "withdrawn";
+  return outcome ? "ended" : "withdrawn";
+}
