@@ -56,7 +56,7 @@ export const COMMANDS: {
       )
       .option(
         "--store <address>",
-        "where calls of durable tools are stored, so that they survive a restart, as sqlite:PATH",
+        "store for calls of durable tools, so that they survive a restart, in the form sqlite:PATH",
       )
       .addOption(
         new Option(

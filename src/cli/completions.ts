@@ -45,7 +45,7 @@ function candidates(program: Command, before: readonly string[], current: string
 interface Position {
   /** The command that the words belong to: the program itself until a command is named. */
   readonly command: Command;
-  /** How many of its arguments are given. */
+  /** How many arguments of the command are given. */
   readonly positionals: number;
   /** The flag whose value comes next. */
   readonly expects: Option | undefined;

@@ -39,7 +39,7 @@ export class ModernServer implements RemoteServer {
     this.#identity = identity;
   }
 
-  /** Throws `Refusal` if the server does not support this revision. */
+  /** Sends `server/discover`. Throws `Refusal` if the server does not support this revision. */
   *discover(): Operation<void> {
     const { supportedVersions } = yield* this.#request("server/discover", {});
     if (Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)) return;

@@ -1,4 +1,4 @@
-/** Child processes. */
+/** Runs child processes. */
 import { action, type Operation, resource, until } from "effection";
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 

@@ -5,7 +5,7 @@ import process from "node:process";
 
 export interface Machine {
   readonly platform: "linux" | "darwin" | "win32";
-  /** Undefined if the file contains programs for several architectures. */
+  /** The architecture. Undefined if the file contains programs for several architectures. */
   readonly arch: "x64" | "arm64" | undefined;
 }
 

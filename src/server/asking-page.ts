@@ -1,11 +1,11 @@
 /**
  * The page on which a person answers the questions of a call. It works without scripts.
  *
- * ASKING-1  Only a form that this page has shown can answer, once, and only the question that it
- *           showed.
- * ASKING-2  An answer comes by POST from the page's own origin.
- * ASKING-3  Whatever happens, the visitor learns whether their answer counts.
- * ASKING-4  Values of sensitive fields are passed on and never shown.
+ * ASKING-1  An answer must come from a form that this page has shown. Each form can answer only the
+ *           question that it showed, and only once.
+ * ASKING-2  An answer must be a POST from the page's own origin.
+ * ASKING-3  The visitor is always told whether the answer was accepted.
+ * ASKING-4  Values of sensitive fields are passed to the tool and never shown.
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
@@ -277,7 +277,7 @@ ${fields}
     });
   }
 
-  /** Whether a form was sent from this page (ASKING-2). Browsers send `Origin` with every POST. */
+  /** True if a form was sent from this page (ASKING-2). Browsers send `Origin` with every POST. */
   #isOwn(headers: Headers): boolean {
     const site = headers.get("sec-fetch-site");
     if (site !== null && site !== "same-origin") return false;

@@ -15,7 +15,7 @@ import type { ToolSessionStore } from "../store/types.ts";
 export interface ReadinessCheck {
   /** The name of the check, as the response of `/readyz` shows it. */
   readonly name: string;
-  /** Throws if the check fails. The error goes to the operator, not into the response. */
+  /** Runs the check. Throws if it fails; the error is reported, and is not part of the response. */
   check(): Operation<void>;
 }
 

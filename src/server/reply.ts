@@ -35,7 +35,7 @@ export interface Accepted {
 /** The message was refused. */
 export interface Refused {
   readonly type: "refused";
-  /** Undefined for a message that is not a request. */
+  /** The request id. Undefined for a message that is not a request. */
   readonly id: RpcId | undefined;
   readonly error: RpcError;
   readonly status: number;

@@ -27,7 +27,7 @@ export class Outbox implements Feed {
   done = false;
   readonly #deadlines: Deadlines;
   #messages: string[] = [];
-  /** Characters in `#messages`. */
+  /** The number of characters in `#messages`. */
   #length = 0;
   #wake: (() => void) | undefined;
   readonly #entries = new Map<SharedStream, Entry>();

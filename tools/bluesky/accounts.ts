@@ -139,7 +139,7 @@ export class Accounts {
   }
 }
 
-/** Throws if the account is signed out. */
+/** Throws if the account is not signed in. */
 export function checkSignedIn(account: Account): void {
   if (!account.signedIn) throw new ToolError(signInAgain(account.handle));
 }

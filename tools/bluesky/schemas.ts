@@ -2,7 +2,7 @@
 import { z } from "zod";
 
 export const methods = ["oauth", "page", "app-password"] as const;
-/** How an account was signed in. A sign-in by page counts as `app-password`. */
+/** How an account was signed in. A sign-in on a page counts as `app-password`. */
 export const method = z.enum(["oauth", "app-password"]);
 export type Method = z.infer<typeof method>;
 

@@ -46,7 +46,7 @@ export function* listAlone(bundled: Bundled, work: string): Operation<Announced[
   throw broken(stderr, bundled);
 }
 
-/** Throws `Problem` if the bundle does not serve on stdin and stdout. */
+/** Test-starts `parley stdio` from the bundle. Throws `Problem` if it does not answer. */
 export function* startAlone(bundled: Bundled, work: string): Operation<void> {
   const input = `${JSON.stringify(INITIALIZE)}\n`;
   const { stdout, stderr } = yield* runAlone(bundled, ["stdio"], input, work);

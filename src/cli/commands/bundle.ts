@@ -110,7 +110,7 @@ function useWorkFolder(): Operation<string> {
 }
 
 interface Startable {
-  /** Undefined if nothing in the bundle can be started on this machine. */
+  /** The content to start. Undefined if nothing in the bundle can be started on this machine. */
   readonly bundled?: Bundled;
   /** The end of the final message. It says what was test-started. */
   readonly remark: string;

@@ -36,7 +36,7 @@ export async function loadDefinitions(
   return [...found.values()].map(({ definition }) => definition);
 }
 
-/** True if a file is a TypeScript or JavaScript module: a tool, or a test beside one. */
+/** True if a file is a TypeScript or JavaScript module, by its extension. */
 export function isModule(name: string): boolean {
   return SOURCE.test(name);
 }

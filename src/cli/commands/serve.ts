@@ -28,16 +28,16 @@ export interface ServeOptions extends FormPasswordFlags {
   /** Where durable calls are stored, as `sqlite:PATH`. */
   readonly store?: string;
   readonly state: "here" | "sealed";
-  /** Days. */
+  /** How long an abandoned call is kept, in days. */
   readonly keep: number;
-  /** Megabytes. */
+  /** The memory limit for all waiting calls, in megabytes. */
   readonly maxMemory: number;
-  /** Megabytes. */
+  /** The size limit for all stored calls, in megabytes. */
   readonly maxStore: number;
   readonly publicUrl?: string;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
-  /** Seconds. */
+  /** How long running calls may continue after a signal, in seconds. */
   readonly grace: number;
 }
 

@@ -11,7 +11,7 @@ import { Problem } from "../problem.ts";
 
 export interface OpenStore {
   readonly stores: SqliteStores;
-  /** The key in the file beside the store. Undefined if there is no file and none is needed. */
+  /** The key from the key file next to the store. Undefined if there is no file and none is needed. */
   readonly key: string | undefined;
 }
 
@@ -71,8 +71,8 @@ function newKey(): string {
 }
 
 /**
- * Writes a draft, flushes it to disk, then moves it into place. A process that is killed
- * meanwhile leaves a whole key or none, and a power failure cannot lose a key that is in use.
+ * Writes a draft, flushes it to disk, then renames it. If the process is killed, the file contains
+ * the whole key or does not exist. A power failure cannot lose a key that is in use.
  */
 function writeNew(file: string, text: string): void {
   const draft = `${file}.${randomUUID()}.new`;

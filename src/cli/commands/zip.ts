@@ -17,7 +17,7 @@ const DATE = new Date(1980, 0, 1);
 /** Compressing a piece of this size takes about 25 ms. */
 const PIECE = 1 << 20;
 
-/** Compresses in pieces, so that a signal can stop the work between two of them. */
+/** Compresses in pieces, so that a signal can stop the work between two pieces. */
 export function* zip(entries: readonly ZipEntry[]): Operation<Uint8Array> {
   const written: Uint8Array[] = [];
   const archive = new Zip((error, bytes) => {

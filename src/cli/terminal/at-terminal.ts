@@ -73,7 +73,7 @@ export class AtTerminal implements Person {
     }
   }
 
-  /** Waits for earlier questions, then asks. Holds back progress and log lines meanwhile. */
+  /** Waits for earlier questions, then asks. Holds back progress and log lines until the answer. */
   #alone<T>(ask: () => Operation<T>): Operation<T> {
     const before = this.#asked;
     const turn = withResolvers<void>();

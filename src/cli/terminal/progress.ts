@@ -57,7 +57,7 @@ function shareOf({ progress, total }: Progress): number | undefined {
 
 function barFor(progress: Progress): string {
   const share = shareOf(progress);
-  // Without a total, only movement can be shown.
+  // Without a total, the bar can only show that the call makes progress.
   if (share === undefined) {
     const at = Math.floor(progress.progress) % WIDTH;
     return `${"─".repeat(at)}━${"─".repeat(WIDTH - at - 1)}`;

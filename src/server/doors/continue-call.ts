@@ -92,7 +92,7 @@ export type Continuation =
   /** `after` is the LSN after which the request reads the log. */
   | { readonly type: "wait"; readonly session: LiveToolSession; readonly after: number };
 
-/** Handles a `continue_call`. Load its run into memory before this, if the run exists. */
+/** Handles a call of `continue_call`. The caller must load the run into memory before. */
 export function continueCall(
   core: ServerCore,
   args: JsonObject,

@@ -66,7 +66,7 @@ function carriedState(
   return undefined;
 }
 
-/** Marks a session as no longer portable: only this server can continue it. Reports this. */
+/** Marks a session as no longer portable: only this server can continue it. Tells the operator. */
 function pin(session: LiveToolSession): void {
   session.stayHere();
   const { toolName, id: sessionId } = session;

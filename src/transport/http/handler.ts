@@ -95,7 +95,7 @@ export class Handler implements McpHandler {
     return this.eras.clientSessions + (this.#sse?.sessions.size ?? 0);
   }
 
-  /** Not async: each additional `await` would slow down every request. */
+  /** Handles a request. Not `async`, because each additional `await` slows down every request. */
   #fetch(request: Request, connection: unknown = undefined): Promise<Response> {
     try {
       const path = pathOf(request.url);
@@ -396,7 +396,7 @@ function parsed(text: string, limits: ServerLimits): { readonly value: unknown }
   }
 }
 
-/** Adds the host and origin of `publicUrl` to the allowed ones. */
+/** Adds the host and origin of `publicUrl` to the allowed hosts and origins. */
 function withOwnAddress(options: HandlerOptions): GuardOptions {
   const { publicUrl, allowHosts = [], allowOrigins = [] } = options;
   if (typeof publicUrl !== "string") return options;

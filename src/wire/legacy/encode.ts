@@ -46,7 +46,7 @@ export interface LegacyCall extends SampleReader {
   /** The lowest log level that the client wants. */
   readonly logLevel: LogLevel;
   readonly progress: ProgressTrack;
-  /** Whether the client declared URL elicitation. */
+  /** True if the client declared URL elicitation. */
   readonly usesUrls: boolean;
   /** The URI of the view with which the client draws forms. */
   readonly formView?: string | undefined;

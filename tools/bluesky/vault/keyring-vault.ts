@@ -2,8 +2,8 @@
  * Keeps credentials in the operating system's keyring. Each document has one entry, its head. A
  * document that is too long for one entry is split into parts, and the head lists the valid parts.
  *
- *  1. Writing the head changes the document. After a crash before that, the document is unchanged.
- *     After a crash later, the change is complete.
+ *  1. A change takes effect when the head is written. A crash before that leaves the old document.
+ *     A crash after that leaves the new document.
  *  2. Parts are named "a" or "b" in turn. A change writes the parts that the current head does not
  *     use, so it overwrites parts that a crash left behind.
  *  3. A head contains the digest of its document. If a document changes while it is read, the reader

@@ -82,7 +82,7 @@ function boundTo(name: string, source: KeySource): Buffer {
   return Buffer.from(JSON.stringify(["parley vault", VERSION, name, ...how]));
 }
 
-/** Also limits the cost, because the key is derived before the document is authenticated. */
+/** Checks a key source. Limits the cost, because the key is derived before authentication. */
 function isKeySource(value: unknown): value is KeySource {
   if (!isRecord(value)) return false;
   if (value["from"] === "key-file") return true;
