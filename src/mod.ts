@@ -31,6 +31,7 @@ export type {
   McpToolHandoffConfig,
   McpToolServerContext,
   OutputReturn,
+  QueryContext,
   ToolReturn,
 } from "./tool/types.ts";
 export type {
@@ -38,6 +39,9 @@ export type {
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
+  RequiredScopes,
+  ScopeList,
+  ScopeOptions,
   ToolAnnotations,
 } from "./tool/settings.ts";
 export type { McpToolView, ToolVisibility, ViewInput, ViewSources } from "./tool/view.ts";

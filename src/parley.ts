@@ -70,8 +70,8 @@ function buildParley(options: HandlerOptions): Parley {
   const handler = new Handler({ openPort: listen, peerOf, ...options, ...(gate && { gate }) });
   const { core, eras } = handler;
   const { catalog, changes, registry } = core;
-  const changed = (kind: Definition["kind"]) =>
-    changes.announce({ type: "list_changed", list: `${kind}s` });
+  const changed = (definition: Definition) =>
+    changes.announce({ type: "list_changed", list: `${definition.kind}s` }, definition);
   return {
     fetch: handler.fetch,
     close: (options) => handler.close(options),
@@ -82,12 +82,14 @@ function buildParley(options: HandlerOptions): Parley {
     },
     add(definition) {
       catalog.add(definition);
-      changed(definition.kind);
+      changed(definition);
     },
     remove(kind, name) {
-      const removed = catalog.remove(kind, name);
-      if (removed) changed(kind);
-      return removed;
+      const definition = catalog.find(kind, name);
+      if (!definition) return false;
+      catalog.remove(kind, name);
+      changed(definition);
+      return true;
     },
     resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
     setAside: registry.setAside,

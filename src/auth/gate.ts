@@ -7,7 +7,7 @@
 import { type Clock, systemClock } from "../lib/clock.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
-import type { AuthOptions, Gate } from "../server/access.ts";
+import { Access, type AuthOptions, type Gate } from "../server/access.ts";
 import type { ParleyOptions } from "../server/options.ts";
 import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
@@ -23,6 +23,7 @@ import type { Tokens } from "./tokens.ts";
 const MAX_HEADER = 16_384;
 
 export class TokenGate implements Gate {
+  readonly access: Access;
   readonly #clock: Clock;
   readonly #closing = new AbortController();
   readonly #resource: ProtectedResource;
@@ -36,6 +37,7 @@ export class TokenGate implements Gate {
     const { auth, publicUrl, path = "/mcp", clock = systemClock } = options;
     checkAuthOptions(options);
     this.#options = auth;
+    this.access = new Access(this, auth.scopeHierarchy ?? {});
     this.#clock = clock;
     const { fetch } = auth;
     this.#reach = { clock, signal: this.#closing.signal, ...(fetch && { fetch }) };
@@ -84,6 +86,14 @@ export class TokenGate implements Gate {
     return named ? this.#admitted(request, named) : this.#verified(request, given, hash);
   }
 
+  insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string {
+    const all = new Set([...this.#options.scopes ?? [], ...scopes]);
+    return this.#resource.challenge(headers, {
+      error: "insufficient_scope",
+      scope: [...all].join(" "),
+    });
+  }
+
   close(): void {
     this.#closing.abort();
   }
@@ -125,11 +135,8 @@ export class TokenGate implements Gate {
   /** Checks the scopes that every request needs. */
   #admitted(request: Request, principal: Principal): Principal | Response {
     const { scopes = [] } = this.#options;
-    if (scopes.every((scope) => principal.scopes.includes(scope))) return principal;
-    return this.#challenge(request, 403, {
-      error: "insufficient_scope",
-      scope: scopes.join(" "),
-    });
+    if (scopes.length === 0 || this.access.hasScopes(principal, scopes)) return principal;
+    return this.#challenge(request, 403, { error: "insufficient_scope", scope: scopes.join(" ") });
   }
 
   /** Returns the response for a token that is not accepted (GATE-2). */
@@ -159,7 +166,7 @@ export class TokenGate implements Gate {
     const message = status === 403
       ? "Cannot serve the request: the access token lacks a scope; sign in again with the scopes that WWW-Authenticate names"
       : "Cannot serve the request: it has no valid access token; sign in as WWW-Authenticate says";
-    const challenge = this.#resource.challenge(request, parameters);
+    const challenge = this.#resource.challenge(request.headers, parameters);
     return refusal(status, { "www-authenticate": challenge }, INVALID_REQUEST, message);
   }
 
@@ -174,7 +181,7 @@ export class TokenGate implements Gate {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return new Response(null, { status: 405, headers: { ...headers, allow: "GET, OPTIONS" } });
     }
-    const text = JSON.stringify(this.#resource.metadata(request));
+    const text = JSON.stringify(this.#resource.metadata(request.headers));
     return new Response(request.method === "HEAD" ? null : text, {
       headers: {
         ...headers,

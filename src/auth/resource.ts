@@ -28,9 +28,9 @@ export class ProtectedResource {
   }
 
   /** The URL of the MCP endpoint, by the name that a loopback client uses. */
-  urlFor(request: Request): string {
+  urlFor(headers: Headers | undefined): string {
     const url = new URL(this.#url());
-    const host = request.headers.get("host");
+    const host = headers?.get("host") ?? null;
     // `localhost` and `127.0.0.1` are the same server, and clients compare what they typed.
     if (host !== null && isLoopback(url.host) && isLoopback(host) && portOf(host) === url.port) {
       url.host = host;
@@ -55,10 +55,10 @@ export class ProtectedResource {
     return rest === "" || rest === this.#options.path || rest === new URL(this.#url()).pathname;
   }
 
-  metadata(request: Request): object {
+  metadata(headers: Headers): object {
     const { issuers, scopes, name } = this.#options;
     return {
-      resource: this.urlFor(request),
+      resource: this.urlFor(headers),
       authorization_servers: issuers,
       bearer_methods_supported: ["header"],
       ...(scopes.length > 0 && { scopes_supported: scopes }),
@@ -71,11 +71,14 @@ export class ProtectedResource {
    * The value of `WWW-Authenticate`. It starts with `Bearer`, because some clients read only the
    * first word.
    */
-  challenge(request: Request, parameters: { readonly [name: string]: string } = {}): string {
+  challenge(
+    headers: Headers | undefined,
+    parameters: { readonly [name: string]: string } = {},
+  ): string {
     const { scopes } = this.#options;
     const all = {
       ...parameters,
-      ...(this.#leadsToIssuers && { resource_metadata: this.#metadataUrl(request) }),
+      ...(this.#leadsToIssuers && { resource_metadata: this.#metadataUrl(headers) }),
       ...(scopes.length > 0 && !("scope" in parameters) && { scope: scopes.join(" ") }),
     };
     const words = Object.entries(all).map(([name, value]) => `${name}="${value}"`);
@@ -87,8 +90,8 @@ export class ProtectedResource {
     return this.#options.issuers.length > 0;
   }
 
-  #metadataUrl(request: Request): string {
-    const { origin, pathname } = new URL(this.urlFor(request));
+  #metadataUrl(headers: Headers | undefined): string {
+    const { origin, pathname } = new URL(this.urlFor(headers));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 

@@ -29,5 +29,13 @@ export function namedPrincipal(id: string): Principal {
   return { id, subject: id, scopes: NO_SCOPES, claims: NO_CLAIMS };
 }
 
+/** The caller as it is recorded with a call. Undefined if its id says everything. */
+export function recordedCaller(caller: Principal): Principal | undefined {
+  const { id, subject, issuer, client, scopes, claims } = caller;
+  const isNamed = subject === id && issuer === undefined && client === undefined &&
+    scopes.length === 0 && Object.keys(claims).length === 0;
+  return isNamed ? undefined : caller;
+}
+
 const NO_SCOPES: readonly string[] = Object.freeze([]);
 const NO_CLAIMS = Object.freeze({});

@@ -188,13 +188,14 @@ export class Durability {
     else here?.suspend();
     yield* this.#untilGone(sessionId);
     live.checkOpen();
-    const { createdAt, version, events, seed } = record;
+    const { createdAt, version, events, seed, caller } = record;
     const session = new LiveToolSession(
       this.#home,
       sessionId,
       definition,
       client,
-      principal,
+      // The tool sees the caller as it was when the call began.
+      caller ?? principal,
       createdAt,
     );
     session.takeOver({ events, needsCaller: true, portable: true, seed });
@@ -242,7 +243,8 @@ export class Durability {
     events: readonly ToolSessionEvent[],
   ): LiveToolSession {
     const { id, createdAt, params, toolVersion, epoch } = entry;
-    const { client, principal, keepUntil, taskSince, attended = false, settled } = metaOf(entry);
+    const meta = metaOf(entry);
+    const { client, principal, caller, keepUntil, taskSince, attended = false, settled } = meta;
     const { live, budget, outlasts } = this.#parts;
     // The registry may have been closed while the store was read.
     live.checkOpen();
@@ -251,7 +253,7 @@ export class Durability {
       id,
       definition,
       client,
-      principal,
+      caller ?? principal,
       createdAt,
     );
     session.takeOver({ events, keepUntil, taskSince, needsCaller: attended });

@@ -2,6 +2,7 @@
 import process from "node:process";
 import { Buffer } from "node:buffer";
 import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { EventLog } from "../session/event-log.ts";
 import type { Definition } from "../tool/types.ts";
 
@@ -12,6 +13,8 @@ export interface PortableRecord {
   readonly events: readonly ToolSessionEvent[];
   /** The seed of random values in the session. Absent in records of earlier versions. */
   readonly seed?: string;
+  /** What was known of the caller when the call began. Absent if only its id was known. */
+  readonly caller?: Principal;
 }
 
 /** A request that continues a call whose client keeps the record. */

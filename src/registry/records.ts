@@ -12,6 +12,7 @@
 import { type Operation, until } from "effection";
 import { promised } from "../lib/strand.ts";
 import type { ClientInfo } from "../model/events.ts";
+import { type Principal, recordedCaller } from "../model/principal.ts";
 import { Journal } from "../session/journal.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
@@ -209,6 +210,8 @@ export function endTrial(session: RegisteredSession): (() => void) | undefined {
 export interface EntryMeta {
   readonly kind: Definition["kind"];
   readonly principal: string;
+  /** What was known of the caller when the call began. Absent if only its id was known. */
+  readonly caller?: Principal;
   readonly client: ClientInfo;
   readonly keepUntil: number;
   readonly taskSince?: number;
@@ -246,9 +249,11 @@ function entryOf(
 
 function entryMetaOf(session: LiveToolSession): EntryMeta {
   const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller, settled } = session;
+  const caller = session.caller && recordedCaller(session.caller);
   return {
     kind,
     principal,
+    ...(caller && { caller }),
     client,
     keepUntil,
     settled,

@@ -229,7 +229,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     if (this.#live.isClosed || this.#draining) throw new RegistryClosedError();
     if (this.#starting) this.#listStarting();
     const { client = IN_PROCESS, principal = "", portable = false } = options;
-    this.#live.checkRoom(principal, tool.durable !== undefined && !portable);
+    const id = typeof principal === "string" ? principal : principal.id;
+    this.#live.checkRoom(id, tool.durable !== undefined && !portable);
     const now = this.deadlines.now();
     const session = new LiveToolSession(
       this,

@@ -14,6 +14,7 @@ import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
 import { McpToolTimeoutError } from "../model/errors.ts";
 import type { ClientInfo, Door, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
+import { namedPrincipal, type Principal } from "../model/principal.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type {
@@ -67,8 +68,8 @@ export class ServerContext implements McpToolServerContext {
     return this.host.trace;
   }
 
-  get principal(): string {
-    return this.host.principal;
+  get principal(): Principal {
+    return this.host.caller ?? namedPrincipal(this.host.principal);
   }
 
   get server(): ServerSite {

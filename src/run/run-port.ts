@@ -14,6 +14,7 @@ import type {
   ServerChange,
   TraceContext,
 } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { ElicitForm } from "../tool/elicit-types.ts";
 import type { Page, PageOptions, ServerSite } from "../tool/site.ts";
@@ -89,6 +90,8 @@ export interface RunPort {
   readonly id: string;
   /** The principal on whose behalf the tool runs. */
   readonly principal: string;
+  /** The caller as it was when the call began. Undefined if only its id is known. */
+  readonly caller: Principal | undefined;
   readonly site: Site;
   readonly client: ClientInfo;
   readonly trace: TraceContext;

@@ -1,11 +1,23 @@
 /**
- * The interface of access control: the gate that identifies callers, and its options. `auth/`
- * contains the implementation.
+ * The interface of access control: the gate that identifies callers, its options, and what callers
+ * may use. `auth/` contains the implementation of the gate.
+ *
+ * ACCESS-1  Each request is checked with the scopes that its caller has now. A call that has started
+ *           keeps running if its caller loses a scope, but the caller cannot continue it.
+ * ACCESS-2  A hidden definition does not exist for a caller without its scopes: lists, errors and
+ *           notifications are the same as if it had not been added.
+ * ACCESS-3  A caller without a `Principal` is not checked: over stdio, and if the server does not
+ *           name its callers.
  */
+import { ProtocolError } from "../model/errors.ts";
 import type { Principal } from "../model/principal.ts";
+import { INVALID_REQUEST } from "../model/rpc-codes.ts";
+import type { Definition } from "../tool/types.ts";
 
 /** Identifies the callers of a server, and serves the requests with which clients sign in. */
 export interface Gate {
+  /** What callers may use. */
+  readonly access: Access;
   /** The response to a request for one of the gate's own paths. Undefined for other requests. */
   serve(request: Request, path: string): Response | Promise<Response> | undefined;
   /**
@@ -13,8 +25,81 @@ export interface Gate {
    * caller's token is not in the cache.
    */
   callerOf(request: Request): Principal | Response | Promise<Principal | Response>;
+  /**
+   * The value of `WWW-Authenticate` for a caller that needs these scopes in addition to those that
+   * every request needs.
+   */
+  insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string;
   /** Stops all requests to authorization servers. */
   close(): void;
+}
+
+/** Decides what callers may use, by their scopes. */
+export class Access {
+  readonly #gate: Gate | undefined;
+  readonly #implied: ReadonlyMap<string, readonly string[]>;
+  /** The scopes of a principal, with those that they imply. */
+  readonly #granted = new WeakMap<Principal, ReadonlySet<string>>();
+
+  constructor(gate: Gate | undefined, hierarchy: { readonly [scope: string]: readonly string[] }) {
+    this.#gate = gate;
+    this.#implied = new Map(Object.entries(hierarchy));
+  }
+
+  /** Whether a caller has all scopes of a definition (ACCESS-3). */
+  allows({ scopes }: Definition, who: Principal | undefined): boolean {
+    return scopes === undefined || who === undefined || this.hasScopes(who, scopes.all);
+  }
+
+  /** Whether a definition exists for a caller (ACCESS-2). */
+  shows(definition: Definition, who: Principal | undefined): boolean {
+    return !definition.scopes?.hidden || this.allows(definition, who);
+  }
+
+  hasScopes(who: Principal, scopes: readonly string[]): boolean {
+    const granted = this.#grantedTo(who);
+    return scopes.every((scope) => granted.has(scope));
+  }
+
+  /** Throws `InsufficientScopeError` if a caller lacks a scope of a definition. */
+  check(definition: Definition, { who, headers }: CheckedCaller): void {
+    if (this.allows(definition, who)) return;
+    const { kind, name, scopes } = definition;
+    const missing = scopes!.all.filter((scope) => !this.#grantedTo(who!).has(scope));
+    throw new InsufficientScopeError(
+      `Cannot use ${kind} "${name}": the caller lacks the scope ${
+        missing.join(" ")
+      }; sign in again with the scopes that WWW-Authenticate names`,
+      this.#gate?.insufficientScope(headers, scopes!.all) ??
+        `Bearer error="insufficient_scope", scope="${scopes!.all.join(" ")}"`,
+    );
+  }
+
+  #grantedTo(who: Principal): ReadonlySet<string> {
+    const known = this.#granted.get(who);
+    if (known) return known;
+    const granted = new Set(who.scopes);
+    // A set visits what is added during the iteration, so implied scopes can imply others.
+    for (const scope of granted) {
+      for (const implied of this.#implied.get(scope) ?? []) granted.add(implied);
+    }
+    this.#granted.set(who, granted);
+    return granted;
+  }
+}
+
+/** The part of a caller that scopes are checked with. */
+export interface CheckedCaller {
+  readonly who?: Principal | undefined;
+  readonly headers?: Headers | undefined;
+}
+
+/** The caller lacks a scope. Over HTTP, the response has status 403. */
+export class InsufficientScopeError extends ProtocolError {
+  override readonly name = "InsufficientScopeError";
+  constructor(message: string, readonly challenge: string) {
+    super(INVALID_REQUEST, message);
+  }
 }
 
 /** The access control of a server. The server is an OAuth resource server. */
@@ -38,6 +123,10 @@ export interface AuthOptions {
   readonly audience?: string | readonly string[];
   /** Scopes that every request needs. Default: none. */
   readonly scopes?: readonly string[];
+  /**
+   * Scopes that include others, such as `{ "flights:book": ["flights:read"] }`. Default: none.
+   */
+  readonly scopeHierarchy?: { readonly [scope: string]: readonly string[] };
   /** Sends the requests to issuers. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
 }

@@ -5,6 +5,8 @@ import type { ServerChange } from "../model/events.ts";
 import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { ClientSessionStore } from "../store/types.ts";
+import type { Definition } from "../tool/types.ts";
+import { Access, type Gate } from "./access.ts";
 import { Catalog } from "./catalog.ts";
 import { Doors } from "./doors/doors.ts";
 import { AskingPlaces } from "./doors/places.ts";
@@ -17,6 +19,8 @@ import { Readiness, writable } from "./readiness.ts";
 
 /** The options of a server, including those that the platform adds. */
 export interface CoreOptions extends ParleyOptions {
+  /** Names callers by their access tokens. Default: `principal` names them. */
+  readonly gate?: Gate;
   readonly openPort?: OpenPort;
   /** An existing registry for the server to use. Default: the server creates a registry. */
   readonly registry?: LiveToolSessionRegistry;
@@ -26,6 +30,7 @@ export interface CoreOptions extends ParleyOptions {
 const ASK_WAIT = 20_000;
 
 export class ServerCore {
+  readonly access: Access;
   readonly catalog: Catalog;
   /** Definitions that are loaded on first use. Undefined if there are none. */
   readonly arrival: LazyCatalog | undefined;
@@ -58,6 +63,7 @@ export class ServerCore {
   constructor(options: CoreOptions) {
     const { serve, registry } = options;
     const { store } = registry ?? options;
+    this.access = options.gate?.access ?? new Access(undefined, {});
     this.limits = serverLimits(options.limits);
     const { maxStreams, maxStreamsPerPrincipal, maxPages, maxPagesPerPrincipal } = this.limits;
     this.streams = new Shares({ max: maxStreams, maxPerPrincipal: maxStreamsPerPrincipal });
@@ -124,20 +130,23 @@ export class ServerCore {
   }
 }
 
+/** Hears of changes. `about` is the definition that was added or removed, if it is one. */
+type ChangeListener = (change: ServerChange, about?: Definition) => void;
+
 export class Changes {
-  readonly #listeners = new Set<(change: ServerChange) => void>();
+  readonly #listeners = new Set<ChangeListener>();
 
   get listeners(): number {
     return this.#listeners.size;
   }
 
-  listen(hear: (change: ServerChange) => void): () => void {
-    const listener = (change: ServerChange) => hear(change);
+  listen(hear: ChangeListener): () => void {
+    const listener: ChangeListener = (change, about) => hear(change, about);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  announce(change: ServerChange): void {
-    for (const listener of [...this.#listeners]) listener(change);
+  announce(change: ServerChange, about?: Definition): void {
+    for (const listener of [...this.#listeners]) listener(change, about);
   }
 }

@@ -3,6 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { Icon } from "../model/content.ts";
 import type { Door } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { RegistryLimits } from "../registry/options.ts";
 import type { Fault, SamplingSetup } from "../run/run-port.ts";
 import type { EndedCall } from "../session/types.ts";
@@ -28,11 +29,14 @@ export interface ServerInfo {
 }
 
 /**
- * Returns the name of the caller of a request. Each session belongs to one caller, and other callers
- * cannot access it. Return a `Response` to refuse the request. An empty name is refused with status
- * 401, because it stands for the anonymous caller.
+ * Names the caller of a request, by an id or with more about the caller. Each session belongs to one
+ * caller, and other callers cannot reach it. Return a `Response` to refuse the request. An empty id
+ * is refused with status 401, because it is the id of the anonymous caller.
  */
-export type PrincipalOf = (request: Request) => string | Response | Promise<string | Response>;
+export type PrincipalOf = (request: Request) => Named | Promise<Named>;
+
+/** What a `principal` function returns. */
+type Named = string | Principal | Response;
 
 /**
  * The limits of a server. They prevent a single client from using up the server's resources. Each

@@ -9,7 +9,16 @@ import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
-import type { Completer, ListedResource } from "../tool/types.ts";
+import { namedPrincipal } from "../model/principal.ts";
+import type {
+  Completer,
+  Definition,
+  FinalizedMcpPrompt,
+  FinalizedMcpResource,
+  ListedResource,
+  QueryContext,
+} from "../tool/types.ts";
+import type { CheckedCaller } from "./access.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/continue-call.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
@@ -21,28 +30,45 @@ export type Query = (
   core: ServerCore,
   params: JsonObject,
   client: ClientInfo,
+  caller: CheckedCaller,
 ) => Operation<JsonObject>;
+
+/**
+ * Checks the scopes that a query needs, before it starts. Lists need none: they contain what the
+ * caller may see.
+ */
+export function checkQuery(
+  core: ServerCore,
+  method: string,
+  { ref }: JsonObject,
+  caller: CheckedCaller,
+): void {
+  if (method !== "completion/complete" || !isObject(ref)) return;
+  const found = referenced(core, ref, caller);
+  if (found) core.access.check(found, caller);
+}
 
 /** The queries by method. */
 export const QUERIES: { readonly [method: string]: Query | undefined } = {
   // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
-  "tools/list": function* (core, params, client) {
-    const tools = [...core.catalog.tools.values(), ...doorTools(core.catalog)];
+  "tools/list": function* (core, params, client, caller) {
+    const tools = [...shown(core, core.catalog.tools, caller), ...doorTools(core.catalog)];
     const { page, nextCursor } = pageOf(core, params, tools, (tool) => tool.name);
     return { tools: page.map((tool) => listedTool(tool, client)), ...nextCursor };
   },
-  "prompts/list": function* (core, params) {
-    const prompts = [...core.catalog.prompts.values()];
+  "prompts/list": function* (core, params, _client, caller) {
+    const prompts = shown(core, core.catalog.prompts, caller);
     const { page, nextCursor } = pageOf(core, params, prompts, (prompt) => prompt.name);
     return { prompts: page.map(listedPrompt), ...nextCursor };
   },
-  "resources/list": function* (core, params) {
-    const { page, nextCursor } = pageOf(core, params, yield* allResources(core), ({ uri }) => uri);
+  "resources/list": function* (core, params, _client, caller) {
+    const resources = yield* allResources(core, caller);
+    const { page, nextCursor } = pageOf(core, params, resources, ({ uri }) => uri);
     return { resources: page, ...nextCursor };
   },
-  "resources/templates/list": function* (core, params) {
-    const templates = [...core.catalog.resources.values()].filter(({ uri }) =>
+  "resources/templates/list": function* (core, params, _client, caller) {
+    const templates = shown(core, core.catalog.resources, caller).filter(({ uri }) =>
       uri.variables.length > 0
     );
     const { page, nextCursor } = pageOf(core, params, templates, ({ uri }) => uri.text);
@@ -52,16 +78,32 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
 };
 
 /** Lists each URI only once, because the cursor of a page is the last URI of the page before. */
-function* allResources(core: ServerCore): Operation<readonly ListedResource[]> {
+function* allResources(
+  core: ServerCore,
+  caller: CheckedCaller,
+): Operation<readonly ListedResource[]> {
   const listed = new Map<string, ListedResource>();
   const add = (resource: ListedResource) => {
     if (!listed.has(resource.uri)) listed.set(resource.uri, resource);
   };
-  for (const resource of [...core.catalog.resources.values()]) {
+  for (const resource of shown(core, core.catalog.resources, caller)) {
     if (resource.uri.variables.length === 0) add(listedResource(resource));
-    else if (resource.list) (yield* resource.list()).forEach(add);
+    else if (resource.list) (yield* resource.list(contextOf(caller))).forEach(add);
   }
   return [...listed.values()];
+}
+
+/** The definitions that a caller can see. */
+function shown<D extends Definition>(
+  { access }: ServerCore,
+  shelf: ReadonlyMap<string, D>,
+  { who }: CheckedCaller,
+): D[] {
+  return [...shelf.values()].filter((definition) => access.shows(definition, who));
+}
+
+function contextOf({ who }: CheckedCaller): QueryContext {
+  return { principal: who ?? namedPrincipal("") };
 }
 
 /** Returns one page of a list. It starts after the entry that the cursor identifies. */
@@ -89,7 +131,12 @@ function toCursor(key: string): string {
   return Buffer.from(key).toString("base64url");
 }
 
-function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> {
+function* complete(
+  core: ServerCore,
+  params: JsonObject,
+  _client: ClientInfo,
+  caller: CheckedCaller,
+): Operation<JsonObject> {
   const { ref, argument, context } = params;
   if (
     !isObject(ref) || !isObject(argument) || typeof argument.name !== "string" ||
@@ -100,9 +147,10 @@ function* complete(core: ServerCore, params: JsonObject): Operation<JsonObject> 
       "Cannot suggest completions: ref or argument is missing; send both",
     );
   }
-  const completers = completersOf(core, ref);
-  const values = yield* completers.get(argument.name)?.(argument.value, othersIn(context)) ??
-    nothing();
+  const completers = completersOf(core, ref, caller);
+  const values =
+    yield* completers.get(argument.name)?.(argument.value, othersIn(context), contextOf(caller)) ??
+      nothing();
   return {
     completion: {
       values: values.slice(0, MAX_SUGGESTIONS),
@@ -123,12 +171,12 @@ function* nothing(): Operation<readonly string[]> {
   return [];
 }
 
-function completersOf({ catalog }: ServerCore, ref: JsonObject): ReadonlyMap<string, Completer> {
-  const found = ref.type === "ref/prompt"
-    ? catalog.prompts.get(ref.name as string)
-    : ref.type === "ref/resource"
-    ? [...catalog.resources.values()].find(({ uri }) => uri.text === ref.uri)
-    : undefined;
+function completersOf(
+  core: ServerCore,
+  ref: JsonObject,
+  caller: CheckedCaller,
+): ReadonlyMap<string, Completer> {
+  const found = referenced(core, ref, caller);
   if (!found) {
     throw new ProtocolError(
       INVALID_PARAMS,
@@ -136,4 +184,18 @@ function completersOf({ catalog }: ServerCore, ref: JsonObject): ReadonlyMap<str
     );
   }
   return found.completers;
+}
+
+/** The prompt or resource that a completion is for. Undefined if the caller cannot see it. */
+function referenced(
+  { catalog, access }: ServerCore,
+  ref: JsonObject,
+  { who }: CheckedCaller,
+): FinalizedMcpPrompt | FinalizedMcpResource | undefined {
+  const found = ref.type === "ref/prompt"
+    ? catalog.prompts.get(ref.name as string)
+    : ref.type === "ref/resource"
+    ? [...catalog.resources.values()].find(({ uri }) => uri.text === ref.uri)
+    : undefined;
+  return found && access.shows(found, who) ? found : undefined;
 }

@@ -8,9 +8,11 @@
  */
 import { ProtocolError, RegistryClosedError, SessionLimitError } from "../model/errors.ts";
 import type { RpcError } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
+import { type CheckedCaller, InsufficientScopeError } from "./access.ts";
 import type { ServerCore } from "./core.ts";
 import type { Feed, FeedConnection } from "./feed.ts";
 
@@ -117,7 +119,10 @@ export interface SharedStream extends Feed {
 
 /** The sender of a message, and how the reply is sent. */
 export interface Caller {
+  /** The id of the caller. */
   readonly principal: string;
+  /** The caller, if the server names its callers. Undefined if anybody may do everything. */
+  readonly who?: Principal | undefined;
   /** Absent on transports without headers. */
   readonly headers?: Headers;
   /** True if each reply has its own connection; false if all replies share a channel. */
@@ -201,7 +206,29 @@ export function failed(core: ServerCore, id: RpcId, error: unknown, rules: Error
   if (error instanceof SessionLimitError || error instanceof RegistryClosedError) {
     return busy(id, error.message, rules);
   }
+  if (error instanceof InsufficientScopeError) return forbidden(error, id);
   return errorReply(id, rpcErrorOf(core, error), rules);
+}
+
+/** The refusal for a caller that lacks a scope of a call's tool (ACCESS-1). */
+export function refusalOf(
+  { access }: ServerCore,
+  { session: { tool } }: { readonly session: LiveToolSession },
+  caller: CheckedCaller,
+): Refused | undefined {
+  try {
+    access.check(tool, caller);
+    return undefined;
+  } catch (error) {
+    if (error instanceof InsufficientScopeError) return forbidden(error);
+    throw error;
+  }
+}
+
+/** Refuses a request because its caller lacks a scope. */
+export function forbidden(error: InsufficientScopeError, id?: RpcId): Refused {
+  const { rpcCode, message, challenge } = error;
+  return refused(403, rpcCode, message, id, { "www-authenticate": challenge });
 }
 
 /** Refuses a request because a limit is reached. The client may retry later. */

@@ -8,6 +8,7 @@ import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { DoorPort } from "../run/run-port.ts";
 import { bytesOf } from "../session/estimate-size.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
+import type { CheckedCaller } from "./access.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/continue-call.ts";
@@ -30,15 +31,17 @@ export function targetOf(
   method: string,
   params: JsonObject,
   resourceNotFound: number,
+  caller: CheckedCaller,
 ): Target | undefined {
   switch (method) {
     case "tools/call":
-      return named(core.catalog.tools, "tool", params, () => doorTools(core.catalog));
+      return named(core, core.catalog.tools, "tool", params, caller, () => doorTools(core.catalog));
     case "prompts/get":
-      return named(core.catalog.prompts, "prompt", params);
+      return named(core, core.catalog.prompts, "prompt", params, caller);
     case "resources/read": {
       const { uri } = params;
-      const found = resourceAt(core, uri);
+      const found = resourceAt(core, uri, caller);
+      if (found) core.access.check(found.resource, caller);
       if (found) return { definition: found.resource, args: { ...found.variables, uri } };
       if (typeof uri !== "string") {
         throw new ProtocolError(
@@ -67,25 +70,32 @@ export function sizeOfUri(uri: string): number {
 /** Maximum length of a URI. Matching a template against a very long URI would take too long. */
 const MAX_URI_LENGTH = 4096;
 
-export function resourceAt({ catalog }: ServerCore, uri: unknown): FoundResource | undefined {
+/** The resource at a URI. Undefined if there is none, or the caller cannot see it. */
+export function resourceAt(
+  { catalog, access }: ServerCore,
+  uri: unknown,
+  { who }: CheckedCaller,
+): FoundResource | undefined {
   if (typeof uri !== "string" || uri.length > MAX_URI_LENGTH) return undefined;
   const found = catalog.findResource(uri);
-  if (found) return found;
-  const resource = viewAt(catalog, uri);
-  return resource && { resource, variables: {} };
+  const resource = found?.resource ?? viewAt(catalog, uri);
+  if (!resource || !access.shows(resource, who)) return undefined;
+  return found ?? { resource, variables: {} };
 }
 
 function named(
+  { access }: ServerCore,
   shelf: ReadonlyMap<string, Definition>,
   kind: string,
   { name, arguments: args = {} }: JsonObject,
+  caller: CheckedCaller,
   others: () => readonly Definition[] = () => [],
 ): Target {
   if (typeof name !== "string") {
     throw new ProtocolError(INVALID_PARAMS, `Cannot find a ${kind}: its name is missing; add it`);
   }
   const definition = shelf.get(name) ?? others().find((other) => other.name === name);
-  if (!definition) {
+  if (!definition || definition.scopes && !access.shows(definition, caller.who)) {
     throw new ProtocolError(
       INVALID_PARAMS,
       `Cannot find ${kind} "${name}": there is no such ${kind}; list the ${kind}s to see which exist`,
@@ -97,6 +107,7 @@ function named(
       `Cannot call ${kind} "${name}": its arguments are not an object; pass an object`,
     );
   }
+  if (definition.scopes) access.check(definition, caller);
   return { definition, args };
 }
 

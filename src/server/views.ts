@@ -99,7 +99,10 @@ export function viewAt(catalog: Catalog, uri: string): FinalizedMcpResource | un
   const tool = catalog.tools.get(decoded(encoded ?? ""));
   if (!tool?.view || addressOf(tool) !== uri) return undefined;
   let resource = resources.get(tool);
-  if (!resource) resources.set(tool, resource = viewResource(uri, tool.view));
+  if (!resource) {
+    resource = { ...viewResource(uri, tool.view), ...(tool.scopes && { scopes: tool.scopes }) };
+    resources.set(tool, resource);
+  }
   return resource;
 }
 

@@ -30,6 +30,7 @@ import type {
   ToolSessionStatus,
   TraceContext,
 } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { Fault, RunOutcome, RunPort, SamplingSetup, Site } from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
@@ -70,8 +71,10 @@ const NO_OPTIONS: ServedSessionOptions = {};
 export class LiveToolSession implements RunPort, RegistryNotes {
   readonly tool: Definition;
   readonly log: EventLog;
-  /** The name of the caller. */
+  /** The id of the caller. */
   readonly principal: string;
+  /** The caller as it was when the call began. Undefined if only its id is known. */
+  readonly caller: Principal | undefined;
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   /** True if the tool can be run again from its log. */
@@ -147,7 +150,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     id: string | undefined,
     tool: Definition,
     client: ClientInfo,
-    principal: string,
+    principal: string | Principal,
     createdAt: number = home.deadlines.now(),
     options: ServedSessionOptions = NO_OPTIONS,
     owner?: SessionOwner,
@@ -157,7 +160,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     this.#id = id;
     this.tool = tool;
     this.client = client;
-    this.principal = principal;
+    this.principal = typeof principal === "string" ? principal : principal.id;
+    this.caller = typeof principal === "string" ? undefined : principal;
     this.createdAt = this.#updatedAt = createdAt;
     this.durable = this.replayable = tool.durable !== undefined;
     this.log = new EventLog(this, home.logLimits, options.awaited);

@@ -14,6 +14,7 @@ import type {
   ToolSessionStatus,
   TraceContext,
 } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 
 /** One run of a tool, from its call to its result. `TResult` is the type of the result. */
@@ -55,8 +56,8 @@ export interface ToolSessionOptions {
    * capabilities.
    */
   readonly client?: ClientInfo;
-  /** The name of the caller, to whom the session belongs. Default: the anonymous caller. */
-  readonly principal?: string;
+  /** The caller, or its id. The session belongs to it. Default: the anonymous caller. */
+  readonly principal?: string | Principal;
   /** Prepared answers by key. Each one answers the first question with that key. */
   readonly answers?: ReadonlyMap<string, ClientAnswer>;
   /** The trace that the call is part of. */

@@ -14,6 +14,7 @@ import type {
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
+  ScopeList,
   ToolAnnotations,
 } from "./settings.ts";
 import type {
@@ -118,6 +119,11 @@ export interface McpToolBuilder<D extends Draft> {
   requires(requirements: McpToolRequirements): McpToolBuilder<D>;
   limits(limits: McpToolLimits): McpToolBuilder<D>;
   /**
+   * Sets the scopes that a caller needs. Over HTTP, other callers are refused with status 403, or
+   * do not see the tool at all (`{ hidden: true }`). Calls over stdio need no scopes.
+   */
+  scopes(...scopes: ScopeList): McpToolBuilder<D>;
+  /**
    * Makes the tool durable: a call can resume from its record, after a restart or with a later
    * request of its client. The tool then runs again from the start, and gets earlier answers and
    * results from the record. Put effects into `ctx.step`, `before` or `after`.
@@ -186,6 +192,7 @@ class Builder {
   elicits = (elicits: ElicitsMap) => this.#with({ elicits });
   requires = (requires: McpToolRequirements) => this.#with({ requires });
   limits = (limits: McpToolLimits) => this.#with({ limits });
+  scopes = (...scopes: ScopeList) => this.#with({ scopes });
   view = (view: ViewInput) => this.#with({ view });
   visibility = (...visibility: readonly ToolVisibility[]) => this.#with({ visibility });
   task = (task: McpToolTask = {}) => this.#with({ task });

@@ -12,6 +12,8 @@ import type {
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
+  RequiredScopes,
+  ScopeList,
   ToolAnnotations,
 } from "./settings.ts";
 import { checkedVisibility, type ToolVisibility, type ViewInput, viewLoader } from "./view.ts";
@@ -29,6 +31,7 @@ export interface RawDefinition {
   readonly elicits?: ElicitsMap;
   readonly requires?: McpToolRequirements;
   readonly limits?: McpToolLimits;
+  readonly scopes?: ScopeList;
   readonly task?: McpToolTask;
   readonly durable?: McpToolDurability;
   readonly view?: ViewInput;
@@ -84,7 +87,10 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
 /** Validates what tools, prompts and resources have in common. */
 export function checkedCore<K extends Definition["kind"]>(
   kind: K,
-  raw: Pick<RawDefinition, "name" | "parameters" | "elicits" | "requires" | "limits" | "durable">,
+  raw: Pick<
+    RawDefinition,
+    "name" | "parameters" | "elicits" | "requires" | "limits" | "scopes" | "durable"
+  >,
   body: ToolBody,
 ): Definition & { kind: K } {
   const { name } = raw;
@@ -124,10 +130,38 @@ export function checkedCore<K extends Definition["kind"]>(
     ),
     requires: raw.requires ?? {},
     limits: raw.limits ?? {},
+    ...(raw.scopes && { scopes: checkedScopes(subject, raw.scopes) }),
     schemas: schemaReader,
     ...(raw.durable && { durable: raw.durable }),
     body,
   };
+}
+
+/** The characters that RFC 6749 allows in a scope. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+function checkedScopes(subject: string, list: ScopeList): RequiredScopes {
+  const last = list.at(-1);
+  const { hidden = false } = typeof last === "object" ? last : {};
+  const all = (typeof last === "object" ? list.slice(0, -1) : list) as readonly string[];
+  const wrong = all.find((scope) => typeof scope !== "string" || !SCOPE.test(scope));
+  if (wrong !== undefined || all.length === 0) {
+    throw new DefinitionError(
+      subject,
+      "scopes",
+      wrong === undefined ? "are missing" : `contain ${JSON.stringify(wrong)}, which is no scope`,
+      'name each scope on its own, as in .scopes("flights:read", "flights:book")',
+    );
+  }
+  if (all.includes("offline_access")) {
+    throw new DefinitionError(
+      subject,
+      "scopes",
+      'contain "offline_access", with which clients ask for refresh tokens',
+      "leave it out",
+    );
+  }
+  return { all: [...new Set(all)], hidden };
 }
 
 export function refuseUndescribed(subject: string, description: unknown): string {

@@ -12,7 +12,7 @@ import type {
   PromptArgument,
   PromptReturn,
 } from "./types.ts";
-import type { McpToolLimits, McpToolRequirements } from "./settings.ts";
+import type { McpToolLimits, McpToolRequirements, ScopeList } from "./settings.ts";
 
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
@@ -36,6 +36,11 @@ export interface McpPromptBuilder<A, E extends ElicitsMap> {
   elicits<Q extends ElicitsMap>(questions: Q): McpPromptBuilder<A, Q>;
   requires(requirements: McpToolRequirements): McpPromptBuilder<A, E>;
   limits(limits: McpToolLimits): McpPromptBuilder<A, E>;
+  /**
+   * Sets the scopes that a caller needs. Over HTTP, other callers are refused with status 403, or
+   * do not see the prompt at all (`{ hidden: true }`). Calls over stdio need no scopes.
+   */
+  scopes(...scopes: ScopeList): McpPromptBuilder<A, E>;
   /** Finishes the prompt with the function that returns its messages. */
   execute(
     body: (args: A, ctx: Context<E>) => Operation<PromptReturn>,
@@ -51,6 +56,7 @@ interface RawPrompt {
   readonly elicits?: ElicitsMap;
   readonly requires?: McpToolRequirements;
   readonly limits?: McpToolLimits;
+  readonly scopes?: ScopeList;
   readonly completers?: { readonly [argument: string]: Completer };
 }
 
@@ -88,6 +94,7 @@ function builder(raw: RawPrompt) {
     elicits: (elicits: ElicitsMap) => builder({ ...raw, elicits }),
     requires: (requires: McpToolRequirements) => builder({ ...raw, requires }),
     limits: (limits: McpToolLimits) => builder({ ...raw, limits }),
+    scopes: (...scopes: ScopeList) => builder({ ...raw, scopes }),
     execute(execute: (args: unknown, ctx: unknown) => Operation<unknown>): FinalizedMcpPrompt {
       const subject = `prompt "${raw.name}"`;
       const core = checkedCore("prompt", raw, { type: "execute", execute });

@@ -9,12 +9,12 @@ import type {
   Completer,
   ElicitsMap,
   FinalizedMcpResource,
-  ListedResource,
   McpToolContext,
   McpToolContextWithElicits,
+  ResourceLister,
   ResourceReturn,
 } from "./types.ts";
-import type { McpToolLimits, McpToolRequirements } from "./settings.ts";
+import type { McpToolLimits, McpToolRequirements, ScopeList } from "./settings.ts";
 import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 
 type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
@@ -37,12 +37,17 @@ export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
   annotations(annotations: ContentAnnotations): McpResourceBuilder<V, E>;
   icons(icons: readonly Icon[]): McpResourceBuilder<V, E>;
   /** Sets the function that lists members of a family for clients. */
-  lists(list: () => Operation<readonly ListedResource[]>): McpResourceBuilder<V, E>;
+  lists(list: ResourceLister): McpResourceBuilder<V, E>;
   /** Sets functions that suggest values for the variables of the template. */
   completes(completers: { readonly [K in V]?: Completer }): McpResourceBuilder<V, E>;
   elicits<Q extends ElicitsMap>(questions: Q): McpResourceBuilder<V, Q>;
   requires(requirements: McpToolRequirements): McpResourceBuilder<V, E>;
   limits(limits: McpToolLimits): McpResourceBuilder<V, E>;
+  /**
+   * Sets the scopes that a caller needs. Over HTTP, other callers are refused with status 403, or
+   * do not see the resource at all (`{ hidden: true }`). Calls over stdio need no scopes.
+   */
+  scopes(...scopes: ScopeList): McpResourceBuilder<V, E>;
   /** Finishes the resource with the function that returns its contents. */
   read(
     body: (
@@ -61,11 +66,12 @@ interface RawResource {
   readonly size?: number;
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
-  readonly list?: () => Operation<readonly ListedResource[]>;
+  readonly list?: ResourceLister;
   readonly completers?: { readonly [variable: string]: Completer };
   readonly elicits?: ElicitsMap;
   readonly requires?: McpToolRequirements;
   readonly limits?: McpToolLimits;
+  readonly scopes?: ScopeList;
 }
 
 /**
@@ -105,12 +111,13 @@ function builder(raw: RawResource) {
     size: (size: number) => builder({ ...raw, size }),
     annotations: (annotations: ContentAnnotations) => builder({ ...raw, annotations }),
     icons: (icons: readonly Icon[]) => builder({ ...raw, icons }),
-    lists: (list: () => Operation<readonly ListedResource[]>) => builder({ ...raw, list }),
+    lists: (list: ResourceLister) => builder({ ...raw, list }),
     completes: (completers: { readonly [variable: string]: Completer }) =>
       builder({ ...raw, completers }),
     elicits: (elicits: ElicitsMap) => builder({ ...raw, elicits }),
     requires: (requires: McpToolRequirements) => builder({ ...raw, requires }),
     limits: (limits: McpToolLimits) => builder({ ...raw, limits }),
+    scopes: (...scopes: ScopeList) => builder({ ...raw, scopes }),
     read(
       read: (address: { uri: string }, ctx: unknown) => Operation<unknown>,
     ): FinalizedMcpResource {

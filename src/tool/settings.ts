@@ -40,6 +40,23 @@ export interface McpToolLimits {
   timeout?: number;
 }
 
+/** The scopes that a caller needs. */
+export interface RequiredScopes {
+  /** The caller needs all of them. */
+  readonly all: readonly string[];
+  /** Whether callers without the scopes do not see the definition. */
+  readonly hidden: boolean;
+}
+
+/** The arguments of `.scopes()`: one scope or more, and options. */
+export type ScopeList = readonly [string, ...(string | ScopeOptions)[]];
+
+/** The options of `.scopes()`, after the scopes. */
+export interface ScopeOptions {
+  /** Whether callers without the scopes do not see the definition. Default: false. */
+  readonly hidden?: boolean;
+}
+
 /** The options of a branch. */
 export interface McpToolBranchOptions extends McpToolLimits {
   /** Whether the branch starts with a copy of the conversation so far. Default: true. */

@@ -1,5 +1,6 @@
 /** The types for what a tool knows about its server, and for the pages that it can open there. */
 import type { Operation } from "effection";
+import type { Principal } from "../model/principal.ts";
 
 /** The server that runs a tool. */
 export interface ServerSite {
@@ -42,9 +43,10 @@ export interface Page {
 /** What a tool can know about its caller and its server, and how it opens pages. */
 export interface ToolEnvironment {
   /**
-   * The name of the caller, from the server's `principal` option. Empty for the anonymous caller.
+   * The caller, as it was when the call began. Compare callers by `id`, which is empty for the
+   * anonymous caller.
    */
-  readonly principal: string;
+  readonly principal: Principal;
   /** The server that runs the tool. */
   readonly server: ServerSite;
   /** Opens a page until the current scope ends. Throws `PageError` if the server cannot have pages. */

@@ -18,6 +18,7 @@ import type {
   Root,
   TraceContext,
 } from "../model/events.ts";
+import type { Principal } from "../model/principal.ts";
 import type { HeaderParameter } from "../model/header-parameter.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
 import type { Infer, InferInput, Schema, SchemaInput } from "../schema/types.ts";
@@ -54,6 +55,7 @@ import type {
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
+  RequiredScopes,
   ToolAnnotations,
 } from "./settings.ts";
 import type { ToolEnvironment } from "./site.ts";
@@ -289,6 +291,8 @@ export interface Definition {
   readonly requires: McpToolRequirements;
   /** The limits of a run. */
   readonly limits: McpToolLimits;
+  /** The scopes that a caller needs. Undefined if it needs none. */
+  readonly scopes?: RequiredScopes;
   /** Converts the schemas that the body passes to `ctx`. */
   readonly schemas: SchemaReader;
   /** Present if a run can continue from its record. */
@@ -335,11 +339,21 @@ export interface FinalizedMcpToolWithElicits<
   readonly elicitTypes?: TElicits;
 }
 
+/** What a list or a completion can know of the request that it answers. */
+export interface QueryContext {
+  /** The caller. Compare callers by `id`, which is empty for the anonymous caller. */
+  readonly principal: Principal;
+}
+
 /** Suggests values for an argument while the person types it. */
 export type Completer = (
   value: string,
   others: { readonly [argument: string]: string },
+  ctx: QueryContext,
 ) => Operation<readonly string[]>;
+
+/** Lists members of a family of resources. */
+export type ResourceLister = (ctx: QueryContext) => Operation<readonly ListedResource[]>;
 
 /** An argument of a prompt, as clients list it. */
 export interface PromptArgument {
@@ -395,5 +409,5 @@ export interface FinalizedMcpResource extends Definition {
   readonly icons?: readonly Icon[];
   readonly completers: ReadonlyMap<string, Completer>;
   /** Lists members of the family. */
-  readonly list?: () => Operation<readonly ListedResource[]>;
+  readonly list?: ResourceLister;
 }

@@ -117,6 +117,6 @@ export class TestIssuer {
 
 export const whoami = createMcpTool("whoami").description("Names the caller.").execute(
   function* (_, ctx) {
-    return `${ctx.principal}`;
+    return `${ctx.principal.id}`;
   },
 );

@@ -10,7 +10,7 @@ import { CLIENT_KINDS, connectSignedIn, DOCUMENTS, SignIn } from "../support/sig
 import { describe, it } from "../suite.ts";
 
 const hello = createMcpTool("hello").description("Says hello.").execute(function* (_, ctx) {
-  return `Hello ${ctx.principal}`;
+  return `Hello ${ctx.principal.id}`;
 });
 
 interface Protected {

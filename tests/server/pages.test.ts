@@ -56,7 +56,7 @@ const outlasting = createMcpTool("outlasting").description("Leaves a page behind
 
 const where = createMcpTool("where").description("Tells where it runs")
   .execute(function* (_params, ctx) {
-    return { ...ctx.server, local: ctx.server.local, url: ctx.server.url, who: ctx.principal };
+    return { ...ctx.server, local: ctx.server.local, url: ctx.server.url, who: ctx.principal.id };
   });
 
 async function pageOf(client: TestClient, name = "visited") {

@@ -17,7 +17,7 @@ export interface Desk {
 const published = new WeakSet<ServerSite>();
 
 export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<Desk> {
-  const { principal, server: site } = ctx;
+  const { principal: { id: principal }, server: site } = ctx;
   if (principal === "" && !site.local) {
     throw new ToolError(
       "Cannot use Bluesky here: other people can reach this server, and it does not identify its callers; use the tool on your own machine (stdio or loopback), or ask the server's operator to set the option principal",

@@ -11,6 +11,7 @@ import type {
 import { objectSchema, schemaReader } from "../../schema/lazy.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
+import type { CheckedCaller } from "../access.ts";
 import type { Catalog } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
 import { defer, mayDefer } from "./deferral.ts";
@@ -98,6 +99,7 @@ export function continueCall(
   args: JsonObject,
   principal: string,
   client: ClientInfo,
+  caller: CheckedCaller,
 ): Continuation {
   const { registry, deadlines } = core;
   const { ticket, key, answer, cancel } = args;
@@ -108,6 +110,7 @@ export function continueCall(
       "Cannot continue the call: the ticket is not valid, or the call no longer exists; call the tool again",
     );
   }
+  core.access.check(session.tool, caller);
   if (cancel === true) {
     if (!session.outcome) session.halt("cancelled by the model", "caller");
     return { type: "reply", result: { content: [text("The call is cancelled.")] } };

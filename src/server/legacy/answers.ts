@@ -5,8 +5,9 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 import { type RpcAnswer, withoutError } from "../../wire/json-rpc.ts";
 import { newerAnswer } from "../../wire/legacy/forms.ts";
 import { since } from "../../wire/versions.ts";
+import type { CheckedCaller } from "../access.ts";
 import { clientAnswer } from "../doors/travel.ts";
-import { ACCEPTED, type Accepted, busy, type Refused } from "../reply.ts";
+import { ACCEPTED, type Accepted, busy, refusalOf, type Refused } from "../reply.ts";
 import { type Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
@@ -14,15 +15,19 @@ import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 type Taken = Accepted | Refused;
 
 /** Passes an answer to its session. The id of the server's request contains the session id. */
-export function answer(client: ClientSession, message: RpcAnswer): Taken | Promise<Taken> {
+export function answer(
+  client: ClientSession,
+  message: RpcAnswer,
+  caller: CheckedCaller,
+): Taken | Promise<Taken> {
   const id = String(message.id);
   const sessionId = id.slice(id.indexOf("_") + 1, id.lastIndexOf("_"));
   const call = client.callsBySession.get(sessionId);
   const revived = call?.revive();
   if (call && revived) {
-    return revived.then(() => answerTo(client, call, message), notRevived);
+    return revived.then(() => answerTo(client, call, message, caller), notRevived);
   }
-  return answerTo(client, call, message);
+  return answerTo(client, call, message, caller);
 }
 
 /** Refuses an answer because the call's session could not be loaded into memory. */
@@ -32,8 +37,15 @@ function notRevived(error: unknown): Taken {
   return busy(undefined, error.message, LEGACY_ERRORS);
 }
 
-function answerTo(client: ClientSession, call: Call | undefined, message: RpcAnswer): Taken {
+function answerTo(
+  client: ClientSession,
+  call: Call | undefined,
+  message: RpcAnswer,
+  caller: CheckedCaller,
+): Taken {
   if (call?.lost) return notTaken(CALL_LOST);
+  const refusal = call && refusalOf(client.core, call, caller);
+  if (refusal) return refusal;
   const id = String(message.id);
   const outcome = call && respond(client, call.session, id, message);
   // A late or repeated answer is accepted. An answer to an unknown question is refused.

@@ -1,16 +1,21 @@
 /** JSON-RPC batches, with a limit on the total size of their responses. */
-import { INVALID_REQUEST, SERVER_BUSY } from "../../model/rpc-codes.ts";
+import { INVALID_REQUEST, RESOURCE_NOT_FOUND, SERVER_BUSY } from "../../model/rpc-codes.ts";
 import { errorText, readMessage, type RpcId, type RpcMessage } from "../../wire/json-rpc.ts";
+import { InsufficientScopeError } from "../access.ts";
+import type { ServerCore } from "../core.ts";
 import {
   ACCEPTED,
   ANSWER_NOT_STORED,
   busy,
+  type Caller,
+  forbidden,
+  type Refused,
   type Reply,
   textOf,
   type Value,
   value,
 } from "../reply.ts";
-import { isRun, tooLongABatch } from "../run-target.ts";
+import { isRun, targetOf, tooLongABatch } from "../run-target.ts";
 import type { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { ClientSessions } from "./client-sessions.ts";
@@ -19,13 +24,38 @@ import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { CallReply } from "./reply.ts";
 
 /** Handles one message of a client. */
-type Receive = (client: ClientSession, message: RpcMessage) => Received | Promise<Received>;
+type Receive = (
+  client: ClientSession,
+  message: RpcMessage,
+  caller: Caller,
+) => Received | Promise<Received>;
+
+type ReceiveOne = (client: ClientSession, message: RpcMessage) => Received | Promise<Received>;
+
+/** The refusal of a batch with a call for which the caller lacks a scope. No call has started. */
+function lacksScope(
+  core: ServerCore,
+  items: readonly unknown[],
+  caller: Caller,
+): Refused | undefined {
+  for (const item of items) {
+    const message = readMessage(item);
+    if (message.type !== "request" || !isRun(message.method)) continue;
+    try {
+      targetOf(core, message.method, message.params, RESOURCE_NOT_FOUND, caller);
+    } catch (error) {
+      if (error instanceof InsufficientScopeError) return forbidden(error);
+    }
+  }
+  return undefined;
+}
 
 /** Handles the messages of a batch one after another, and sends one reply for all of them. */
 export async function receiveBatch(
   sessions: ClientSessions,
   client: ClientSession,
   items: readonly unknown[],
+  caller: Caller,
   receive: Receive,
 ): Promise<Reply> {
   if (client.sessionless) {
@@ -43,7 +73,12 @@ export async function receiveBatch(
   }
   const { maxBatch, maxBatchAnswer } = client.core.limits;
   if (items.length > maxBatch) return notTaken(tooLongABatch(items.length, maxBatch));
-  const replies = new BatchReplies(maxBatchAnswer, receive);
+  const refusal = lacksScope(client.core, items, caller);
+  if (refusal) return refusal;
+  const replies = new BatchReplies(
+    maxBatchAnswer,
+    (client, message) => receive(client, message, caller),
+  );
   const calls: Call[] = [];
   const records: Promise<boolean>[] = [];
   let problem: string | undefined;
@@ -96,11 +131,11 @@ export async function receiveBatch(
  */
 class BatchReplies {
   readonly #room: number;
-  readonly #receive: Receive;
+  readonly #receive: ReceiveOne;
   #taken = 0;
   readonly #texts: (string | Promise<string>)[] = [];
 
-  constructor(room: number, receive: Receive) {
+  constructor(room: number, receive: ReceiveOne) {
     this.#room = room;
     this.#receive = receive;
   }

@@ -7,13 +7,15 @@ import type { Deadline } from "../../lib/deadlines.ts";
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../model/events.ts";
+import type { Principal } from "../../model/principal.ts";
+import type { Definition } from "../../tool/types.ts";
 import { estimateSize } from "../../session/estimate-size.ts";
 import { notificationText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
 import { cut, MAX_NAME_LENGTH } from "../../wire/lengths.ts";
 import type { LegacyVersion } from "../../wire/versions.ts";
 import type { ServerCore } from "../core.ts";
-import { sizeOfUri } from "../run-target.ts";
+import { resourceAt, sizeOfUri } from "../run-target.ts";
 import type { Call } from "./call.ts";
 import type { KeptClient } from "./client-record.ts";
 import { NotificationStream } from "./notification-stream.ts";
@@ -27,6 +29,8 @@ interface Stoppable {
 export class ClientSession {
   readonly id: string;
   readonly principal: string;
+  /** The caller of the latest request. Undefined if anybody may do everything. */
+  who: Principal | undefined;
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
   info: ClientInfo = { capabilities: {} };
@@ -68,7 +72,7 @@ export class ClientSession {
     this.principal = principal;
     this.core = core;
     this.lastSeen = this.placedAt = core.deadlines.now();
-    this.deafen = core.changes.listen((change) => this.#hear(change));
+    this.deafen = core.changes.listen((change, about) => this.#hear(change, about));
   }
 
   /** Remembers what the client and the server sent each other in `initialize`. */
@@ -178,11 +182,15 @@ export class ClientSession {
     return Promise.all(cancelled);
   }
 
-  #hear(change: ServerChange): void {
+  #hear(change: ServerChange, about: Definition | undefined): void {
+    const { access } = this.core;
+    if (about && !access.shows(about, this.who)) return;
     if (change.type === "list_changed") {
       if (!isObject(this.offered[change.list])) return;
       this.notifications.post(notificationText(`notifications/${change.list}/list_changed`));
     } else if (this.subscriptions.has(change.uri)) {
+      const found = resourceAt(this.core, change.uri, this);
+      if (found && !access.allows(found.resource, this.who)) return;
       this.notifications.post(
         notificationText("notifications/resources/updated", { uri: change.uri }),
       );

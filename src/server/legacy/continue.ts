@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../model/content.ts";
 import { resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { resultFor } from "../../wire/legacy/encode.ts";
+import type { CheckedCaller } from "../access.ts";
 import { continueCall, ticketIn } from "../doors/continue-call.ts";
 import { failed, value } from "../reply.ts";
 import { Call } from "./call.ts";
@@ -15,11 +16,12 @@ export function continueLegacyCall(
   id: RpcId,
   params: JsonObject,
   meta: JsonObject,
+  caller: CheckedCaller,
 ): Received | Promise<Received> {
   const { core, principal } = client;
   const ticket = ticketIn(core, params, principal);
   const found = ticket && core.registry.lookup(ticket.sessionId, ticket.lsn);
-  const go = () => attach(client, id, params.arguments as JsonObject, meta);
+  const go = () => attach(client, id, params.arguments as JsonObject, meta, caller);
   if (!(found instanceof Promise)) return go();
   return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
 }
@@ -29,9 +31,10 @@ function attach(
   id: RpcId,
   args: JsonObject = {},
   meta: JsonObject,
+  caller: CheckedCaller,
 ): Received {
   const { core, principal, info, version } = client;
-  const continued = continueCall(core, args, principal, info);
+  const continued = continueCall(core, args, principal, info, caller);
   if (continued.type === "reply") {
     return value(resultText(id, resultFor(version, continued.result)));
   }

@@ -28,10 +28,11 @@ import {
 import { cut, MAX_ID_LENGTH, MAX_REASON_LENGTH } from "../../wire/lengths.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
 import { isLegacyVersion } from "../../wire/versions.ts";
+import type { CheckedCaller } from "../access.ts";
 import type { ServerCore } from "../core.ts";
 import { CONTINUE_CALL } from "../doors/continue-call.ts";
 import type { Send } from "../feed.ts";
-import { QUERIES } from "../queries.ts";
+import { checkQuery, QUERIES } from "../queries.ts";
 import {
   ACCEPTED,
   type Accepted,
@@ -81,27 +82,28 @@ export class LegacyEra implements SessionEra {
 
   receive(message: RpcMessage, caller: Caller): Reply {
     if (message.type === "request" && message.method === "initialize") {
-      return this.#initialize(message, caller.principal);
+      return this.#initialize(message, caller);
     }
     const client = this.#client(caller);
-    if (client instanceof ClientSession) return this.#receive(client, message);
-    return withClient(client, (client) => this.#receive(client, message));
+    if (client instanceof ClientSession) return this.#receive(client, message, caller);
+    return withClient(client, (client) => this.#receive(client, message, caller));
   }
 
-  #receive(client: ClientSession, message: RpcMessage): Reply {
+  #receive(client: ClientSession, message: RpcMessage, caller: Caller): Reply {
     // Check the limit before the call runs: a refused call must have no side effects.
     if (message.type === "request" && isRun(message.method)) {
       const problem = this.#core.refusesStream(client.principal);
       if (problem !== undefined) return busy(message.id, problem, LEGACY_ERRORS);
     }
-    return this.#reply(client, receive(client, message));
+    return this.#reply(client, receive(client, message, caller));
   }
 
   resume(caller: Caller): Reply {
     return withClient(this.#client(caller), (client) => {
       client.lastSeen = this.#core.deadlines.now();
+      client.who = caller.who;
       const lastEventId = caller.headers?.get("last-event-id") ?? null;
-      if (lastEventId !== null) return resumeStream(client, lastEventId);
+      if (lastEventId !== null) return resumeStream(client, lastEventId, caller);
       return { type: "stream", stream: new Reconnection(client, client.notifications) };
     });
   }
@@ -121,10 +123,10 @@ export class LegacyEra implements SessionEra {
     this.sessions.endAll(reason);
   }
 
-  #initialize(message: RpcMessage, principal: string): Reply {
-    const client = this.sessions.create(principal);
+  #initialize(message: RpcMessage, caller: Caller): Reply {
+    const client = this.sessions.create(caller.principal);
     if (typeof client === "string") return busy(undefined, client, LEGACY_ERRORS);
-    const reply = receive(client, message) as Value | Refused;
+    const reply = receive(client, message, caller) as Value | Refused;
     return later(this.#introduced(client, reply), (reply) => reply);
   }
 
@@ -194,7 +196,8 @@ export class LegacyEra implements SessionEra {
   receiveBatch(items: readonly unknown[], caller: Caller): Reply {
     return withClient(
       this.#client(caller),
-      (client) => later(receiveBatch(this.sessions, client, items, receive), (reply) => reply),
+      (client) =>
+        later(receiveBatch(this.sessions, client, items, caller, receive), (reply) => reply),
     );
   }
 }
@@ -229,8 +232,12 @@ export class LegacyChannel {
 }
 
 /** Handles a message of a client whose replies are all sent on one channel. */
-export function receiveShared(client: ClientSession, message: RpcMessage): ChannelReply {
-  return sharedReply(receive(client, message));
+export function receiveShared(
+  client: ClientSession,
+  message: RpcMessage,
+  caller: CheckedCaller = NOBODY,
+): ChannelReply {
+  return sharedReply(receive(client, message, caller));
 }
 
 function sharedReply(received: Received | Promise<Received>): ChannelReply {
@@ -278,19 +285,24 @@ function withClient(
 
 // ------------------------------------------------------------ one message
 
+/** The caller on a channel such as stdio, who may do everything. */
+const NOBODY: CheckedCaller = {};
+
 /** Handles one message. Returns a promise if a call must first be loaded into memory. */
 function receive(
   client: ClientSession,
   message: RpcMessage,
+  caller: CheckedCaller,
 ): Received | Promise<Received> {
   client.lastSeen = client.core.deadlines.now();
+  client.who = caller.who;
   switch (message.type) {
     case "request":
-      return request(client, message);
+      return request(client, message, caller);
     case "notification":
       return notification(client, message);
     case "answer":
-      return answer(client, message);
+      return answer(client, message, caller);
     case "invalid": {
       const { id, problem } = message;
       return notTaken(`Cannot read the message: ${problem}; send JSON-RPC 2.0`, id);
@@ -301,6 +313,7 @@ function receive(
 function request(
   client: ClientSession,
   message: RpcRequest,
+  caller: CheckedCaller,
   looked = false,
 ): Received | Promise<Received> {
   const { id, method, params } = message;
@@ -311,14 +324,19 @@ function request(
         `Cannot serve "${method}": the session is not initialized; send initialize first`,
       );
     }
-    const target = targetOf(client.core, method, params, RESOURCE_NOT_FOUND);
-    if (target) return refusedNow(client, message, looked) ?? call(client, id, target, params);
+    const { core } = client;
+    const target = targetOf(core, method, params, RESOURCE_NOT_FOUND, caller);
+    if (target) {
+      return refusedNow(client, message, caller, looked) ??
+        call(client, id, target, params, caller);
+    }
     const query = QUERIES[method];
     if (query) {
-      return refusedNow(client, message, looked) ??
-        answered(client, id, () => query(client.core, params, client.info));
+      checkQuery(core, method, params, caller);
+      return refusedNow(client, message, caller, looked) ??
+        answered(client, id, () => query(core, params, client.info, caller));
     }
-    return value(resultText(id, applySetting(client, method, params)));
+    return value(resultText(id, applySetting(client, method, params, caller)));
   } catch (error) {
     return failed(client.core, id, error, LEGACY_ERRORS);
   }
@@ -332,6 +350,7 @@ function request(
 function refusedNow(
   client: ClientSession,
   message: RpcRequest,
+  caller: CheckedCaller,
   looked: boolean,
 ): Received | Promise<Received> | undefined {
   const { id } = message;
@@ -342,7 +361,7 @@ function refusedNow(
   const absent = looked ? [] : client.absentInTheWayOf(id);
   if (absent.length > 0) {
     const seen = Promise.allSettled(absent.map((call) => call.revive()));
-    return seen.then(() => request(client, message, true));
+    return seen.then(() => request(client, message, caller, true));
   }
   if (isTwice) {
     const message = `Cannot start request ${
@@ -360,6 +379,7 @@ function call(
   id: RpcId,
   target: Target,
   params: JsonObject,
+  caller: CheckedCaller,
 ): Received | Promise<Received> {
   const { definition, args } = target;
   const missing = missingCapabilities(
@@ -378,9 +398,10 @@ function call(
       `Cannot start the call: its progressToken is longer than ${MAX_ID_LENGTH} characters; send a shorter one`,
     );
   }
-  if (definition === CONTINUE_CALL) return continueLegacyCall(client, id, params, meta);
+  if (definition === CONTINUE_CALL) return continueLegacyCall(client, id, params, meta, caller);
   const call = new Call(id, client, meta);
-  const { info, principal } = client;
+  const { info } = client;
+  const principal = caller.who ?? client.principal;
   // Without a session, no client could resume the call after a restart.
   const needsCaller = client.sessionless;
   const options = { client: info, principal, trace: traceIn(meta), needsCaller, awaited: true };

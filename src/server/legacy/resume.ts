@@ -1,14 +1,19 @@
 /** Resumes a stream after the last event that the client received. */
 import { SessionLimitError } from "../../model/errors.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
-import { busy, later, refused, type Reply } from "../reply.ts";
+import type { CheckedCaller } from "../access.ts";
+import { busy, later, refusalOf, refused, type Reply } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
 import { NOTIFICATIONS } from "./notification-stream.ts";
 import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { Reconnection } from "./reply.ts";
 import { CallStream, parsePosition } from "./stream.ts";
 
-export function resumeStream(client: ClientSession, lastEventId: string): Reply {
+export function resumeStream(
+  client: ClientSession,
+  lastEventId: string,
+  caller: CheckedCaller,
+): Reply {
   const position = parsePosition(lastEventId);
   if (!position) {
     return notTaken(
@@ -18,6 +23,10 @@ export function resumeStream(client: ClientSession, lastEventId: string): Reply 
   const { stream, cursors } = position;
   const feed = stream === NOTIFICATIONS ? client.notifications : client.streams.get(stream);
   const resume = (): Reply => {
+    for (const call of feed instanceof CallStream ? feed.calls : []) {
+      const refusal = refusalOf(client.core, call, caller);
+      if (refusal) return refusal;
+    }
     if (feed?.canResumeAt(cursors)) {
       return { type: "stream", stream: new Reconnection(client, feed, cursors) };
     }

@@ -11,6 +11,7 @@ import {
 import { isLargerThan, MAX_CAPABILITIES_SIZE } from "../../wire/lengths.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../wire/versions.ts";
+import type { CheckedCaller } from "../access.ts";
 import { serverCapabilities } from "../catalog.ts";
 import { MAX_SUBSCRIPTIONS, resourceAt } from "../run-target.ts";
 import { viewCapabilities } from "../views.ts";
@@ -24,6 +25,7 @@ export function applySetting(
   client: ClientSession,
   method: string,
   params: JsonObject,
+  caller: CheckedCaller,
 ): JsonObject {
   if (client.sessionless && OF_SESSIONS.has(method)) {
     throw new ProtocolError(
@@ -47,7 +49,7 @@ export function applySetting(
       client.changed = true;
       return {};
     case "resources/subscribe":
-      client.subscribe(uriOf(client, params));
+      client.subscribe(uriOf(client, params, caller));
       client.changed = true;
       return {};
     case "resources/unsubscribe":
@@ -93,7 +95,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
   };
 }
 
-function uriOf(client: ClientSession, { uri }: JsonObject): string {
+function uriOf(client: ClientSession, { uri }: JsonObject, caller: CheckedCaller): string {
   if (typeof uri !== "string") {
     throw new ProtocolError(INVALID_PARAMS, "Cannot subscribe: the uri is missing; add it");
   }
@@ -103,7 +105,11 @@ function uriOf(client: ClientSession, { uri }: JsonObject): string {
       `Cannot subscribe to "${uri}": the limit of ${MAX_SUBSCRIPTIONS} subscriptions is reached; unsubscribe from other resources first`,
     );
   }
-  if (resourceAt(client.core, uri)) return uri;
+  const found = resourceAt(client.core, uri, caller);
+  if (found) {
+    client.core.access.check(found.resource, caller);
+    return uri;
+  }
   throw new ProtocolError(
     RESOURCE_NOT_FOUND,
     `Cannot subscribe to "${uri}": there is no such resource; list the resources to see which exist`,

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ClientInfo } from "../../model/events.ts";
+import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
@@ -19,6 +20,7 @@ import { CONTINUE_CALL, continueCall, continuedResult } from "../doors/continue-
 import { defer } from "../doors/deferral.ts";
 import { asSent, canDefer, clientAnswer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
 import {
+  type Caller,
   errorReply,
   later,
   type Refused,
@@ -72,7 +74,7 @@ export class ModernCalls {
     resumption: Resumption | undefined,
   ): Reply<RunFeed> {
     const { id, params, method } = request;
-    const { meta, caller: { headers, principal } } = context;
+    const { meta, caller: { headers, principal, who } } = context;
     const tool = definition as FinalizedMcpTool;
     if (headers && definition.kind === "tool" && tool.headerParameters.length > 0) {
       const problem = parameterMismatch(headers, tool.headerParameters, args);
@@ -96,8 +98,8 @@ export class ModernCalls {
     const task = knowsTasks ? tool.task : undefined;
     const isTask = task !== undefined && task.start !== "when_told";
     const { session, after } = resumption
-      ? this.#resume(resumption, meta, answers)
-      : this.#start({ definition, args }, meta, principal, answers, isTask);
+      ? this.#resume(resumption, meta, answers, context.caller)
+      : this.#start({ definition, args }, meta, who ?? principal, answers, isTask);
     if (isTask && !session.outcome) {
       return onceStored(this.#core, id, session, this.#taskText(id, session));
     }
@@ -118,15 +120,15 @@ export class ModernCalls {
   #continue(
     id: RpcId,
     args: JsonObject,
-    { meta, caller: { principal } }: RequestContext,
+    { meta, caller }: RequestContext,
     binding: StateBinding,
     resumption: Resumption | undefined,
     answers: Answers,
   ): Reply<RunFeed> {
     const rounds = resumption?.state?.rounds;
     const started = binding.params.requestState !== undefined
-      ? { type: "wait" as const, ...this.#resume(resumption!, meta, answers) }
-      : continueCall(this.#core, args, principal, meta.client);
+      ? { type: "wait" as const, ...this.#resume(resumption!, meta, answers, caller) }
+      : continueCall(this.#core, args, caller.principal, meta.client, caller);
     if (started.type === "reply") return value(completeText(this.#core.info, id, started.result));
     const { session, after } = started;
     if (!session.outcome) session.hearFrom(meta.client, meta.trace);
@@ -143,7 +145,7 @@ export class ModernCalls {
   #start(
     target: Target,
     meta: RequestMeta,
-    principal: string,
+    principal: string | Principal,
     answers: Answers,
     isTask: boolean,
   ): StartedCall {
@@ -160,7 +162,7 @@ export class ModernCalls {
     return { session, after: 0 };
   }
 
-  #resume({ state }: Resumption, meta: RequestMeta, answers: Answers): StartedCall {
+  #resume({ state }: Resumption, meta: RequestMeta, answers: Answers, caller: Caller): StartedCall {
     if (!state || this.#core.deadlines.now() >= state.expires) {
       throw new ProtocolError(
         INVALID_PARAMS,
@@ -175,6 +177,7 @@ export class ModernCalls {
         "Cannot continue the call: the server no longer has it, because it expired, was removed to free memory, or was lost in a restart; start a new call",
       );
     }
+    this.#core.access.check(session.tool, caller);
     const known = answers.flatMap(([name, response]) => {
       const request = session.questions.named(name);
       return request ? clientAnswer(this.#core, session, request, response) ?? [] : [];

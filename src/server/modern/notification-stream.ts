@@ -7,10 +7,13 @@ import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { notificationText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
+import type { Definition } from "../../tool/types.ts";
 import type { ServerCore } from "../core.ts";
+import type { CheckedCaller } from "../access.ts";
 import type { Feed, FeedConnection, Send } from "../feed.ts";
 import {
   busy,
+  type Caller,
   type OpenStream,
   type Refused,
   type ReplyStream,
@@ -33,7 +36,7 @@ export interface SubscriptionFilter {
   readonly taskIds?: readonly string[];
 }
 
-function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
+function readFilter(core: ServerCore, wanted: JsonObject, caller: Caller): SubscriptionFilter {
   const { catalog } = core;
   const uris = catalog.resources.size > 0 ? strings(wanted.resourceSubscriptions) : undefined;
   return {
@@ -42,8 +45,14 @@ function readFilter(core: ServerCore, wanted: JsonObject): SubscriptionFilter {
       { promptsListChanged: true }),
     ...(wanted.resourcesListChanged === true && catalog.resources.size > 0 &&
       { resourcesListChanged: true }),
-    ...(uris && { resourceSubscriptions: uris.filter((uri) => resourceAt(core, uri)) }),
+    ...(uris && { resourceSubscriptions: uris.filter((uri) => mayHear(core, uri, caller)) }),
   };
+}
+
+/** Whether a caller may hear that a resource has changed. */
+function mayHear(core: ServerCore, uri: string, caller: CheckedCaller): boolean {
+  const found = resourceAt(core, uri, caller);
+  return found !== undefined && core.access.allows(found.resource, caller.who);
 }
 
 /** The distinct strings of an array. Undefined if the value is not an array of strings. */
@@ -70,8 +79,9 @@ export function subscribe(
   open: Set<Subscription>,
   id: RpcId,
   { notifications }: JsonObject,
-  { meta, caller: { principal } }: RequestContext,
+  { meta, caller }: RequestContext,
 ): Subscription {
+  const { principal } = caller;
   if (!isObject(notifications)) {
     throw new ProtocolError(
       INVALID_PARAMS,
@@ -89,15 +99,21 @@ export function subscribe(
     throw missingCapability(TASKS_CAPABILITY);
   }
   const tasks = wantedTasks(notifications).flatMap((taskId) =>
-    taskOf(core, taskId, principal) ?? []
+    followable(core, taskId, caller) ?? []
   );
-  const filter = readFilter(core, notifications);
+  const filter = readFilter(core, notifications, caller);
   const bytes = (filter.resourceSubscriptions ?? []).reduce((sum, uri) => sum + sizeOfUri(uri), 0);
   const { budget } = core.registry;
   budget.hold(principal, bytes, "listen");
-  const subscription = new Subscription(core, open, id, principal, filter, tasks);
+  const subscription = new Subscription(core, open, id, caller, filter, tasks);
   subscription.whenStopped(() => budget.memory.give(principal, bytes));
   return subscription;
+}
+
+/** A task that a caller may follow. */
+function followable(core: ServerCore, taskId: string, caller: Caller): LiveToolSession | undefined {
+  const task = taskOf(core, taskId, caller.principal);
+  return task && core.access.allows(task.tool, caller.who) ? task : undefined;
 }
 
 export class Subscription implements Feed, ReplyStream, SharedStream {
@@ -106,6 +122,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
   done = false;
   /** The caller that owns the subscription. */
   readonly principal: string;
+  readonly #who: CheckedCaller;
   readonly #core: ServerCore;
   readonly id: RpcId;
   /** All subscriptions with their own connection. They end when the server shuts down. */
@@ -119,20 +136,22 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     core: ServerCore,
     open: Set<Subscription>,
     id: RpcId,
-    principal: string,
+    caller: Caller,
     filter: SubscriptionFilter,
     tasks: readonly LiveToolSession[],
   ) {
     this.#core = core;
     this.#open = open;
     this.id = id;
-    this.principal = principal;
+    this.principal = caller.principal;
+    // Without the headers: they contain the access token.
+    this.#who = { who: caller.who };
     this.#filter = filter;
     const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};
     this.#post("notifications/subscriptions/acknowledged", {
       notifications: { ...filter, ...agreed },
     });
-    this.#stops.push(core.changes.listen((change) => this.#hear(change)));
+    this.#stops.push(core.changes.listen((change, about) => this.#hear(change, about)));
     for (const task of tasks) this.#follow(task);
   }
 
@@ -210,9 +229,11 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     look();
   }
 
-  #hear(change: ServerChange): void {
+  #hear(change: ServerChange, about: Definition | undefined): void {
+    if (about && !this.#core.access.shows(about, this.#who.who)) return;
     if (change.type === "resource_updated") {
       if (!this.#filter.resourceSubscriptions?.includes(change.uri)) return;
+      if (!mayHear(this.#core, change.uri, this.#who)) return;
       this.#postOnce("notifications/resources/updated", { uri: change.uri });
     } else if (this.#filter[`${change.list}ListChanged`]) {
       this.#postOnce(`notifications/${change.list}/list_changed`, {});

@@ -32,7 +32,7 @@ import {
 import { MODERN_VERSION } from "../../wire/versions.ts";
 import { serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
-import { QUERIES } from "../queries.ts";
+import { checkQuery, QUERIES } from "../queries.ts";
 import {
   ACCEPTED,
   busy,
@@ -166,15 +166,18 @@ export class ModernEra implements Era {
     if (family && !(family in offered) && !(family === "resources" && hasViews(core.catalog))) {
       throw unknownMethod(method);
     }
-    const target = targetOf(core, method, params, INVALID_PARAMS);
+    const { meta, caller } = context;
+    const target = targetOf(core, method, params, INVALID_PARAMS, caller);
     if (target) return this.#calls.run(request, target, context, resumption);
     const query = QUERIES[method];
     if (query) {
-      return this.#query(
-        id,
-        method,
-        startOperation(core.registry.scope, () => query(core, params, context.meta.client)),
+      checkQuery(core, method, params, caller);
+      const { client } = meta;
+      const started = startOperation(
+        core.registry.scope,
+        () => query(core, params, client, caller),
       );
+      return this.#query(id, method, started);
     }
     switch (method) {
       case "server/discover":
@@ -226,7 +229,9 @@ export class ModernEra implements Era {
 
   #taskIn(params: JsonObject, { meta, caller }: RequestContext): LiveToolSession {
     if (!declaresTasks(meta.client)) throw missingCapability(TASKS_CAPABILITY);
-    return findTask(this.#core, params, caller.principal);
+    const session = findTask(this.#core, params, caller.principal);
+    this.#core.access.check(session.tool, caller);
+    return session;
   }
 
   #task(method: string, params: JsonObject, session: LiveToolSession): JsonObject {

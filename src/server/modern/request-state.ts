@@ -9,6 +9,7 @@
  * the call.
  */
 import type { JsonObject } from "../../model/content.ts";
+import { recordedCaller } from "../../model/principal.ts";
 import type { PortableRecord } from "../../registry/portable-record.ts";
 import { packRecord, unpackRecord } from "../../registry/portable-record.ts";
 import type { Sealer } from "../../lib/sealer.ts";
@@ -55,10 +56,17 @@ function carriedState(
   context: string,
 ): string | undefined {
   const { createdAt, log, tool, seed } = session;
+  const caller = session.caller && recordedCaller(session.caller);
   // A log that has dropped its first events is not complete, and would be too large.
   if (log.firstLSN === 1) {
     const { version } = tool.durable!;
-    const record = { createdAt, version, events: log.after(0), ...(seed && { seed }) };
+    const record = {
+      createdAt,
+      version,
+      events: log.after(0),
+      ...(seed && { seed }),
+      ...(caller && { caller }),
+    };
     const sealed = sealState(sealer, { ...state, record }, context);
     if (sealed.length <= LONGEST) return sealed;
   }

@@ -63,7 +63,7 @@ function reviveTasks(
 function reviveCall(
   core: ServerCore,
   { method, params }: RpcRequest,
-  { meta, caller: { principal } }: RequestContext,
+  { meta, caller }: RequestContext,
   { sessionId, lsn, record }: RequestState,
 ): Resumption["revived"] {
   const { registry, carriesRecords } = core;
@@ -72,10 +72,16 @@ function reviveCall(
     return found instanceof Promise ? settled(found) : undefined;
   }
   try {
-    const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS);
+    const target = carriesRecords && targetOf(core, method, params, INVALID_PARAMS, caller);
     if (!target || !target.definition.durable?.sealed) return undefined;
     const { definition, args } = target;
-    const call = { sessionId, definition, params: args, client: meta.client, principal };
+    const call = {
+      sessionId,
+      definition,
+      params: args,
+      client: meta.client,
+      principal: caller.principal,
+    };
     return settled(registry.adopt(record, call));
   } catch (error) {
     return Promise.resolve({ error });

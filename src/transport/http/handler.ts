@@ -8,7 +8,7 @@ import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { Gate } from "../../server/access.ts";
 import { type CoreOptions, ServerCore } from "../../server/core.ts";
-import type { PrincipalOf, ServerLimits } from "../../server/options.ts";
+import type { ServerLimits } from "../../server/options.ts";
 import { Eras } from "../../server/eras.ts";
 import { isForwarded, Proxies, type ProxyOptions } from "../../server/forwarded.ts";
 import {
@@ -20,18 +20,16 @@ import {
   pathOf,
 } from "../../server/guard.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
-import type { SessionEra } from "../../server/reply.ts";
+import type { Caller, SessionEra } from "../../server/reply.ts";
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
+import { Callers, type FoundCaller } from "./callers.ts";
 import { refuse, Responder } from "./respond.ts";
 import { LegacySse } from "./sse-2024.ts";
 
 /** The options of a handler, including those that the platform adds. */
-export interface HandlerOptions extends CoreOptions, ProxyOptions {
-  /** Identifies callers by their access tokens. Default: `principal` identifies them. */
-  readonly gate?: Gate;
-}
+export interface HandlerOptions extends CoreOptions, ProxyOptions {}
 
 /** The options of `close`. */
 export interface CloseOptions {
@@ -53,8 +51,6 @@ export interface McpHandler {
   close(options?: CloseOptions): Promise<void>;
 }
 
-const ANONYMOUS = "";
-
 /** The header that closes a connection. Otherwise, the unread rest of the body keeps it open. */
 const GO = { connection: "close" };
 
@@ -64,7 +60,7 @@ export class Handler implements McpHandler {
   readonly eras: Eras;
   readonly #guard: Guard;
   readonly #path: string;
-  readonly #principal: PrincipalOf | undefined;
+  readonly #callers: Callers;
   readonly #gate: Gate | undefined;
   readonly #responder: Responder;
   readonly #sse: LegacySse | undefined;
@@ -80,10 +76,10 @@ export class Handler implements McpHandler {
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
-    this.#principal = options.principal;
+    this.#callers = new Callers(options);
     this.#gate = options.gate;
     // Without named callers, all clients get the same lists, so shared caches may store them.
-    const cacheScope = options.principal || options.gate ? "private" : "public";
+    const cacheScope = this.#callers.areAnonymous ? "public" : "private";
     const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
     this.eras = new Eras(this.core, caching);
     this.#responder = new Responder(this.core);
@@ -159,22 +155,19 @@ export class Handler implements McpHandler {
 
   /** Routes a request. Never rejects. Most requests are POSTs of messages and take the fast path. */
   #route(request: Request, path: string): Promise<Response> {
-    const short = path === this.#path && !this.#principal && !this.#sse?.handles(path);
+    const short = path === this.#path && !this.#sse?.handles(path);
     if (!short || request.method !== "POST") return this.#find(request, path).catch(this.#failed);
     const closed = this.#enter();
     if (closed) return Promise.resolve(closed);
-    if (!this.#gate) return this.#post(request, undefined, ANONYMOUS);
-    const caller = this.#gate.callerOf(request);
-    if (caller instanceof Promise) {
-      return caller.then((caller) => this.#postFrom(caller, request)).catch(this.#failed);
-    }
-    return this.#postFrom(caller, request);
+    if (this.#callers.areAnonymous) return this.#post(request, undefined, undefined);
+    const who = this.#callers.of(request);
+    return who instanceof Promise
+      ? who.then((who) => this.#postFrom(request, who)).catch(this.#failed)
+      : this.#postFrom(request, who);
   }
 
-  #postFrom(caller: Principal | Response, request: Request): Promise<Response> {
-    return caller instanceof Response
-      ? Promise.resolve(caller)
-      : this.#post(request, undefined, caller.id);
+  #postFrom(request: Request, who: FoundCaller): Promise<Response> {
+    return who instanceof Response ? Promise.resolve(who) : this.#post(request, undefined, who);
   }
 
   async #find(request: Request, path: string): Promise<Response> {
@@ -187,9 +180,8 @@ export class Handler implements McpHandler {
     }
     const closed = this.#enter();
     if (closed) return closed;
-    const principal = await this.#callerOf(request);
-    if (typeof principal !== "string") return principal;
-    return await this.#serve(request, path, sse, principal);
+    const who = await this.#callers.of(request);
+    return who instanceof Response ? who : await this.#serve(request, path, sse, who);
   }
 
   /** Opens the page of a call again, if the path names one. */
@@ -213,18 +205,18 @@ export class Handler implements McpHandler {
     request: Request,
     path: string,
     sse: LegacySse | undefined,
-    principal: string,
+    who: Principal | undefined,
   ): Response | Promise<Response> {
     const session = this.eras.ofSession(request.headers);
     switch (request.method) {
       case "POST":
-        return this.#post(request, sse, principal);
+        return this.#post(request, sse, who);
       case "GET":
-        if (sse) return sse.get(path, principal);
-        if (session) return this.#resume(request, session, principal);
+        if (sse) return sse.get(path, idOf(who));
+        if (session) return this.#resume(request, session, who);
         break;
       case "DELETE":
-        if (!sse && session) return this.#end(request, session, principal);
+        if (!sse && session) return this.#end(request, session, who);
         break;
     }
     return refuse(
@@ -240,7 +232,7 @@ export class Handler implements McpHandler {
   #resume(
     request: Request,
     era: SessionEra,
-    principal: string,
+    who: Principal | undefined,
   ): Response | Promise<Response> {
     if (!accepts(request.headers.get("accept"), "text/event-stream")) {
       return refuse(
@@ -248,43 +240,23 @@ export class Handler implements McpHandler {
         "Cannot open a stream: the Accept header does not allow one; add text/event-stream",
       );
     }
-    const reply = era.resume({ principal, headers: request.headers, ownStream: true });
+    const reply = era.resume(callerOn(request, who));
     return this.#responder.respond(request, reply);
   }
 
-  async #end(request: Request, era: SessionEra, principal: string): Promise<Response> {
-    const reply = era.end({ principal, headers: request.headers, ownStream: true });
+  async #end(request: Request, era: SessionEra, who: Principal | undefined): Promise<Response> {
+    const reply = era.end(callerOn(request, who));
     const response = await this.#responder.respond(request, reply);
     return response.status === 202 ? new Response(null, { status: 204 }) : response;
-  }
-
-  /** Finds the caller's name. Refuses an empty name, because it stands for the anonymous caller. */
-  async #callerOf(request: Request): Promise<string | Response> {
-    if (this.#gate) {
-      const caller = await this.#gate.callerOf(request);
-      return caller instanceof Response ? caller : caller.id;
-    }
-    if (!this.#principal) return ANONYMOUS;
-    const principal = await this.#principal(request);
-    // Refuse values of other types, which a function without types may return.
-    if (principal && (typeof principal === "string" || typeof principal === "object")) {
-      return principal;
-    }
-    return refuse(
-      401,
-      "Cannot serve the request: the caller is unknown; sign in and send it again",
-      undefined,
-      { "www-authenticate": "Bearer" },
-    );
   }
 
   /** Shows an open page to every visitor. Shows other pages only to their owner. */
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
-    const principal = await this.#callerOf(request);
-    if (typeof principal !== "string") return principal;
-    const page = pages.find((page) => page.principal === principal);
+    const visitor = await this.#callers.of(request);
+    if (visitor instanceof Response) return visitor;
+    const page = pages.find((page) => page.principal === idOf(visitor));
     return page ? await this.core.pages.visit(page, request) : refuse(
       403,
       "Cannot show the page: it belongs to another caller; sign in as the caller who started it",
@@ -294,7 +266,7 @@ export class Handler implements McpHandler {
   async #post(
     request: Request,
     sse: LegacySse | undefined,
-    principal: string,
+    who: Principal | undefined,
   ): Promise<Response> {
     try {
       const refusal = this.#unacceptable(request, sse !== undefined);
@@ -307,10 +279,10 @@ export class Handler implements McpHandler {
       if (body instanceof Response) return body;
       const coming = this.core.arrival?.before(body.value);
       if (coming) await coming;
-      if (sse) return sse.post(request, body.value, principal);
+      if (sse) return sse.post(request, body.value, idOf(who), who);
       const { headers } = request;
       const era = this.eras.of(headers, body.value);
-      const caller = { principal, headers, ownStream: true };
+      const caller = callerOn(request, who);
       const reply = Array.isArray(body.value)
         ? era.receiveBatch(body.value, caller)
         : era.receive(readMessage(body.value), caller);
@@ -359,6 +331,15 @@ export class Handler implements McpHandler {
       headers: { "content-type": "application/json", "cache-control": "no-store" },
     });
   }
+}
+
+function callerOn({ headers }: Request, who: Principal | undefined): Caller {
+  return { principal: idOf(who), who, headers, ownStream: true };
+}
+
+/** The id of a caller. The anonymous caller's is empty. */
+function idOf(who: Principal | undefined): string {
+  return who === undefined ? "" : who.id;
 }
 
 /** The refusal for a body that was not read. */

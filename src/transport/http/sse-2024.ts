@@ -3,6 +3,7 @@
  * and the client sends POST requests. The stream cannot be resumed, so a client that loses its
  * stream loses its session. This class is a thin adapter over the legacy client session.
  */
+import type { Principal } from "../../model/principal.ts";
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../../server/core.ts";
 import { EventStream } from "./event-stream.ts";
@@ -70,6 +71,7 @@ export class LegacySse {
     request: Request,
     body: unknown,
     principal: string,
+    who: Principal | undefined,
   ): Response | Promise<Response> {
     const id = new URL(request.url).searchParams.get("sessionId");
     const client = id ? this.sessions.find(id, principal) : undefined;
@@ -77,7 +79,10 @@ export class LegacySse {
     if (!client || !outbox) {
       return refuse(404, "Cannot find the session: it has ended; open the stream again");
     }
-    return this.#respond(outbox, receiveShared(client, readMessage(body)));
+    return this.#respond(
+      outbox,
+      receiveShared(client, readMessage(body), { who, headers: request.headers }),
+    );
   }
 
   /** Sends replies on the client's stream. Only refusals are sent as the response to the POST. */

@@ -1,0 +1,53 @@
+/** Names the caller of each HTTP request: by its access token, or by the `principal` function. */
+import { namedPrincipal, type Principal } from "../../model/principal.ts";
+import type { Gate } from "../../server/access.ts";
+import type { PrincipalOf } from "../../server/options.ts";
+import { refuse } from "./respond.ts";
+
+/** The caller of a request, or the refusal. Undefined for the anonymous caller. */
+export type FoundCaller = Principal | undefined | Response;
+
+export interface CallersOptions {
+  readonly gate?: Gate;
+  readonly principal?: PrincipalOf;
+}
+
+export class Callers {
+  /** True if all requests come from the same, anonymous caller. */
+  readonly areAnonymous: boolean;
+  readonly #gate: Gate | undefined;
+  readonly #principal: PrincipalOf | undefined;
+
+  constructor({ gate, principal }: CallersOptions) {
+    this.#gate = gate;
+    this.#principal = principal;
+    this.areAnonymous = !gate && !principal;
+  }
+
+  /** Finds the caller. Returns a promise only if finding it takes time. */
+  of(request: Request): FoundCaller | Promise<FoundCaller> {
+    if (this.#gate) return this.#gate.callerOf(request);
+    if (!this.#principal) return undefined;
+    const named = this.#principal(request);
+    return named instanceof Promise ? named.then(callerIn) : callerIn(named);
+  }
+}
+
+/**
+ * The caller that a `principal` function returned. Refuses an empty name, because it stands for the
+ * anonymous caller, and values of other types, which a function without types may return.
+ */
+function callerIn(named: unknown): Principal | Response {
+  if (typeof named === "string" && named !== "") return namedPrincipal(named);
+  if (named instanceof Response) return named;
+  if (typeof named === "object" && named !== null) {
+    const { id } = named as { id?: unknown };
+    if (typeof id === "string" && id !== "") return { ...namedPrincipal(id), ...named };
+  }
+  return refuse(
+    401,
+    "Cannot serve the request: the caller is unknown; sign in and send it again",
+    undefined,
+    { "www-authenticate": "Bearer" },
+  );
+}
