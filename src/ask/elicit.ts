@@ -117,7 +117,9 @@ type AtDoor =
   | { readonly type: "accepted"; readonly value: unknown; readonly reply: Answered }
   /** `closed` is true if the client refused without asking the person. */
   | { readonly type: "refused"; readonly action: "decline" | "cancel"; readonly closed: boolean }
-  /** Nobody saw it: the client accepted a form with required fields, and filled in none. */
+  /**
+   * The client accepted a form with required fields, but filled in none, so nobody saw the form.
+   */
   | { readonly type: "blank" }
   | { readonly type: "invalid"; readonly problem: string };
 

@@ -8,9 +8,9 @@
  * Deadlines that are due soon have a second heap. Every request sets a short deadline, which would
  * otherwise be sorted among the deadlines of all parked sessions.
  *
- * A clock that is set back delays no deadline: deadlines have a time of their own (`elapsed`), which
- * follows the clock but never goes back. A clock that is set forward makes deadlines due, as it does
- * when a machine wakes up.
+ * If the clock is set back, no deadline is delayed: deadlines use a separate time (`elapsed`),
+ * which follows the clock but never goes back. If the clock is set forward, for example when a
+ * machine wakes up, deadlines become due.
  */
 import { action, type Operation } from "effection";
 import type { Clock, Timer } from "./clock.ts";
@@ -22,9 +22,12 @@ export interface Deadline {
 
 /** Deadlines within this many milliseconds go into the heap for short deadlines. */
 const SOON = 45_000;
-/** The longest delay of a timer. Longer ones would fire immediately. */
+/**
+ * The longest delay of a timer, in milliseconds. A timer with a longer delay would fire
+ * immediately.
+ */
 const LONGEST = 2 ** 31 - 1;
-/** A timer that fires this many milliseconds early by the clock shows that the clock was set back. */
+/** If a timer fires this many milliseconds early, the clock was set back. */
 const SET_BACK = 50;
 
 export class Deadlines {
@@ -33,7 +36,10 @@ export class Deadlines {
   readonly #far = new Heap();
   #timer: Timer | undefined;
   #armedFor = Infinity;
-  /** What to add to the clock's time, because the clock was set back. */
+  /**
+   * The number of milliseconds by which the clock was set back. It is added to the time of the
+   * clock.
+   */
   #behind = 0;
   #latest = -Infinity;
   /** True while the timer is set although no deadline is left. */
@@ -51,7 +57,7 @@ export class Deadlines {
     return this.#clock.now();
   }
 
-  /** A time in milliseconds that never goes back. Only differences mean something. */
+  /** Returns a time in milliseconds that never goes back. Use it only to measure differences. */
   elapsed(): number {
     const time = this.#clock.now() + this.#behind;
     if (time >= this.#latest) return this.#latest = time;
@@ -122,7 +128,7 @@ export class Deadlines {
     this.#timer = this.#clock.after(Math.min(delay, LONGEST), () => this.#wake(until));
   }
 
-  /** The timer was set for the time `until`. It fires then, whatever the clock says. */
+  /** Called when the timer fires, which was set for the time `until`. */
   #wake(until: number): void {
     this.#armedFor = Infinity;
     this.#timer = undefined;

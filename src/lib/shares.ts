@@ -5,9 +5,10 @@
  *          everything: on a server without named callers, all callers are this principal.
  * SHARE-2  Reading and changing what a principal holds takes constant time. Finding the largest
  *          holder takes no longer with more principals.
- * SHARE-3  Where nothing can be evicted, such as running calls, `refuses` keeps room for newcomers:
- *          once three fifths of the total are in use, a named principal may hold at most a quarter
- *          of what is free. Ten principals that take all they can leave a fifth free.
+ * SHARE-3  `refuses` is for things that cannot be evicted, such as running calls, and keeps room
+ *          for new principals. Once three fifths of the total are in use, a named principal may
+ *          hold at most a quarter of what is free. So ten principals that take as much as they can
+ *          leave a fifth free.
  */
 
 export interface ShareLimits {
@@ -23,9 +24,9 @@ export type Reached = "total" | "share";
 /** How many holders of the same magnitude are compared to find the largest (SHARE-2). */
 const MAX_COMPARED = 64;
 
-/** The free part of the total below which newcomers come first (SHARE-3). */
+/** If less than this part of the total is free, new principals come first (SHARE-3). */
 const SCARCE = 2 / 5;
-/** The part of what is free that a named principal may hold then. */
+/** The part of the free amount that a named principal may hold in that case (SHARE-3). */
 const PART_OF_FREE = 1 / 4;
 
 const ANONYMOUS = "";
@@ -104,8 +105,9 @@ export class Shares {
   }
 
   /**
-   * Like `reached`, for one more of something that cannot be evicted (SHARE-3). `crowded` means that
-   * the rest is for principals that hold less. A share of everything is exempt.
+   * Like `reached`, for one more thing that cannot be evicted (SHARE-3). Returns `crowded` if the
+   * rest is reserved for principals that hold less. This does not apply if the share of a principal
+   * is the total.
    */
   refuses(principal: string): Reached | "crowded" | undefined {
     const { max, maxPerPrincipal } = this.limits;

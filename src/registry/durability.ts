@@ -232,7 +232,7 @@ export class Durability {
     }
   }
 
-  /** The session has no record, so it does not rest in the store either. */
+  /** Notes that a session has no record, so that it no longer counts as a session in the store. */
   #noRecord(id: string): undefined {
     this.#resting?.delete(id);
   }
@@ -258,7 +258,7 @@ export class Durability {
     );
     session.takeOver({ events, keepUntil, taskSince, needsCaller: attended });
     session.settled = settled ?? epoch;
-    // Its bytes count as those of a live session from now on.
+    // From now on, the bytes of the session count as those of a live session.
     this.#resting?.delete(id);
     budget.restored(session, params);
     if (!session.outcome) {

@@ -333,7 +333,7 @@ export class ToolContext extends ServerContext
   nextDoor(form: ElicitForm, tried: readonly Door[], refused: boolean): Door | undefined {
     const recorded = this.host.recordedDoor(this.branchState.path, form.key, tried.length > 0);
     if (recorded) return recorded;
-    // The record goes on with something else: no door was left then.
+    // The record continues with another step, because no door was left in the first run.
     if (recorded === null && tried.length > 0) return undefined;
     return this.host.site.doors.choose(this.host, form, tried, refused);
   }

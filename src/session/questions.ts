@@ -34,7 +34,7 @@ export interface QuestionAnswer {
   readonly response: ClientAnswer;
   /** How the answer reached the server. Default: from the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
-  /** The question could not be shown to a person. */
+  /** Present if the question could not be shown to a person. */
   readonly closed?: true;
 }
 

@@ -116,7 +116,7 @@ export interface ClientSessionRecord {
   readonly state: JsonObject;
 }
 
-/** The place of a client session's record in a list: the first to expire come first. */
+/** The position of a record in the list of client sessions, which is ordered by expiry. */
 export interface ClientSessionPlace {
   readonly id: string;
   readonly expiresAt: number;
@@ -130,8 +130,9 @@ export interface ClientSessionStore {
   /** Deletes some expired records and returns their number. */
   sweep(now: number): Operation<number>;
   /**
-   * Returns some records after a place, or the first ones, with the caller that `state.principal`
-   * names. With this method, records of an earlier process count against the limits too.
+   * Returns some records after a position, or the first ones, each with its caller from
+   * `state.principal`. Without this method, records of an earlier process do not count for the
+   * limits.
    */
   list?(
     after?: ClientSessionPlace,

@@ -22,7 +22,7 @@ import type {
 /** The maximum number of expired sessions that one sweep removes, so that no sweep takes long. */
 const MAX_SWEPT = 1_000;
 
-/** The most client sessions that one query returns. */
+/** The maximum number of client sessions that one query returns. */
 const MAX_LISTED = 200;
 
 /**
