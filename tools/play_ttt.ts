@@ -131,6 +131,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
       pickMove: { response: moveForm(CELLS), context: z.object({ board: z.string() }) },
     })
     .requires({ elicitation: "form" })
+    .view(() => import("./play_ttt/board-view.ts"))
     .durable()
     .handoff({
       *before(_params, ctx) {

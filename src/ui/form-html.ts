@@ -67,7 +67,7 @@ function fieldHtml(field: FormField, { entered, problems = [] }: FormState): str
   const aria = (about.length > 0 ? ` aria-describedby="${about.join(" ")}"` : "") +
     (own.length > 0 ? ' aria-invalid="true"' : "");
   const marked = own.length > 0 ? " invalid" : "";
-  const label = escaped(field.label) + (field.required || isSwitch(field) ? "" : OPTIONAL);
+  const label = escaped(field.label) + (mayStayEmpty(field) ? OPTIONAL : "");
 
   if (isSwitch(field)) {
     return `<div class="field switch${marked}"><label><input type="checkbox" id="${input}" name="${input}" value="true"${
@@ -88,6 +88,11 @@ function fieldHtml(field: FormField, { entered, problems = [] }: FormState): str
   }</div>`;
 }
 
+/** A field with a default always has a value: the default applies where nothing is entered. */
+function mayStayEmpty({ required, default: value }: FormField): boolean {
+  return !required && value === undefined;
+}
+
 const OPTIONAL = ' <span class="optional">(optional)</span>';
 
 /** A checkbox always has a value. A boolean that may stay unanswered has radio buttons instead. */
@@ -102,16 +107,15 @@ function isGroup(field: FormField): boolean {
 }
 
 /** Values of inputs are the positions of choices: a choice can be any text, even an empty one. */
-function groupHtml(
-  { kind, input, choices, required }: FormField,
-  values: readonly string[],
-): string {
+function groupHtml(field: FormField, values: readonly string[]): string {
+  const { kind, input, choices } = field;
+  const canBeNone = kind !== "choices" && mayStayEmpty(field);
   const type = kind === "choices" ? "checkbox" : "radio";
   const options = kind === "boolean"
     ? [["true", "Yes"], ["false", "No"]]
     : choices.map(({ label }, index) => [String(index), label]);
-  if (type === "radio" && !required) options.push(["", "No answer"]);
-  const chosen = type === "radio" && !required && values.length === 0 ? [""] : values;
+  if (canBeNone) options.push(["", "No answer"]);
+  const chosen = canBeNone && values.length === 0 ? [""] : values;
   return options.map(([value = "", label = ""]) =>
     `<label class="option"><input type="${type}" name="${input}" value="${value}"${
       chosen.includes(value) ? " checked" : ""
@@ -120,11 +124,12 @@ function groupHtml(
 }
 
 function selectHtml(
-  { input, choices, required }: FormField,
+  field: FormField,
   values: readonly string[],
   attributes: string,
 ): string {
-  const none = required ? "Choose one" : "No answer";
+  const { input, choices } = field;
+  const none = mayStayEmpty(field) ? "No answer" : "Choose one";
   const options = choices.map(({ label }, index) =>
     `<option value="${index}"${values.includes(String(index)) ? " selected" : ""}>${
       escaped(label)

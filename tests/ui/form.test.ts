@@ -139,6 +139,15 @@ describe("fieldsHtml()", () => {
     }
   });
 
+  it("offers to leave out only what has no default and is not required", () => {
+    const choice = { type: "string", enum: ["a", "b"] };
+    const isOptional = /No answer.*|optional/;
+    assert.match(html({ x: choice }), isOptional);
+    assert.doesNotMatch(html({ x: choice }, ["x"]), isOptional);
+    assert.doesNotMatch(html({ x: { ...choice, default: "a" } }), isOptional);
+    assert.match(html({ x: { type: "boolean" } }), isOptional);
+  });
+
   it("has several lines for long texts, radio buttons for few choices, a list for many", () => {
     const letters = [..."abcdefgh"];
     assert.match(html({ x: { type: "string", maxLength: 500 } }), /<textarea/);
