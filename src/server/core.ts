@@ -26,7 +26,7 @@ export interface CoreOptions extends ParleyOptions {
   readonly registry?: LiveToolSessionRegistry;
 }
 
-/** Safe everywhere: official clients end a call after 60 seconds, whatever progress says. */
+/** The default of `askWait`. Official clients end a call after 60 seconds, even if it reports progress. */
 const ASK_WAIT = 20_000;
 
 export class ServerCore {
@@ -39,7 +39,7 @@ export class ServerCore {
   readonly pages: Pages;
   /** The pages on which people answer questions. */
   readonly places = new AskingPlaces(this);
-  /** Milliseconds for which `continue_call` waits for an answer. */
+  /** Milliseconds that `continue_call` waits for an answer. */
   readonly askWait: number;
   readonly deadlines: Deadlines;
   /** The checks that must succeed before the server is ready for calls. */
@@ -116,7 +116,7 @@ export class ServerCore {
     const own = this.streams.of(principal);
     const state = reached === "share"
       ? `the caller has reached its limit of ${own} streams`
-      : `the caller has ${own} streams, and the last free ones are for callers with fewer`;
+      : `the caller has ${own} streams, and the remaining ones are reserved for callers with fewer`;
     return `Cannot open a stream: ${state}; close one, or try again later`;
   }
 

@@ -265,7 +265,7 @@ describe("streams", () => {
       const refused = await listen("bob");
       await assertBusy(
         refused.response,
-        /^Cannot open a stream: the caller has 3 streams, and the last free ones are for callers with fewer/,
+        /^Cannot open a stream: the caller has 3 streams, and the remaining ones are reserved for callers with fewer/,
         -32603,
       );
       for (const name of ["dan", "eve", "fay"]) {
@@ -324,7 +324,7 @@ describe("live calls", () => {
       }
       await assertBusy(
         (await call("ann")).response,
-        /^Cannot start another call: the caller has 3 running or waiting calls, and the last free ones are for callers with fewer/,
+        /^Cannot start another call: the caller has 3 running or waiting calls, and the remaining ones are reserved for callers with fewer/,
         -32603,
       );
       for (const name of ["dan", "eve", "fay"]) assert.equal((await call(name)).status, 200, name);

@@ -1,5 +1,5 @@
 /**
- * Copies the files beside the tools into a bundle, because tools may read them.
+ * Copies the other files in the folders of tools into a bundle, because tools may read them.
  *
  * FILES-1  Private files are left out: databases, keys, environment files, hidden files. The caller
  *          reports them, because a tool that reads one of them will not find it.
@@ -22,13 +22,13 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import { Problem } from "../problem.ts";
 import { isModule } from "./load.ts";
 
-/** FILES-1: names of files that belong to this machine or this person. */
+/** FILES-1: the names of private files. */
 const PRIVATE_NAMES =
   /(?:\.(?:db|sqlite3?|db3)|[-.](?:wal|shm|journal)|\.(?:key|pem|p12|pfx|jks|keystore|kdbx|env|log|mcpb)|^id_(?:rsa|dsa|ecdsa|ed25519)|~)$/i;
-/** How private files begin, whatever their names are. */
+/** The first bytes of private files, for files with other names. */
 const PRIVATE_STARTS = /^(?:SQLite format 3\0|-----BEGIN (?:[A-Z]+ )*PRIVATE KEY)/;
 const LONGEST_START = 64;
-/** What the folder of a project contains. */
+/** A folder that contains one of these is a project. */
 const PROJECT_MARKS = ["package.json", "deno.json", "deno.jsonc", ".git"];
 
 /**
@@ -42,12 +42,12 @@ export function copyFiles(folder: string, to: string): string[] {
   copy(root, to, [root]);
   return leftOut;
 
-  /** `within` has the real paths of the folders that contain this one, and its own. */
+  /** Copies one folder. `within` lists the real paths of this folder and those that contain it. */
   function copy(from: string, to: string, within: readonly string[]): void {
     for (const name of readdirSync(from).sort()) {
       const path = join(from, name);
       if (name === "node_modules") continue;
-      // A link that leads nowhere is of no use in the bundle either.
+      // Skip a symbolic link whose target does not exist.
       if (!statSync(path, { throwIfNoEntry: false })) continue;
       const real = realpathSync(path);
       const isLink = real !== join(within.at(-1)!, name);
@@ -67,7 +67,7 @@ export function copyFiles(folder: string, to: string): string[] {
     }
   }
 
-  /** FILES-2. */
+  /** FILES-2: checks where a symbolic link leads. */
   function checkLink(path: string, real: string, within: readonly string[]): void {
     if (!isIn(project, real)) {
       throw new Problem(
@@ -98,7 +98,7 @@ function isHidden(name: string): boolean {
   return name.startsWith(".");
 }
 
-/** Whether a file is in a hidden folder of the project, or among its packages. */
+/** True if a file is in a hidden folder of the project, or in `node_modules`. */
 function isPrivateIn(project: string, real: string): boolean {
   return relative(project, real).split(sep).some((name) =>
     name === "node_modules" || isHidden(name) && name !== ".."

@@ -126,7 +126,7 @@ function questionIn(
   return [{ key: request.name, door, message, requestedSchema, url }];
 }
 
-/** Says what the model has to do. Small models must be able to follow it. */
+/** Writes the instructions for the model, in words that small models can follow. */
 function instructions(
   { kind, name }: Definition,
   questions: readonly OpenQuestion[],

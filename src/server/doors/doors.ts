@@ -38,7 +38,7 @@ export class Doors implements DoorPort {
     );
   }
 
-  /** True if the client and the server have a door, and the question may be asked there. */
+  /** True if the client and the server support a door, and it is allowed for the question. */
   #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
     // Signing in on a page is the only proof of who answers, and pages have no sign-in.
     if (by === "signed-in") return false;

@@ -1,9 +1,9 @@
 /**
- * The pages on which people answer the questions of calls. A call has one page: when it asks the
- * next question, the same tab shows it.
+ * The pages on which people answer the questions of calls. A call has one page, which shows one
+ * question after another.
  *
- * PLACE-1  The address of a page names its call, encrypted. After a restart, the address is still
- *          valid if the call is durable and the server has the same key and port.
+ * PLACE-1  The URL of a page contains the id of its call, encrypted. After a restart, the URL is
+ *          still valid if the call is durable and the server has the same key and port.
  * PLACE-2  A page is open from its first question until a while after the end of its call.
  */
 import { action, type Operation, until } from "effection";
@@ -52,7 +52,7 @@ export class AskingPlaces {
     return this.#places.get(id)?.opening !== undefined;
   }
 
-  /** The client has agreed to open the page of a question. */
+  /** Called when the client has agreed to open the page of a question. */
   visit({ id }: LiveToolSession, requestId: string): void {
     this.#places.get(id)?.visited.add(requestId);
   }
@@ -99,7 +99,7 @@ export class AskingPlaces {
     const url = () => place.page?.url ?? "http://localhost/";
     const show = askingPage(new SessionPlace(this.#core, sessionId), { url, deadlines });
     const respond = function* (request: Request): Operation<Response> {
-      // The session may have left memory while nobody answered.
+      // Load the session: it may have left memory while it waited for the answer.
       const found = registry.lookup(sessionId);
       if (found instanceof Promise) yield* until(found);
       return yield* show(request);
@@ -115,7 +115,7 @@ export class AskingPlaces {
     };
     if (opening.outcome) {
       if (opening.outcome.type === "returned") place.page = opening.outcome.value;
-      // The run must not go on while a reader reads its log.
+      // Wait for a microtask: the run must not continue while a reader reads its log.
       else queueMicrotask(() => this.#failed(sessionId, place));
     } else {
       place.opening = opening;
@@ -127,7 +127,7 @@ export class AskingPlaces {
     return place;
   }
 
-  /** The page cannot be opened: its questions move on to the next door. */
+  /** Called when the page cannot be opened. Its questions are asked at the next door. */
   #failed(sessionId: string, place: OpenPlace): void {
     if (this.#places.get(sessionId) === place) this.#places.delete(sessionId);
     const session = this.#core.registry.find(sessionId);
@@ -153,7 +153,7 @@ function pageQuestions(session: LiveToolSession): ElicitRequest[] {
   return session.openRequests().filter(isAtPage);
 }
 
-/** The questions of one session, as its page shows them. */
+/** The questions of one session, for its page. */
 class SessionPlace implements AskingPlace {
   readonly #core: ServerCore;
   readonly #sessionId: string;

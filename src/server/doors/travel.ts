@@ -1,4 +1,4 @@
-/** Decides which open questions a request can carry to its client, and what happens to the others. */
+/** Decides which open questions the reply to a request contains, and what happens to the others. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
 import type {
   ClientAnswer,
@@ -17,10 +17,10 @@ import type { ServerCore } from "../core.ts";
  */
 export const MAX_ROUNDS = 9;
 
-/** Milliseconds for which a request waits until a page is open. */
+/** Milliseconds that a request waits for a page to open. */
 const OPENING = 5_000;
 
-/** True if a request of this client can carry a question to the person or the model. */
+/** True if the reply to a request of this client can contain the question. */
 export function travels(
   core: ServerCore,
   session: LiveToolSession,
@@ -47,7 +47,7 @@ export function travels(
   }
 }
 
-/** The open questions that a request of this client can carry. */
+/** The open questions that the reply to a request of this client can contain. */
 export function travelling(
   core: ServerCore,
   session: LiveToolSession,
@@ -57,7 +57,7 @@ export function travelling(
   return open.filter((request) => travels(core, session, request, client));
 }
 
-/** A question as it goes out: a question on a page is sent as the URL of the page. */
+/** The question in the form in which it is sent. A question on a page is sent as the page's URL. */
 export function asSent<R extends ToolSessionRequest>(
   core: ServerCore,
   session: LiveToolSession,
@@ -71,8 +71,8 @@ export function asSent<R extends ToolSessionRequest>(
 }
 
 /**
- * The answer of a client to a question, as the tool gets it. Undefined if it settles nothing: the
- * person has agreed to open a page, or the question is asked elsewhere.
+ * The answer to a question, from the response of a client. Undefined if the question stays open: the
+ * person has agreed to open a page, or the question is asked at another door.
  */
 export function clientAnswer(
   core: ServerCore,
@@ -113,11 +113,11 @@ export function doorOf(
   if (!form) return undefined;
   const { principal, tool } = session;
   const next = session.site.doors.choose({ client, principal, tool }, form, ["form"], false);
-  // A page shows only questions that were asked there.
+  // A page shows only questions that were asked for a page.
   return next === "page" || next === "app" ? undefined : next;
 }
 
-/** True if a call with these open questions can go on after a request of this client has ended. */
+/** True if a call with these open questions can continue after its request ends with a deferral. */
 export function canDefer(
   session: LiveToolSession,
   open: readonly ToolSessionRequest[],
@@ -146,7 +146,7 @@ export function holdTime(
     if (request.type !== "elicit_request" || request.params.mode === "url") continue;
     switch (doorOf(session, request, client)) {
       case "model":
-        // Only the model can go on.
+        // The model has to ask the person, so waiting does not help.
         return 0;
       case "page": {
         core.places.urlOf(session);

@@ -69,7 +69,7 @@ function respond(
   if (!request) return session.respond(id, response);
   const answer = clientAnswer(client.core, session, request, response);
   if (answer) return session.respondAll([answer])[0]!;
-  // The person has agreed to open a page, and answers there.
+  // The person has agreed to open a page, and will answer there.
   session.log.stir();
   return "accepted";
 }

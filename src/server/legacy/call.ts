@@ -65,7 +65,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #continues = false;
   /** The deferral that ended this call before its run, with an LSN of its own. */
   #deferral: { readonly text: string; readonly lsn: number } | undefined;
-  /** The questions that this call has sent, if some may have to be sent later than asked. */
+  /** The questions that this call has sent. Undefined if all are sent as soon as they are asked. */
   #sent: Set<string> | undefined;
   /** The owner of the run before this call. */
   #former: SessionOwner | undefined;
@@ -256,7 +256,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** True if this call can carry none of the open questions. */
+  /** True if none of the open questions can be sent on this call's stream. */
   #mustDefer(open: readonly ToolSessionRequest[]): boolean {
     const session = this.#session!;
     const { core, info } = this.client;
@@ -382,7 +382,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return lastDropped;
   }
 
-  /** Encodes a question. Undefined if it is asked elsewhere. */
+  /** Encodes a question. Undefined if it is asked at another door. */
   #encodeQuestion(event: ToolSessionRequest & ToolSessionEvent): string | undefined {
     const { core, info } = this.client;
     if (!travels(core, this.session, event, info)) return undefined;

@@ -270,7 +270,7 @@ export class ClientSessions {
     shares.take(principal);
   }
 
-  /** Counts the records that an earlier process left, once. Runs in the background. */
+  /** Counts the stored records of earlier processes. Runs once, in the background. */
   #countStored(): void {
     const store = this.#store;
     if (this.#hasCounted || !store?.list) return;

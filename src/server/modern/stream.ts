@@ -260,7 +260,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return undefined;
   }
 
-  /** Whether the request still waits for an answer that reaches the run in another way. */
+  /** True if the request still waits for an answer that comes from a page or an app view. */
   #isHeld(): boolean {
     const { session } = this;
     const ms = holdTime(this.#core, session, this.#client, this.#continues);

@@ -184,7 +184,7 @@ export class Handler implements McpHandler {
     return who instanceof Response ? who : await this.#serve(request, path, sse, who);
   }
 
-  /** Opens the page of a call again, if the path names one. */
+  /** Opens the page of a call again, if the path belongs to such a page. */
   async #reopened(request: Request, path: string): Promise<Response> {
     if (!this.core.closing) await this.core.places.reopen(path);
     const pages = this.core.pages.at(path);
