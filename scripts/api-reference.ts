@@ -3,6 +3,7 @@
  * every public symbol. `deno doc` finds the symbols, and needs no network.
  */
 import { spawnSync } from "node:child_process";
+import process from "node:process";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readText, root } from "../tests/harness/files.ts";
@@ -38,14 +39,26 @@ export interface PublicSymbol {
   readonly declaration: string;
 }
 
-/** Everything that the package exports, in the order of src/mod.ts. */
-export function publicSymbols(): PublicSymbol[] {
+/** Runs `deno doc` on src/mod.ts. */
+function denoDoc(option: "--json" | "--lint") {
   const { path } = useRuntime("deno");
-  const { status, stdout, stderr } = spawnSync(path, ["doc", "--json", "src/mod.ts"], {
+  return spawnSync(path, ["doc", option, "src/mod.ts"], {
     cwd: root,
+    env: { ...process.env, NO_COLOR: "1" },
     encoding: "utf8",
     maxBuffer: 64 * 1024 * 1024,
   });
+}
+
+/** Types that exported declarations mention and src/mod.ts does not export. */
+export function privateTypes(): string[] {
+  const mentions = denoDoc("--lint").stderr.matchAll(/references private type '([^']+)'/g);
+  return [...new Set(Array.from(mentions, ([, name]) => name!))].sort();
+}
+
+/** Everything that the package exports, in the order of src/mod.ts. */
+export function publicSymbols(): PublicSymbol[] {
+  const { status, stdout, stderr } = denoDoc("--json");
   if (status !== 0) throw new Error(`Cannot read src/mod.ts: deno doc failed:\n${stderr}`);
   const { nodes } = JSON.parse(stdout) as {
     nodes: { [url: string]: { symbols: { name: string; declarations: Declaration[] }[] } };
@@ -87,7 +100,10 @@ const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["The server's own model", /^src\/sampling\//],
   ["Sessions", /^src\/(?:session|registry|run|lib)\//],
   ["Stores", /^src\/store\//],
-  ["Schemas, contents and events", /^src\/(?:schema\/|model\/(?:content|events|principal)\.ts)/],
+  [
+    "Schemas, contents and events",
+    /^src\/(?:schema\/|model\/(?:content|events|header-parameter|principal)\.ts)/,
+  ],
 ];
 
 /** The whole page, as Markdown that is not formatted yet. */

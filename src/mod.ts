@@ -12,10 +12,19 @@ export type { CloseOptions, McpHandler } from "./transport/http/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";
 export { createMcpResource } from "./tool/resource.ts";
-export type { McpResourceBuilder } from "./tool/resource.ts";
+export type { McpResourceBuilder, UriVariables } from "./tool/resource.ts";
 export { createMcpTool } from "./tool/builder.ts";
-export type { McpToolBuilder } from "./tool/builder.ts";
 export type {
+  McpToolBuilder,
+  McpToolDescribed,
+  McpToolDraft,
+  McpToolDraftAfter,
+  McpToolFinalized,
+  McpToolOnce,
+  NewMcpToolDraft,
+} from "./tool/builder.ts";
+export type {
+  Completer,
   Definition,
   ElicitAnswer,
   ElicitContext,
@@ -26,16 +35,23 @@ export type {
   FinalizedMcpTool,
   FinalizedMcpToolWithElicits,
   FullToolResult,
+  ListedResource,
   McpToolContext,
+  McpToolContextFor,
   McpToolContextWithElicits,
   McpToolHandoffConfig,
   McpToolServerContext,
   OutputReturn,
+  PromptArgument,
+  PromptReturn,
   QueryContext,
+  ResourceReturn,
+  ToolBody,
   ToolReturn,
 } from "./tool/types.ts";
 export type {
   McpToolBranchOptions,
+  McpToolDurability,
   McpToolLimits,
   McpToolRequirements,
   McpToolTask,
@@ -49,7 +65,9 @@ export { askingView } from "./ui/view-html.ts";
 export type { AskingViewOptions } from "./ui/view-html.ts";
 export type { Page, PageOptions, ServerSite, ToolEnvironment } from "./tool/site.ts";
 export type {
+  AnsweredBy,
   ElicitExchange,
+  ElicitForm,
   ElicitOptions,
   ElicitRequestMessage,
   ElicitResponseMessage,
@@ -58,6 +76,7 @@ export type {
   ElicitUrlConfig,
   ElicitUrlResult,
   NarrowedElicitOptions,
+  Narrower,
 } from "./tool/elicit-types.ts";
 export { closeToolCalls } from "./ask/messages.ts";
 export type {
@@ -75,6 +94,7 @@ export type {
   SampleResultBase,
   SampleResultWithParsed,
   SampleResultWithToolCalls,
+  SampleRetries,
   SampleSchemaConfig,
   SampleSchemaConfigMessages,
   SampleSchemaResult,
@@ -89,12 +109,13 @@ export type {
   ToolDefinition,
 } from "./tool/sample-types.ts";
 export { createSamplingProvider, samplingFromEnvironment } from "./sampling/config.ts";
-export type { SamplingProviderConfig } from "./sampling/config.ts";
+export type { EnvironmentVariables, SamplingProviderConfig } from "./sampling/config.ts";
 export type { SamplingProvider } from "./sampling/provider.ts";
 export type {
   AudioContent,
   ContentAnnotations,
   ContentBlock,
+  ContentBlockBase,
   EmbeddedResource,
   Icon,
   ImageContent,
@@ -109,27 +130,44 @@ export type {
   ToolUseContent,
 } from "./model/content.ts";
 export type {
+  AnswerBody,
   AnswerOutcome,
+  AnswerVia,
+  BegunEvent,
   CallResult,
+  ClientAnswer,
   ClientCapabilities,
   ClientInfo,
+  Door,
+  ElicitFormParams,
   ElicitRequest,
   ElicitResponse,
+  ElicitUrlParams,
+  EventBody,
+  FactEvent,
   LogLevel,
   ModelPreferences,
+  Place,
+  PromptMessage,
   PromptResult,
   RequestFailure,
   ResourceResult,
+  Root,
+  RootsRequest,
+  RootsResponse,
   RpcError,
   SampleParams,
   SampleRequest,
   SampleResponse,
+  SampleVia,
   ToolResult,
   ToolSessionEvent,
   ToolSessionOutcome,
   ToolSessionRequest,
+  ToolSessionRequestBase,
   ToolSessionStatus,
   TraceContext,
+  WithdrawalReason,
 } from "./model/events.ts";
 export {
   CapabilityError,
@@ -156,10 +194,19 @@ export {
   ToolError,
 } from "./model/errors.ts";
 export type { ParleyErrorCode } from "./model/errors.ts";
-export type { Infer, InferInput, SchemaInput } from "./schema/types.ts";
+export type {
+  Infer,
+  InferInput,
+  JsonSchemaObject,
+  JsonSchemaType,
+  ParseOutcome,
+  Schema,
+  SchemaInput,
+  SchemaIssue,
+} from "./schema/types.ts";
 export { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
 export { useToolSessionRegistry } from "./registry/use-registry.ts";
-export type { RegistryLimits, RegistryOptions } from "./registry/options.ts";
+export type { FindDefinition, RegistryLimits, RegistryOptions } from "./registry/options.ts";
 export { Sealer } from "./lib/sealer.ts";
 export type {
   EndedCall,
@@ -195,3 +242,6 @@ export type {
   ScriptedTurn,
   ToolScript,
 } from "./testing/script.ts";
+export type { UriPattern } from "./tool/uri-pattern.ts";
+export type { HeaderParameter } from "./model/header-parameter.ts";
+export type { SchemaReader } from "./schema/schema-reader.ts";

@@ -13,26 +13,27 @@ export interface ContentAnnotations {
   lastModified?: string;
 }
 
-interface BlockBase {
+/** What all content blocks have in common. */
+export interface ContentBlockBase {
   annotations?: ContentAnnotations;
   _meta?: JsonObject;
 }
 
 /** Plain text. */
-export interface TextContent extends BlockBase {
+export interface TextContent extends ContentBlockBase {
   type: "text";
   text: string;
 }
 
 /** An image. `data` is base64. */
-export interface ImageContent extends BlockBase {
+export interface ImageContent extends ContentBlockBase {
   type: "image";
   data: string;
   mimeType: string;
 }
 
 /** An audio clip. `data` is base64. */
-export interface AudioContent extends BlockBase {
+export interface AudioContent extends ContentBlockBase {
   type: "audio";
   data: string;
   mimeType: string;
@@ -44,13 +45,13 @@ export type ResourceContents =
   & ({ text: string } | { blob: string });
 
 /** A resource that is embedded in a result or a prompt. */
-export interface EmbeddedResource extends BlockBase {
+export interface EmbeddedResource extends ContentBlockBase {
   type: "resource";
   resource: ResourceContents;
 }
 
 /** A link to a resource that the client can read. */
-export interface ResourceLink extends BlockBase {
+export interface ResourceLink extends ContentBlockBase {
   type: "resource_link";
   uri: string;
   name: string;

@@ -150,7 +150,8 @@ export interface Place {
   readonly count: number;
 }
 
-interface RequestBase {
+/** What all questions of a session have in common. */
+export interface ToolSessionRequestBase {
   /** The unique id of the request. It is the same in every replay. */
   readonly id: string;
   /** The name of the request for a stateless client. Never reused within a run. */
@@ -173,7 +174,7 @@ export type AnswerVia = Door | "terminal" | "operator";
 export type SampleVia = "client" | "server" | "caller";
 
 /** A question to the person. */
-export interface ElicitRequest extends RequestBase {
+export interface ElicitRequest extends ToolSessionRequestBase {
   readonly type: "elicit_request";
   readonly params: ElicitFormParams | ElicitUrlParams;
   /** The door at which the question is asked. Default: `form`. */
@@ -187,13 +188,13 @@ export interface ElicitRequest extends RequestBase {
 }
 
 /** A question to a language model. */
-export interface SampleRequest extends RequestBase {
+export interface SampleRequest extends ToolSessionRequestBase {
   readonly type: "sample_request";
   readonly params: SampleParams;
 }
 
 /** A question about the client's roots. */
-export interface RootsRequest extends RequestBase {
+export interface RootsRequest extends ToolSessionRequestBase {
   readonly type: "roots_request";
 }
 

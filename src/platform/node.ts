@@ -8,8 +8,6 @@ import process from "node:process";
 import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
-type Fetch = (request: Request, connection?: unknown) => Promise<Response>;
-
 /**
  * Turns a fetch handler into a request listener for `http.createServer()` and Express. Deno, Bun
  * and Hono take the `fetch` itself.
@@ -25,7 +23,7 @@ type Fetch = (request: Request, connection?: unknown) => Promise<Response>;
  * ```
  */
 export function toNodeHandler(
-  fetch: Fetch,
+  fetch: (request: Request, connection?: unknown) => Promise<Response>,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   return async (incoming, outgoing) => {
     const gone = new AbortController();

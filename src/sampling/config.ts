@@ -87,7 +87,7 @@ export function createSamplingProvider(config: SamplingProviderConfig): Sampling
 }
 
 /** Environment variables. */
-export type Environment = { readonly [name: string]: string | undefined };
+export type EnvironmentVariables = { readonly [name: string]: string | undefined };
 
 /**
  * Creates the language model that the variable `PARLEY_MODEL` names, as the `parley` program does.
@@ -103,7 +103,7 @@ export type Environment = { readonly [name: string]: string | undefined };
  * await parley.close();
  * ```
  */
-export function samplingFromEnvironment(env: Environment): SamplingProvider | undefined {
+export function samplingFromEnvironment(env: EnvironmentVariables): SamplingProvider | undefined {
   const model = env.PARLEY_MODEL?.trim();
   if (!model) return undefined;
   const kind = kindOf(model);
@@ -165,7 +165,10 @@ function kindOf(model: string): ProviderKind | undefined {
   return KINDS.find((kind) => model.startsWith(`${kind}:`));
 }
 
-function firstSet(env: Environment, names: readonly (string | undefined)[]): string | undefined {
+function firstSet(
+  env: EnvironmentVariables,
+  names: readonly (string | undefined)[],
+): string | undefined {
   return names.find((name) => name !== undefined && env[name]?.trim());
 }
 

@@ -6,6 +6,7 @@
  */
 import type { Schema, SchemaInput } from "./types.ts";
 
+/** Converts schemas of the library that a definition uses. */
 export interface SchemaReader {
   /** Converts the schema of a model's answer. */
   readonly schema: (input: SchemaInput) => Schema<unknown>;

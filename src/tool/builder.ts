@@ -21,8 +21,7 @@ import type {
   ElicitsMap,
   FinalizedMcpTool,
   FinalizedMcpToolWithElicits,
-  McpToolContext,
-  McpToolContextWithElicits,
+  McpToolContextFor,
   McpToolHandoffConfig,
   OutputReturn,
   ToolBody,
@@ -31,7 +30,7 @@ import type {
 import type { ToolVisibility, ViewInput } from "./view.ts";
 
 /** The compile-time state of a tool builder. */
-export interface Draft {
+export interface McpToolDraft {
   name: string;
   /**
    * The type of the parameters as the body gets them (`params`) and as a caller passes them
@@ -50,7 +49,8 @@ export interface Draft {
   set: string;
 }
 
-interface FreshDraft<TName extends string> {
+/** The compile-time state of a new tool builder. */
+export interface NewMcpToolDraft<TName extends string> {
   name: TName;
   params: Record<string, never>;
   input: Record<string, never>;
@@ -65,32 +65,31 @@ interface FreshDraft<TName extends string> {
  * The state of the builder after method `M` was called. `Added` holds the types that the call
  * added.
  */
-type After<D extends Draft, M extends string, Added = unknown> =
+export type McpToolDraftAfter<D extends McpToolDraft, M extends string, Added = unknown> =
   & Omit<D, keyof Added | "set">
   & Added
   & { set: D["set"] | M };
 
 /** `Value`, or an error message as a type if method `M` was already called. */
-type Once<D extends Draft, M extends string, Value> = M extends D["set"] ? `${M}() is already set`
+export type McpToolOnce<D extends McpToolDraft, M extends string, Value> = M extends D["set"]
+  ? `${M}() is already set`
   : Value;
 
 /** `Value`, or an error message as a type if the description is missing. */
-type Described<D extends Draft, Value> = "description" extends D["set"] ? Value
+export type McpToolDescribed<D extends McpToolDraft, Value> = "description" extends D["set"] ? Value
   : "description() is missing: the model chooses tools by it";
 
-type Context<D extends Draft> = keyof D["elicits"] extends never ? McpToolContext
-  : McpToolContextWithElicits<D["elicits"]>;
-
-type Finalized<D extends Draft> = keyof D["elicits"] extends never
+/** The finished tool of a builder. */
+export type McpToolFinalized<D extends McpToolDraft> = keyof D["elicits"] extends never
   ? FinalizedMcpTool<D["name"], D["input"], D["output"]>
   : FinalizedMcpToolWithElicits<D["name"], D["input"], D["output"], D["elicits"]>;
 
 /** Builds a tool. Each method returns a new builder, so a partly built tool can be shared. */
-export interface McpToolBuilder<D extends Draft> {
+export interface McpToolBuilder<D extends McpToolDraft> {
   /** Sets the description. The model uses it to choose a tool. */
   description(
-    text: Once<D, "description", string>,
-  ): McpToolBuilder<After<D, "description">>;
+    text: McpToolOnce<D, "description", string>,
+  ): McpToolBuilder<McpToolDraftAfter<D, "description">>;
   /** Sets the name that people see. */
   title(text: string): McpToolBuilder<D>;
   /** Sets hints for clients about the behaviour of the tool. */
@@ -98,21 +97,21 @@ export interface McpToolBuilder<D extends Draft> {
   icons(icons: readonly Icon[]): McpToolBuilder<D>;
   /** Sets the schema of the arguments. It must be an object schema. */
   parameters<S extends SchemaInput>(
-    schema: Once<D, "parameters", S>,
-  ): McpToolBuilder<After<D, "parameters", { params: Infer<S>; input: InferInput<S> }>>;
+    schema: McpToolOnce<D, "parameters", S>,
+  ): McpToolBuilder<McpToolDraftAfter<D, "parameters", { params: Infer<S>; input: InferInput<S> }>>;
   /** Sets the schema of the structured result. It must be an object schema. */
   output<S extends SchemaInput>(
-    schema: Once<D, "output", S>,
+    schema: McpToolOnce<D, "output", S>,
   ): McpToolBuilder<
-    After<D, "output", {
+    McpToolDraftAfter<D, "output", {
       output: Infer<S>;
       returns: OutputReturn<InferInput<S>>;
     }>
   >;
   /** Declares the questions that the tool may ask the person. */
   elicits<E extends ElicitsMap>(
-    questions: Once<D, "elicits", E>,
-  ): McpToolBuilder<After<D, "elicits", { elicits: E }>>;
+    questions: McpToolOnce<D, "elicits", E>,
+  ): McpToolBuilder<McpToolDraftAfter<D, "elicits", { elicits: E }>>;
   /**
    * Sets the capabilities that a client needs. Calls from other clients fail before the tool runs.
    */
@@ -140,15 +139,24 @@ export interface McpToolBuilder<D extends Draft> {
   visibility(...who: readonly ToolVisibility[]): McpToolBuilder<D>;
   /** Finishes the tool with a single function. */
   execute(
-    body: Described<D, (params: D["params"], ctx: Context<D>) => Operation<D["returns"]>>,
-  ): Finalized<D>;
+    body: McpToolDescribed<
+      D,
+      (params: D["params"], ctx: McpToolContextFor<D["elicits"]>) => Operation<D["returns"]>
+    >,
+  ): McpToolFinalized<D>;
   /** Finishes the tool with three phases: `before`, `client` (which asks questions) and `after`. */
   handoff<THandoff, TClient>(
-    phases: Described<
+    phases: McpToolDescribed<
       D,
-      McpToolHandoffConfig<D["params"], THandoff, TClient, D["returns"], Context<D>>
+      McpToolHandoffConfig<
+        D["params"],
+        THandoff,
+        TClient,
+        D["returns"],
+        McpToolContextFor<D["elicits"]>
+      >
     >,
-  ): Finalized<D>;
+  ): McpToolFinalized<D>;
 }
 
 /**
@@ -172,8 +180,8 @@ export interface McpToolBuilder<D extends Draft> {
  */
 export function createMcpTool<TName extends string>(
   name: TName,
-): McpToolBuilder<FreshDraft<TName>> {
-  return new Builder({ name }) as unknown as McpToolBuilder<FreshDraft<TName>>;
+): McpToolBuilder<NewMcpToolDraft<TName>> {
+  return new Builder({ name }) as unknown as McpToolBuilder<NewMcpToolDraft<TName>>;
 }
 
 class Builder {

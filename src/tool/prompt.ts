@@ -7,15 +7,11 @@ import type {
   Completer,
   ElicitsMap,
   FinalizedMcpPrompt,
-  McpToolContext,
-  McpToolContextWithElicits,
+  McpToolContextFor,
   PromptArgument,
   PromptReturn,
 } from "./types.ts";
 import type { McpToolLimits, McpToolRequirements, ScopeList } from "./settings.ts";
-
-type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
-  : McpToolContextWithElicits<E>;
 
 /** Builds a prompt. Each method returns a new builder. */
 export interface McpPromptBuilder<A, E extends ElicitsMap> {
@@ -43,7 +39,7 @@ export interface McpPromptBuilder<A, E extends ElicitsMap> {
   scopes(...scopes: ScopeList): McpPromptBuilder<A, E>;
   /** Finishes the prompt with the function that returns its messages. */
   execute(
-    body: (args: A, ctx: Context<E>) => Operation<PromptReturn>,
+    body: (args: A, ctx: McpToolContextFor<E>) => Operation<PromptReturn>,
   ): FinalizedMcpPrompt;
 }
 

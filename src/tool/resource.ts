@@ -9,26 +9,22 @@ import type {
   Completer,
   ElicitsMap,
   FinalizedMcpResource,
-  McpToolContext,
-  McpToolContextWithElicits,
+  McpToolContextFor,
   ResourceLister,
   ResourceReturn,
 } from "./types.ts";
 import type { McpToolLimits, McpToolRequirements, ScopeList } from "./settings.ts";
 import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 
-type Context<E extends ElicitsMap> = keyof E extends never ? McpToolContext
-  : McpToolContextWithElicits<E>;
-
 /** The variable names in a URI template. */
-type VariablesOf<U extends string> = U extends `${string}{${infer V}}${infer Rest}`
-  ? (V extends `+${infer Name}` ? Name : V) | VariablesOf<Rest>
+export type UriVariables<U extends string> = U extends `${string}{${infer V}}${infer Rest}`
+  ? (V extends `+${infer Name}` ? Name : V) | UriVariables<Rest>
   : never;
 
 /** Builds a resource. Each method returns a new builder. */
 export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
   /** Sets the URI, or a template such as `notes://{folder}/{name}` for a family of resources. */
-  uri<U extends string>(uri: U): McpResourceBuilder<VariablesOf<U>, E>;
+  uri<U extends string>(uri: U): McpResourceBuilder<UriVariables<U>, E>;
   description(text: string): McpResourceBuilder<V, E>;
   /** Sets the name that people see. */
   title(text: string): McpResourceBuilder<V, E>;
@@ -52,7 +48,7 @@ export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
   read(
     body: (
       address: { readonly uri: string } & { readonly [K in V]: string },
-      ctx: Context<E>,
+      ctx: McpToolContextFor<E>,
     ) => Operation<ResourceReturn>,
   ): FinalizedMcpResource;
 }

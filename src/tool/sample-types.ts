@@ -113,35 +113,34 @@ export type McpToolSampleConfig =
   & (SampleConfigPlain | SampleConfigWithSchema | SampleConfigWithTools)
   & SampleInput;
 
-interface Retries {
+/** How often a sample is retried. */
+export interface SampleRetries {
   /** The maximum number of retries after an invalid answer. Default: 2. */
   retries?: number;
 }
 
-type SchemaSample<S extends SchemaInput> =
-  & Omit<SampleConfigWithSchema<S>, "tools" | "toolChoice">
-  & Retries;
-
-type ToolsSample<T extends SamplingToolDefinition> =
-  & Omit<SampleConfigWithTools<T>, "schema">
-  & Retries;
-
 /** The argument of `ctx.sampleSchema`. */
-export type SampleSchemaConfig<S extends SchemaInput = SchemaInput> = SchemaSample<S> & SampleInput;
+export type SampleSchemaConfig<S extends SchemaInput = SchemaInput> =
+  & Omit<SampleConfigWithSchema<S>, "tools" | "toolChoice">
+  & SampleRetries
+  & SampleInput;
 
 /** The argument of `ctx.sampleSchema`, with messages instead of a prompt. */
 export type SampleSchemaConfigMessages<S extends SchemaInput = SchemaInput> =
-  & SchemaSample<S>
+  & Omit<SampleConfigWithSchema<S>, "tools" | "toolChoice">
+  & SampleRetries
   & SampleMessages;
 
 /** The argument of `ctx.sampleTools`. */
 export type SampleToolsConfig<T extends SamplingToolDefinition = SamplingToolDefinition> =
-  & ToolsSample<T>
+  & Omit<SampleConfigWithTools<T>, "schema">
+  & SampleRetries
   & SampleInput;
 
 /** The argument of `ctx.sampleTools`, with messages instead of a prompt. */
 export type SampleToolsConfigMessages<T extends SamplingToolDefinition = SamplingToolDefinition> =
-  & ToolsSample<T>
+  & Omit<SampleConfigWithTools<T>, "schema">
+  & SampleRetries
   & SampleMessages;
 
 /** An answered sample as messages, ready to be appended to a conversation. */

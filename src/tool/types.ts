@@ -250,6 +250,10 @@ export type ToolReturn =
   | FullToolResult
   | object;
 
+/** The context of a body that may ask the questions `E`. */
+export type McpToolContextFor<E extends ElicitsMap> = keyof E extends never ? McpToolContext
+  : McpToolContextWithElicits<E>;
+
 /** What a tool with `output` may return: the data, a complete result with the data, or a failure. */
 export type OutputReturn<TStructured> =
   | TStructured

@@ -414,8 +414,11 @@ export class SqliteClientSessionStore implements ClientSessionStore {
 
 /** Two stores in one SQLite file: one for durable calls, one for legacy client sessions. */
 export interface SqliteStores {
-  readonly sessions: SqliteToolSessionStore;
-  readonly clients: SqliteClientSessionStore;
+  /** The store of durable calls. `isEmpty` is true if it has no calls. */
+  readonly sessions: Required<ToolSessionStore> & { readonly isEmpty: boolean };
+  /** The store of legacy client sessions. */
+  readonly clients: ClientSessionStore;
+  /** Closes the file. */
   close(): void;
 }
 
