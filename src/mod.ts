@@ -225,6 +225,7 @@ export type { Durability } from "./store/sqlite/file.ts";
 export type {
   AppendChange,
   AppendCondition,
+  ClientSessionPlace,
   ClientSessionRecord,
   ClientSessionStore,
   ToolSessionEntry,

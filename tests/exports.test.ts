@@ -63,6 +63,7 @@ const surface: string[] = [
   "type ClientAnswer",
   "type ClientCapabilities",
   "type ClientInfo",
+  "type ClientSessionPlace",
   "type ClientSessionRecord",
   "type ClientSessionStore",
   "type Clock",
