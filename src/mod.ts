@@ -45,6 +45,7 @@ export type {
   PromptArgument,
   PromptReturn,
   QueryContext,
+  ResourceLister,
   ResourceReturn,
   ToolBody,
   ToolReturn,

@@ -167,6 +167,7 @@ const surface: string[] = [
   "type RequiredScopes",
   "type ResourceContents",
   "type ResourceLink",
+  "type ResourceLister",
   "type ResourceResult",
   "type ResourceReturn",
   "type Root",

@@ -33,10 +33,9 @@ export interface ServerInfo {
  * caller, and other callers cannot reach it. Return a `Response` to refuse the request. An empty id
  * is refused with status 401, because it is the id of the anonymous caller.
  */
-export type PrincipalOf = (request: Request) => Named | Promise<Named>;
-
-/** What a `principal` function returns. */
-type Named = string | Principal | Response;
+export type PrincipalOf = (
+  request: Request,
+) => string | Principal | Response | Promise<string | Principal | Response>;
 
 /**
  * The limits of a server. They prevent a single client from using up the server's resources. Each
