@@ -68,7 +68,7 @@ export class Admission {
       const own = this.#shares.of(principal);
       throw new SessionLimitError(
         this.max,
-        `the caller has ${own} running or waiting calls, and the last free ones are for callers with fewer`,
+        `the caller has ${own} running or waiting calls, and the remaining ones are reserved for callers with fewer`,
       );
     }
     this.#budget.check(principal, stored);
