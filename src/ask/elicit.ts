@@ -318,11 +318,14 @@ function narrowed(
 }
 
 /** Throws if the tool passes `mode: "url"`: `ctx.elicit` has no URL, so it would send a form. */
-function refuseUrlMode({ key, context }: ElicitForm, ask: unknown, options: unknown): void {
-  const isUrl = (given: unknown) => (given as { mode?: unknown } | undefined)?.mode === "url";
+function refuseUrlMode(
+  { key, context }: ElicitForm,
+  ask: JsonObject | undefined,
+  options: { readonly [name: string]: unknown },
+): void {
   // The context of a question may have its own field named `mode`.
   const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
-  if (!isUrl(options) && (isContext || !isUrl(ask))) return;
+  if (options["mode"] !== "url" && (isContext || ask?.["mode"] !== "url")) return;
   throw new TypeError(
     `Cannot elicit "${key}" with mode "url": it is a form; use ctx.elicitUrl({ message, url })`,
   );

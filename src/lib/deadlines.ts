@@ -45,16 +45,16 @@ export class Deadlines {
   /** True while the timer is set although no deadline is left. */
   #forNothing = false;
 
+  /** The time on the clock, in milliseconds since the epoch. */
+  readonly now: () => number;
+
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.now = clock.now.bind(clock);
   }
 
   get size(): number {
     return this.#near.entries.length + this.#far.entries.length;
-  }
-
-  now(): number {
-    return this.#clock.now();
   }
 
   /** Returns a time in milliseconds that never goes back. Use it only to measure differences. */
@@ -98,7 +98,7 @@ export class Deadlines {
     if (!entry.heap.remove(entry)) return;
     // The timer stays, although it may now fire too early: one needless wake-up is cheaper than a
     // new timer for every answer. But a timer without deadlines must not keep the program alive.
-    if (this.size > 0) return;
+    if (this.#near.entries.length + this.#far.entries.length > 0) return;
     if (this.#timer?.matters) this.#matters(false);
     else this.#arm();
   }

@@ -81,14 +81,12 @@ export function hasMoreThan(text: string, parts: number): boolean {
   return false;
 }
 
+/** Returns the index of the closing quote, or -1. A quote after an odd number of backslashes is text. */
 function endOfString(text: string, start: number): number {
-  let end = start;
-  do end = text.indexOf('"', end + 1); while (end >= 0 && isEscaped(text, end));
-  return end;
-}
-
-function isEscaped(text: string, quote: number): boolean {
-  let backslashes = 0;
-  while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++;
-  return backslashes % 2 === 1;
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end;
+  }
+  return -1;
 }

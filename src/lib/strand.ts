@@ -76,8 +76,8 @@ export abstract class StrandBase<T> {
   #turn = 0;
   #exit: Exit | undefined;
   #task: Task<void> | undefined;
-  /** True from the moment at which a task is created. The task may run before `#task` is set. */
-  #promoted = false;
+  /** True while the strand runs without a task. It then waits for at most one thing at a time. */
+  readonly light: boolean = true;
   #haltingTask = false;
   /** True once the task has stepped the generator. */
   #taken = false;
@@ -108,11 +108,6 @@ export abstract class StrandBase<T> {
       return this.#end(Step.throw, error);
     }
     this.#advance(Step.next, undefined);
-  }
-
-  /** True while the strand runs without a task. It then waits for at most one thing at a time. */
-  get light(): boolean {
-    return !this.#promoted;
   }
 
   /** Stops at the current `yield*` and runs the `finally` blocks. */
@@ -228,7 +223,8 @@ export abstract class StrandBase<T> {
   /** Passes the rest of the generator to a real task. */
   #promote(effect: Effect): undefined {
     this.#turn++;
-    this.#promoted = true;
+    // Set this first, because the task may run before `#task` is set.
+    (this as { light: boolean }).light = false;
     this.promoted();
     const rest = { [Symbol.iterator]: () => this.#rest(effect) } as unknown as Operation<unknown>;
     const settle = (step: Step, value: unknown) => {

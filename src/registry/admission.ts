@@ -11,6 +11,8 @@ export class Admission {
   /** True if the registry is closing or closed. No session can start then. */
   readonly isClosed: boolean = false;
   readonly #sessions = new Map<string, LiveToolSession>();
+  /** All live sessions, by id. */
+  readonly sessions: ReadonlyMap<string, LiveToolSession> = this.#sessions;
   readonly #shares: Shares;
   readonly #budget: Budget;
 
@@ -28,10 +30,6 @@ export class Admission {
   get hasRoom(): boolean {
     const { memory } = this.#budget;
     return this.size < this.max && memory.total < memory.limits.max;
-  }
-
-  get(id: string): LiveToolSession | undefined {
-    return this.#sessions.get(id);
   }
 
   /**

@@ -31,14 +31,14 @@ type Revival = Promise<LiveToolSession | undefined>;
 export class Durability {
   /** Lets operators list and revive sessions that are set aside. */
   readonly setAside: SetAsideCalls = {
-    list: () => this.#run(() => this.#recovery.list()),
+    list: () => promised(this.#parts.scope, () => this.recovery.list()),
     revive: (sessionId) => this.#reviveSetAside(sessionId),
   };
   readonly #parts: RegistryParts;
   readonly #home: SessionHome;
   readonly #records: SessionRecords;
   readonly #retention: Retention;
-  readonly #recovery: Recovery;
+  readonly recovery: Recovery;
   readonly #finalEvents: FinalEvents;
   /** The suspended sessions. Only defined if the store is in memory. */
   readonly #resting: Resting | undefined;
@@ -57,7 +57,7 @@ export class Durability {
     this.#home = home;
     this.#records = records;
     this.#retention = retention;
-    this.#recovery = new Recovery(parts, records);
+    this.recovery = new Recovery(parts, records);
     this.#finalEvents = new FinalEvents(parts);
     if (!parts.outlasts) this.#resting = new Resting(parts.live.max, parts.budget.memory);
     this.#waker = new Waker(parts, (id) => this.#wakeDue(id));
@@ -78,15 +78,10 @@ export class Durability {
 
   /** Stops resuming sessions. Resolves when no session is being resumed. */
   async stop(): Promise<void> {
-    this.#recovery.stop();
+    this.recovery.stop();
     await Promise.all([this.#waker.stop(), this.#sweeper.stop()]);
     while (this.#revivals.size > 0) await Promise.allSettled(this.#revivals.values());
-    await this.#run(() => this.#finalEvents.stop());
-  }
-
-  /** Called when a session on trial began to wait, or stopped waiting. */
-  changed(session: LiveToolSession): void {
-    this.#recovery.changed(session);
+    await promised(this.#parts.scope, () => this.#finalEvents.stop());
   }
 
   // Methods for sessions that leave memory.
@@ -139,8 +134,8 @@ export class Durability {
 
   /** Returns the principal of a stored session. */
   async principalOf(id: string): Promise<string | undefined> {
-    await this.#run(() => this.#untilGone(id));
-    const entry = await this.#run(() => this.#parts.store.get(id));
+    await promised(this.#parts.scope, () => this.#untilGone(id));
+    const entry = await promised(this.#parts.scope, () => this.#parts.store.get(id));
     return entry ? metaOf(entry).principal : undefined;
   }
 
@@ -149,7 +144,8 @@ export class Durability {
    * of the session waits for it. The session then counts for the share of the caller.
    */
   revive(id: string, asked: boolean): Revival {
-    return this.#revivals.get(id) ?? this.#track(id, this.#run(() => this.#take(id, asked)));
+    return this.#revivals.get(id) ??
+      this.#track(id, promised(this.#parts.scope, () => this.#take(id, asked)));
   }
 
   /**
@@ -159,7 +155,9 @@ export class Durability {
    */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const before = this.#revivals.get(call.sessionId) ?? Promise.resolve();
-    const adoption = before.then(() => this.#run(() => this.#adopt(record, call)));
+    const adoption = before.then(() =>
+      promised(this.#parts.scope, () => this.#adopt(record, call))
+    );
     return this.#track(call.sessionId, adoption);
   }
 
@@ -205,7 +203,7 @@ export class Durability {
 
   *#take(id: string, asked: boolean): Operation<LiveToolSession | undefined> {
     const { store, budget, outlasts } = this.#parts;
-    yield* this.#untilGone(id);
+    if (this.#parts.live.sessions.get(id)?.suspending) yield* this.#untilGone(id);
     const entry = yield* store.get(id);
     if (!entry) return this.#noRecord(id);
     const { kind, principal } = metaOf(entry);
@@ -213,7 +211,7 @@ export class Durability {
     if (!definition?.durable) return undefined;
     if (asked && outlasts) budget.checkRevived(principal);
     const takeOver = () => this.#takeOver(id, definition);
-    return outlasts ? yield* this.#recovery.admit(entry, takeOver) : yield* takeOver();
+    return outlasts ? yield* this.recovery.admit(entry, takeOver) : yield* takeOver();
   }
 
   /** Takes over a session in the store, and resumes it (DURABLE-1). */
@@ -223,11 +221,11 @@ export class Durability {
     // events.
     const taken = yield* store.take(id);
     if (!taken) return this.#noRecord(id);
-    const mine = outlasts ? yield* this.#recovery.count(taken) : taken;
+    const mine = outlasts ? yield* this.recovery.count(taken) : taken;
     try {
       return this.#restore(mine, definition, yield* store.read(id));
     } catch (error) {
-      if (outlasts) yield* this.#recovery.uncount(mine);
+      if (outlasts) yield* this.recovery.uncount(mine);
       throw error;
     }
   }
@@ -262,7 +260,7 @@ export class Durability {
     this.#resting?.delete(id);
     budget.restored(session, params);
     if (!session.outcome) {
-      if (outlasts) this.#recovery.begin(session, entry);
+      if (outlasts) this.recovery.begin(session, entry);
       this.#records.resume(session, entry);
     }
     this.#enter(session, params, mismatch(definition, toolVersion));
@@ -280,12 +278,12 @@ export class Durability {
   /** Waits until a run of this session that is leaving memory has left (DURABLE-1). */
   #untilGone(id: string): Operation<void> {
     const { live, activity } = this.#parts;
-    return activity.until(() => !live.get(id)?.suspending);
+    return activity.until(() => !live.sessions.get(id)?.suspending);
   }
 
   /** Returns a session that is in memory, unless it is leaving memory. */
   #find(id: string): LiveToolSession | undefined {
-    const session = this.#parts.live.get(id) ?? this.#retention.get(id);
+    const session = this.#parts.live.sessions.get(id) ?? this.#retention.get(id);
     return session?.suspending ? undefined : session;
   }
 
@@ -294,7 +292,7 @@ export class Durability {
   /** Resumes a session that is due. Does not wait for the turn of a suspect (RECOVERY-3). */
   async #wakeDue(id: string): Promise<void> {
     if (this.#finalEvents.has(id)) return;
-    const entry = await this.#run(() => this.#parts.store.get(id));
+    const entry = await promised(this.#parts.scope, () => this.#parts.store.get(id));
     const woken = this.#wake(id);
     if (!entry || failedAttempts(entry) === 0) return await woken;
     woken.catch((error) => {
@@ -313,13 +311,9 @@ export class Durability {
   }
 
   async #reviveSetAside(sessionId: string): Promise<boolean> {
-    const revived = await this.#run(() => this.#recovery.revive(sessionId));
+    const revived = await promised(this.#parts.scope, () => this.recovery.revive(sessionId));
     if (revived?.isDue) await this.#wake(sessionId);
     return revived !== undefined;
-  }
-
-  #run<T>(operation: () => Operation<T>): Promise<T> {
-    return promised(this.#parts.scope, operation);
   }
 }
 

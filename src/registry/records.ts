@@ -74,7 +74,9 @@ export class SessionRecords {
     // The oldest renewal comes first, so stop at the first session that was renewed recently.
     for (const { session, at } of this.#renewals.values()) {
       if (at > halfTime) return;
-      this.#renewed(session, now);
+      // Moves the session to the end.
+      this.#renewals.delete(session.id);
+      this.#renewals.set(session.id, { session, at: now });
       this.update(session);
       const written = this.written(session);
       if (written) yield* until(written);
@@ -157,11 +159,6 @@ export class SessionRecords {
     return Math.max(keepUntil, abandoned + limits.durableTimeToLive + SLACK);
   }
 
-  #renewed(session: LiveToolSession, at: number): void {
-    this.#renewals.delete(session.id);
-    this.#renewals.set(session.id, { session, at });
-  }
-
   /** Creates the journal of a session (RECORD-1). `written` is true if the store has the entry. */
   #attach(session: RegisteredSession, entry: ToolSessionEntry, written: boolean): Journal {
     const { scope, store, deadlines } = this.#parts;
@@ -187,7 +184,7 @@ export class SessionRecords {
       },
     }, written);
     this.#journals.set(session.id, journal);
-    this.#renewed(session, deadlines.now());
+    this.#renewals.set(session.id, { session, at: deadlines.now() });
     session.log.keepIn(journal);
     return journal;
   }

@@ -330,7 +330,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Returns a session that is in memory, unless it is leaving memory. */
   find(id: string): LiveToolSession | undefined {
     if (this.#starting) this.#listStarting();
-    const session = this.#live.get(id) ?? this.#finished.get(id);
+    const session = this.#live.sessions.get(id) ?? this.#finished.sessions.get(id);
     return session?.suspending ? undefined : session;
   }
 
@@ -399,7 +399,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     this.#activity.changed();
     this.#retention.reschedule(session);
-    if (session.trial) this.#durability.changed(session);
+    if (session.trial) this.#durability.recovery.changed(session);
   }
 
   /** Called by a session that is about to leave memory. */

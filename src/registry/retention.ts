@@ -28,6 +28,8 @@ const MAX_LOOKS = 16;
 export class FinishedSessions {
   readonly #limits: FinishedLimits;
   readonly #byId = new Map<string, LiveToolSession>();
+  /** All finished sessions, by id. */
+  readonly sessions: ReadonlyMap<string, LiveToolSession> = this.#byId;
   /** Sessions that are not promised to a client. */
   readonly #free = new LinkedList<LiveToolSession>();
   /** Sessions that are promised to a client, or have holders. They are evicted last. */
@@ -43,10 +45,6 @@ export class FinishedSessions {
 
   get size(): number {
     return this.#byId.size;
-  }
-
-  get(id: string): LiveToolSession | undefined {
-    return this.#byId.get(id);
   }
 
   /** Adds a session. Returns the sessions to evict for it (RETAIN-2). */
@@ -194,7 +192,7 @@ export class Retention {
 
   /** Finds a finished session in memory. */
   get(id: string): LiveToolSession | undefined {
-    return this.#finished.get(id);
+    return this.#finished.sessions.get(id);
   }
 
   /** Sets when a session expires, depending on its current state (RETAIN-1). */

@@ -23,6 +23,11 @@ export class Catalog {
   readonly tools = new Map<string, FinalizedMcpTool>();
   readonly prompts = new Map<string, FinalizedMcpPrompt>();
   readonly resources = new Map<string, FinalizedMcpResource>();
+  readonly #shelves: { readonly [K in Definition["kind"]]: Map<string, Definition> } = {
+    tool: this.tools,
+    prompt: this.prompts,
+    resource: this.resources,
+  };
   /** Resources with a fixed URI, by URI. Templates must be matched one after another. */
   readonly #byUri = new Map<string, FinalizedMcpResource>();
   /** Increases with every change. Values computed from the catalog can be cached per version. */
@@ -33,7 +38,7 @@ export class Catalog {
   }
 
   add(definition: Definition): void {
-    const shelf = this.#shelf(definition.kind);
+    const shelf = this.#shelves[definition.kind];
     if (shelf.has(definition.name)) {
       throw new DefinitionError(
         `${definition.kind} "${definition.name}"`,
@@ -54,13 +59,13 @@ export class Catalog {
   remove(kind: Definition["kind"], name: string): boolean {
     const resource = kind === "resource" ? this.resources.get(name) : undefined;
     if (resource) this.#byUri.delete(resource.uri.text);
-    const removed = this.#shelf(kind).delete(name);
+    const removed = this.#shelves[kind].delete(name);
     if (removed) (this as Own).version++;
     return removed;
   }
 
   find(kind: Definition["kind"], name: string): Definition | undefined {
-    return this.#shelf(kind).get(name);
+    return this.#shelves[kind].get(name);
   }
 
   findResource(uri: string): FoundResource | undefined {
@@ -71,17 +76,6 @@ export class Catalog {
       if (variables) return { resource, variables };
     }
     return undefined;
-  }
-
-  #shelf(kind: Definition["kind"]): Map<string, Definition> {
-    switch (kind) {
-      case "tool":
-        return this.tools;
-      case "prompt":
-        return this.prompts;
-      case "resource":
-        return this.resources;
-    }
   }
 }
 

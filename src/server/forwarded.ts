@@ -41,16 +41,12 @@ export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false }
  */
 export function isForwarded(headers: Headers): boolean {
   let found = false;
+  // Names are in lower case.
   headers.forEach((_value, name) => {
-    if (isFromProxy(name)) found = true;
+    found ||= name.startsWith("x-forwarded") || name === "forwarded" || name === "via" ||
+      name === "x-real-ip";
   });
   return found;
-}
-
-/** True if only proxies send this header. The name must be in lower case. */
-function isFromProxy(name: string): boolean {
-  return name.startsWith("x-forwarded") || name === "forwarded" || name === "via" ||
-    name === "x-real-ip";
 }
 
 /** The proxies that the operator trusts. */

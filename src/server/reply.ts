@@ -81,7 +81,7 @@ export interface ReplyStream {
   /** True if a message is ready, so that the format of the reply can be decided. */
   readonly decided: boolean;
   /** Calls `wake` when `decided` may have changed. */
-  watchDecision(wake: () => void): () => void;
+  watch(wake: () => void): () => void;
   /**
    * Called when the client disconnects before the reply is decided. Returns a refusal, or undefined
    * if the stream continues. Absent if the call continues without its connection.

@@ -19,6 +19,9 @@ export interface JournalReader {
   standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
+/** The journal as its own methods see it. For other code, its fields are read-only. */
+type Own = { -readonly [K in keyof Journal]: Journal[K] };
+
 export class Journal {
   readonly #home: Scope;
   readonly #store: ToolSessionStore;
@@ -29,7 +32,9 @@ export class Journal {
   /** True if the current entry is in the store, or is being written. */
   #entryWritten: boolean;
   #broken = false;
-  #expiresAt: number;
+  readonly epoch: number;
+  /** When the store may delete the session, as last written or about to be written. */
+  readonly expiresAt: number;
   #whenWritten: (() => void)[] = [];
 
   /** `written` is true if the store already has the entry. */
@@ -45,19 +50,8 @@ export class Journal {
     this.#entry = entry;
     this.#reader = reader;
     this.#entryWritten = written;
-    this.#expiresAt = entry.expiresAt ?? 0;
-  }
-
-  get epoch(): number {
-    return this.#entry.epoch;
-  }
-
-  /**
-   * When the store may delete the session. This is the last value that was written or will be
-   * written next.
-   */
-  get expiresAt(): number {
-    return this.#expiresAt;
+    this.epoch = entry.epoch;
+    this.expiresAt = entry.expiresAt ?? 0;
   }
 
   write(event: ToolSessionEvent): void {
@@ -71,7 +65,7 @@ export class Journal {
    */
   update(change: Partial<ToolSessionEntry>): void {
     this.#entry = { ...this.#entry, ...change };
-    this.#expiresAt = this.#entry.expiresAt ?? 0;
+    (this as Own).expiresAt = this.#entry.expiresAt ?? 0;
     if (!this.#entryWritten || this.#broken) return;
     this.#entryWritten = false;
     if (!this.#writing) this.#commit();
@@ -104,17 +98,17 @@ export class Journal {
   }
 
   *#write(batch: readonly ToolSessionEvent[]): Operation<void> {
-    const { id, epoch } = this.#entry;
+    const { id } = this.#entry;
     let entry = this.#entryWritten ? undefined : this.#entry;
     // Set this before the write, so that a change during the write causes another write.
     this.#entryWritten = true;
     if (batch.length > 0) {
       const { meta, ...standing } = this.#reader.standing();
-      this.#expiresAt = standing.expiresAt ?? this.#expiresAt;
+      (this as Own).expiresAt = standing.expiresAt ?? this.expiresAt;
       if (meta) entry = this.#entry = { ...this.#entry, meta };
       yield* this.#store.append(id, batch, {
         afterLSN: batch[0]!.lsn - 1,
-        epoch,
+        epoch: this.epoch,
         ...(entry && { entry }),
         ...standing,
       });

@@ -8,7 +8,6 @@
  *             senders.
  * QUESTION-4  A replay does not send a recorded question again.
  */
-import type { Operation } from "effection";
 import type { How, PlacedQuestion, Reply } from "../ask/ask.ts";
 import { MASK, mask } from "../ask/mask.ts";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -89,10 +88,6 @@ export class Questions {
       | undefined;
   }
 
-  ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
-    return new AskEffect(this, question, timeout) as unknown as Operation<Reply>;
-  }
-
   /** Sends the question, or finds its recorded outcome. Only `AskEffect` calls this. */
   enter(asking: AskEffect): () => void {
     const session = this.#session;
@@ -125,9 +120,14 @@ export class Questions {
    * If one contradicts a recorded answer, none is accepted (QUESTION-3).
    */
   respond(answers: readonly QuestionAnswer[], ended: boolean): AnswerOutcome[] {
-    const outcomes = answers.map((answer) => this.#outcomeOf(answer, ended));
+    const outcomes: AnswerOutcome[] = [];
+    const taken: QuestionAnswer[] = [];
+    for (const answer of answers) {
+      const outcome = this.#outcomeOf(answer, ended);
+      outcomes.push(outcome);
+      if (outcome === "accepted") taken.push(answer);
+    }
     if (outcomes.includes("conflicting")) return outcomes;
-    const taken = answers.filter((_, i) => outcomes[i] === "accepted");
     // Do this before anything changes: if it throws, because an answer cannot be serialised, all
     // questions stay open.
     const bodies: AnswerBody[] = [];
@@ -315,7 +315,7 @@ type Settle = (result: { ok: true; value: Reply } | { ok: false; error: unknown 
  * of open questions. They are one object to save memory, because every parked call keeps one. An
  * `action` would need a dozen objects.
  */
-class AskEffect implements OpenRequest {
+export class AskEffect implements OpenRequest {
   request!: ToolSessionRequest;
   deadline?: Deadline;
   put = false;

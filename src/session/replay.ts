@@ -290,14 +290,11 @@ export class Replay {
   #begin(begun: Omit<Step, "outcome" | "withdrawn" | "reached">): Step {
     const step: Step = { ...begun, outcome: undefined, withdrawn: false, reached: false };
     this.#steps.push(step);
-    this.#course(begun.place.branch).steps.push(step);
+    const { branch } = begun.place;
+    const course = this.#courses.get(branch);
+    if (course) course.steps.push(step);
+    else this.#courses.set(branch, { steps: [step], next: 0 });
     return step;
-  }
-
-  #course(branch: string): Course {
-    let course = this.#courses.get(branch);
-    if (!course) this.#courses.set(branch, course = { steps: [], next: 0 });
-    return course;
   }
 
   #settle(step: Step | undefined, lsn: number, recorded: Recorded): void {

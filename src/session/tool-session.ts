@@ -45,7 +45,7 @@ import {
   whyLost,
 } from "./ending.ts";
 import { EventLog } from "./event-log.ts";
-import { checkSeals, type QuestionAnswer, Questions } from "./questions.ts";
+import { AskEffect, checkSeals, type QuestionAnswer, Questions } from "./questions.ts";
 import { Phase } from "./phase.ts";
 import { Recorder } from "./recorder.ts";
 import { describeDivergence, type Divergence, Replay, watchReplay } from "./replay.ts";
@@ -435,7 +435,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
 
   ask(question: PlacedQuestion, timeout?: number): Operation<Reply> {
     this.#facts?.refuseInside(`ask "${question.key}"`);
-    return this.questions.ask(question, timeout);
+    return new AskEffect(this.questions, question, timeout) as unknown as Operation<Reply>;
   }
 
   recordedDoor(branch: string, key: string, moved: boolean): Door | null | undefined {

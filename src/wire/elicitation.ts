@@ -29,15 +29,11 @@ export function formParamsText(
 
 export const SENSITIVE = "parley-mcp/sensitive";
 
-/** The `_meta` of a form question. A form that asks for secrets has no view. */
-export function formMeta(
-  sensitive: readonly string[] = [],
-  view: string | undefined,
-): { _meta?: object } {
-  if (view === undefined || sensitive.length > 0) return sensitiveMeta(sensitive);
-  return { _meta: { ui: { resourceUri: view } } };
-}
-
-export function sensitiveMeta(fields: readonly string[] = []): { _meta?: object } {
-  return fields.length > 0 ? { _meta: { [SENSITIVE]: fields } } : {};
+/**
+ * `_meta` of a form question: its sensitive fields, or the view that draws it. Apps never draw forms
+ * that ask for secrets.
+ */
+export function formMeta(sensitive: readonly string[] = [], view?: string): { _meta?: object } {
+  if (sensitive.length > 0) return { _meta: { [SENSITIVE]: sensitive } };
+  return view === undefined ? {} : { _meta: { ui: { resourceUri: view } } };
 }

@@ -23,20 +23,19 @@ export function cut(text: string, length: number): string {
   return text.length <= length ? text : Buffer.from(text.slice(0, length)).toString();
 }
 
-/** True if a value takes more than about `limit` bytes. Stops counting at the limit. */
-export function isLargerThan(value: unknown, limit: number): boolean {
-  return remaining(value, limit) < 0;
-}
-
-function remaining(value: unknown, limit: number): number {
+/**
+ * Returns how many of `limit` bytes a value leaves, approximately. Stops reading at the limit, and
+ * returns a negative number then.
+ */
+export function bytesLeft(value: unknown, limit: number): number {
   if (typeof value === "string") return limit - value.length - 24;
   if (typeof value !== "object" || value === null) return limit - 8;
   let left = limit - 32;
   if (Array.isArray(value)) {
-    for (const item of value) if ((left = remaining(item, left)) < 0) break;
+    for (const item of value) if ((left = bytesLeft(item, left)) < 0) break;
   } else {
     for (const key in value) {
-      left = remaining((value as Record<string, unknown>)[key], left) - key.length - 16;
+      left = bytesLeft((value as Record<string, unknown>)[key], left) - key.length - 16;
       if (left < 0) break;
     }
   }

@@ -86,7 +86,7 @@ describe("FinishedSessions.add()", () => {
     add(finished, new Fake("b", 0, false, 3));
     add(finished, new Fake("c", 0, false, 3));
     assert.deepEqual(add(finished, new Fake("d", 0, false, 6)), ["b", "c"]);
-    assert.deepEqual(finished.get("held")?.id, "held");
+    assert.deepEqual(finished.sessions.get("held")?.id, "held");
   });
 
   it("examines only a few of them, however many there are", () => {

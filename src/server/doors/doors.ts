@@ -31,11 +31,14 @@ export class Doors implements DoorPort {
     refused: boolean,
   ): Door | undefined {
     const order = form.sensitive.length > 0 ? FOR_SECRETS : ALL;
-    return order.find((door) =>
-      this.#allowed.has(door) && (form.doors?.includes(door) ?? true) && !tried.includes(door) &&
+    for (const door of order) {
+      if (!this.#allowed.has(door) || tried.includes(door)) continue;
+      if (form.doors && !form.doors.includes(door)) continue;
       // The person did not see the question, so the model must not answer in their place.
-      !(refused && door === "model") && this.#isThere(door, call, form)
-    );
+      if (refused && door === "model") continue;
+      if (this.#isThere(door, call, form)) return door;
+    }
+    return undefined;
   }
 
   /** True if the client and the server support a door, and it is allowed for the question. */

@@ -46,7 +46,7 @@ export class CallReply implements ReplyStream {
   }
 
   /** Calls `wake` on new events. Holds the sessions in memory until the reply is decided. */
-  watchDecision(wake: () => void): () => void {
+  watch(wake: () => void): () => void {
     const { registry } = this.#client.core;
     const waiting = this.#calls.filter((call) => !isDecided(call)).map(({ session }) => session);
     for (const session of waiting) registry.hold(session);
@@ -153,7 +153,7 @@ export class Reconnection implements ReplyStream {
 
   whole(): undefined {}
 
-  watchDecision(): () => void {
+  watch(): () => void {
     return () => {};
   }
 

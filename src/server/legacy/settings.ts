@@ -8,7 +8,7 @@ import {
   METHOD_NOT_FOUND,
   RESOURCE_NOT_FOUND,
 } from "../../model/rpc-codes.ts";
-import { isLargerThan, MAX_CAPABILITIES_SIZE } from "../../wire/lengths.ts";
+import { bytesLeft, MAX_CAPABILITIES_SIZE } from "../../wire/lengths.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../wire/versions.ts";
 import type { CheckedCaller } from "../access.ts";
@@ -73,7 +73,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   // Capabilities stay in memory as long as the session, and any client can open a session.
-  if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
+  if (bytesLeft(capabilities, MAX_CAPABILITIES_SIZE) < 0) {
     throw new ProtocolError(
       INVALID_PARAMS,
       `Cannot initialize: the capabilities are larger than ${MAX_CAPABILITIES_SIZE} bytes; declare fewer`,

@@ -18,12 +18,11 @@ export function readAnswers(inputResponses: unknown): Answers {
       "Cannot accept the answers: inputResponses is not an object; send an object with one answer for each key",
     );
   }
-  return Object.entries(inputResponses).map(([name, answer]) => [name, responseIn(answer)]);
-}
-
-/** Reads one answer. The modern era does not let a client answer with an error. */
-function responseIn(answer: unknown): ClientAnswer {
-  return (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer;
+  // The modern era does not let a client answer with an error.
+  return Object.entries(inputResponses).map(([name, answer]) => [
+    name,
+    (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer,
+  ]);
 }
 
 /** The capabilities that the open questions require but the client has not declared. */

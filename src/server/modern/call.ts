@@ -4,6 +4,7 @@ import { ProtocolError } from "../../model/errors.ts";
 import type { ClientInfo } from "../../model/events.ts";
 import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
@@ -178,10 +179,12 @@ export class ModernCalls {
       );
     }
     this.#core.access.check(session.tool, caller);
-    const known = answers.flatMap(([name, response]) => {
+    const known: QuestionAnswer[] = [];
+    for (const [name, response] of answers) {
       const request = session.questions.named(name);
-      return request ? clientAnswer(this.#core, session, request, response) ?? [] : [];
-    });
+      const answer = request && clientAnswer(this.#core, session, request, response);
+      if (answer) known.push(answer);
+    }
     const { client, trace } = session;
     // Each request declares the client's capabilities and trace again, and they may have changed.
     if (!session.outcome) session.hearFrom(meta.client, meta.trace);
@@ -257,7 +260,7 @@ export class ModernCalls {
     const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires, rounds: rounds + 1 };
     const { requestState, carried } = this.#states.seal(session, state, binding);
-    const view = formViewOf(session.tool, client);
+    const view = client.capabilities.extensions && formViewOf(session.tool, client);
     const text = inputRequiredText(core.info, id, open, requestState, view);
     core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);
     return text;

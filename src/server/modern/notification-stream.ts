@@ -178,10 +178,6 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
 
   whole(): undefined {}
 
-  watchDecision(): () => void {
-    return () => {};
-  }
-
   refuse(problem: string): Refused {
     this.stop();
     return busy(this.id, problem, MODERN_ERRORS);

@@ -6,7 +6,7 @@ import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
-import { ticketIn } from "../doors/continue-call.ts";
+import { CONTINUE_CALL, ticketIn } from "../doors/continue-call.ts";
 import { targetOf } from "../run-target.ts";
 import { wantedTasks } from "./notification-stream.ts";
 import type { RequestContext } from "./receive.ts";
@@ -39,7 +39,8 @@ export function resumptionOf(
   }
   const { principal } = context.caller;
   if (requestState === undefined) {
-    const ticket = method === "tools/call" ? ticketIn(core, params, principal) : undefined;
+    if (method !== "tools/call" || params.name !== CONTINUE_CALL.name) return undefined;
+    const ticket = ticketIn(core, params, principal);
     return ticket && { revived: reviveCall(core, request, context, ticket) };
   }
   const state = states.open(requestState, { principal, method, params }, core.deadlines.now());

@@ -137,14 +137,8 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   }
 
   get decided(): boolean {
+    this.#readNews();
     return this.#state !== undefined || this.#news.length > 0;
-  }
-
-  watchDecision(wake: () => void): () => void {
-    return this.watch(() => {
-      this.#readNews();
-      wake();
-    });
   }
 
   whole(): Value | Refused | undefined {

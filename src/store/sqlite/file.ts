@@ -148,7 +148,7 @@ export class SqliteFile {
       for (const { done } of jobs) done(error, undefined);
       return;
     }
-    jobs.forEach(({ done }, i) => done(outcomes[i]!.error, outcomes[i]!.value));
+    for (const [i, { done }] of jobs.entries()) done(outcomes[i]!.error, outcomes[i]!.value);
   }
 }
 

@@ -96,16 +96,19 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     events: readonly ToolSessionEvent[],
     { afterLSN, epoch, entry, expiresAt, wakeAt }: AppendCondition & AppendChange,
   ): Operation<void> {
-    const texts = events.map((event, i) => {
-      if (event.lsn !== afterLSN + 1 + i) {
-        throw new StoreConflictError(id, `event ${event.lsn} does not follow ${afterLSN + i}`);
+    const texts: string[] = [];
+    let bytes = 0;
+    for (const event of events) {
+      const last = afterLSN + texts.length;
+      if (event.lsn !== last + 1) {
+        throw new StoreConflictError(id, `event ${event.lsn} does not follow ${last}`);
       }
-      return JSON.stringify(event);
-    });
+      const text = JSON.stringify(event);
+      texts.push(text);
+      bytes += Buffer.byteLength(text);
+    }
     const entryText = entry && JSON.stringify(entry);
     const expiry = expiresAt ?? entry?.expiresAt ?? null;
-    let bytes = 0;
-    for (const text of texts) bytes += Buffer.byteLength(text);
     const entryBytes = entryText === undefined ? null : Buffer.byteLength(entryText);
     yield* this.#file.write(() => {
       const { changes } = this.#file.prepare(`
@@ -151,7 +154,7 @@ export class SqliteToolSessionStore implements ToolSessionStore {
         INSERT INTO events (session, lsn, event)
         VALUES ((SELECT number FROM sessions WHERE id = ?), ?, ?)
       `);
-      texts.forEach((text, i) => insert.run(id, afterLSN + 1 + i, text));
+      for (const [i, text] of texts.entries()) insert.run(id, afterLSN + 1 + i, text);
     });
   }
 

@@ -88,7 +88,7 @@ export class Responder {
         resolve(signal?.aborted ? stream.leave!() : undefined);
       };
       const deadline = deadlines.add(limits.streamAfter, settle);
-      const unwatch = stream.watchDecision(() => {
+      const unwatch = stream.watch(() => {
         if (stream.decided) settle();
       });
       signal?.addEventListener("abort", settle);

@@ -23,7 +23,7 @@ import {
 } from "../../model/content.ts";
 import type { CallResult, ElicitRequest, LogLevel, ToolSessionEvent } from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
-import { formParamsText, sensitiveMeta } from "../elicitation.ts";
+import { formMeta, formParamsText } from "../elicitation.ts";
 import {
   errorText,
   notificationText,
@@ -142,7 +142,7 @@ function elicitParams(
   return JSON.stringify({
     message,
     requestedSchema: olderForm(requestedSchema),
-    ...sensitiveMeta(sensitive),
+    ...formMeta(sensitive),
   });
 }
 

@@ -12,7 +12,7 @@ import type {
   ToolSessionRequest,
 } from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
-import { cachedJson, formParamsText, sensitiveMeta } from "../elicitation.ts";
+import { cachedJson, formMeta, formParamsText } from "../elicitation.ts";
 import { errorText, notificationText, rawResultText, type RpcId } from "../json-rpc.ts";
 import { isAtLeast } from "../log-level.ts";
 import { logText, noticeEvent } from "../notice.ts";
@@ -82,10 +82,11 @@ export function inputRequestsText(
   requests: readonly ToolSessionRequest[],
   view?: string,
 ): string {
-  const inputs = requests.map((request) =>
-    `${JSON.stringify(request.name)}:${inputRequestText(request, view)}`
-  );
-  return `{${inputs.join(",")}}`;
+  let inputs = "";
+  for (const request of requests) {
+    inputs += `${inputs && ","}${JSON.stringify(request.name)}:${inputRequestText(request, view)}`;
+  }
+  return `{${inputs}}`;
 }
 
 function inputRequestText(request: ToolSessionRequest, view: string | undefined): string {
@@ -101,7 +102,7 @@ function inputRequest(request: ToolSessionRequest): object {
     case "elicit_request": {
       const { params, sensitive } = request;
       if (params.mode === "form") {
-        return { method: "elicitation/create", params: { ...params, ...sensitiveMeta(sensitive) } };
+        return { method: "elicitation/create", params: { ...params, ...formMeta(sensitive) } };
       }
       // Some clients reject a request without `elicitationId`; others ignore the field.
       const { mode, message, url, elicitationId } = params;

@@ -4,8 +4,8 @@ import type { JsonObject } from "../../model/content.ts";
 import type { ClientCapabilities, ClientInfo, LogLevel, TraceContext } from "../../model/events.ts";
 import { type RpcId, traceIn } from "../json-rpc.ts";
 import {
+  bytesLeft,
   cut,
-  isLargerThan,
   MAX_CAPABILITIES_SIZE,
   MAX_ID_LENGTH,
   MAX_NAME_LENGTH,
@@ -56,7 +56,7 @@ export function readMeta(params: JsonObject): RequestMeta | WrongMeta {
   if (version === undefined) return { problem: `_meta["${PROTOCOL_VERSION}"] is missing` };
   const capabilities = meta[CLIENT_CAPABILITIES];
   if (!isObject(capabilities)) return { problem: `_meta["${CLIENT_CAPABILITIES}"] is missing` };
-  if (isLargerThan(capabilities, MAX_CAPABILITIES_SIZE)) {
+  if (bytesLeft(capabilities, MAX_CAPABILITIES_SIZE) < 0) {
     const most = `${MAX_CAPABILITIES_SIZE} bytes`;
     return {
       problem: `_meta["${CLIENT_CAPABILITIES}"] is larger than ${most}`,
