@@ -200,10 +200,11 @@ function noDoor({ key, sensitive, by }: ElicitForm, { name }: ClientInfo): Error
  */
 const AGAIN = "\n\nThe last answer could not be used:";
 
-/** Returns true if the content is `{}`, although the form has required fields. */
+/** Returns true if the content is `{}` or missing, although the form has required fields. */
 function isBlank(content: unknown, { required }: JsonObject): boolean {
-  return Array.isArray(required) && required.length > 0 &&
-    typeof content === "object" && content !== null && !Array.isArray(content) &&
+  if (!Array.isArray(required) || required.length === 0) return false;
+  if (content === undefined) return true;
+  return typeof content === "object" && content !== null && !Array.isArray(content) &&
     Object.keys(content).length === 0;
 }
 

@@ -225,7 +225,8 @@ export class Pages implements Site {
 
 /** The response for a page that is no longer open. */
 export function gone(): Response {
-  const text = "This page is no longer available. Go back to your assistant and start again.";
+  const text =
+    "This page is no longer available. Go back to the app in which you started, and start again.";
   return careful(new Response(text, { status: 404 }));
 }
 

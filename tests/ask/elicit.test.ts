@@ -116,7 +116,7 @@ describe("ctx.elicit()", () => {
 describe("ctx.elicit(), given an answer that does not fit the form,", () => {
   it("asks again with the reason, and the tool never sees the answer", async () => {
     const { text, conversation, events } = await testTool(plain, {}, {
-      elicit: { number: [wrong, garbage({ action: "accept" }), five] },
+      elicit: { number: [wrong, garbage({ action: "accept", content: { m: 1 } }), five] },
     });
     assert.equal(text, "accept 5");
     assert.equal(conversation.length, 3);
@@ -227,6 +227,15 @@ describe("ctx.elicit(), given an accept of {} where fields are required,", () =>
     assert.equal(result.isError, true);
     assert.match(JSON.stringify(result), /Acme Chat accepted the form without showing it; use a/);
     assert.deepEqual(faults, []);
+  });
+
+  it("treats an accept without any content like {}", async () => {
+    const { result, conversation } = await testTool(plain, {}, {
+      client: client({ elicitation: {} }, "Acme Chat"),
+      elicit: { number: garbage({ action: "accept" }) },
+    });
+    assert.equal(conversation.length, 1);
+    assert.match(JSON.stringify(result), /Acme Chat accepted the form without showing it/);
   });
 
   it("throws a CapabilityError with its own reason, so that a tool can continue without forms", async () => {

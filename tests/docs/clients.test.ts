@@ -20,10 +20,10 @@ function promised(...sentences: string[]): void {
 const go = { go: { response: z.object({ go: z.boolean() }) } };
 
 describe("docs/clients.md: when something is missing", () => {
-  it("forms and pages: the tool gets an error, else the model, which names the client", async () => {
+  it("forms and pages: another door, or an error that names the client", async () => {
     promised(
-      "`ctx.elicit` throws `CapabilityError`; if the tool does not catch it, the model gets an error that names the client",
-      "`ctx.elicitUrl` does the same",
+      "the question goes to the model or to a page; if `doors` allows neither, `ctx.elicit` throws `CapabilityError`, and if the tool does not catch it, the model gets an error that names the client",
+      "`ctx.elicitUrl` throws `CapabilityError`",
     );
     const thrown: unknown[] = [];
     const forms = createMcpTool("forms").description("Asks").elicits(go)
@@ -45,6 +45,13 @@ describe("docs/clients.md: when something is missing", () => {
         }
       });
     await servingModern({ serve: [forms, pages] }, async ({ fetch }) => {
+      const client = new ModernClient(fetch, { capabilities: {} });
+      const result = await client.call("forms");
+      assert.notEqual(result.isError, true);
+      assert.match(textOf(result), /Shall I paint it green\?/);
+    });
+    assert.equal(thrown.length, 0);
+    await servingModern({ serve: [forms, pages], doors: ["form"] }, async ({ fetch }) => {
       const client = new ModernClient(fetch, { capabilities: {} });
       for (const name of ["forms", "pages"]) {
         const result = await client.call(name);

@@ -84,7 +84,7 @@ describe("a page of a tool", () => {
       assert.equal(late.status, 404);
       assert.match(
         await late.text(),
-        /no longer available. Go back to your assistant and start again/,
+        /no longer available. Go back to the app in which you started, and start again/,
       );
     }));
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { until } from "effection";
 import { describe, it } from "../suite.ts";
 import { TestClient } from "../support/legacy/client.ts";
 import { serving } from "../support/legacy/server.ts";
 import { echo } from "../support/tools.ts";
+import { useStdio } from "../transport/stdio/channel.ts";
 
 const REFUSED =
   "Cannot read the body: it has more than 100000 keys, strings and elements; send fewer";
@@ -30,6 +32,20 @@ describe("a body of many small parts", () => {
         assert.deepEqual((await client.request("ping")).result, {});
       }));
   }
+
+  it("is refused over stdio too, and the connection goes on", function* () {
+    const { client } = yield* useStdio({ serve: [echo] });
+    client.initialize();
+    for (const value of Object.values(bodies)) {
+      const params = `{"name":"echo","arguments":{"text":${value}}}`;
+      client.raw(`{"jsonrpc":"2.0","id":9,"method":"tools/call","params":${params}}\n`);
+      const { error } = yield* until(client.find(({ error }) => error !== undefined));
+      assert.equal(error!.message, REFUSED.replace("body", "line"));
+      client.messages.length = 0;
+    }
+    const ping = client.request("ping");
+    assert.deepEqual((yield* until(client.answerTo(ping))).result, {});
+  });
 
   it("is accepted up to the limit, and one long string always", () =>
     serving({ serve: [echo] }, async ({ fetch }) => {

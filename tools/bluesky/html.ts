@@ -1,6 +1,8 @@
 /** The sign-in page. It has no script and loads nothing from other servers. */
 import {
+  adaptText,
   APP_PASSWORDS,
+  askerOf,
   MAKE_ONE,
   NEVER_MAIN,
   OAUTH_HOW,
@@ -30,17 +32,26 @@ export interface SignInPage {
   readonly problem?: string;
   /** The caller's name. Empty if callers have no names. */
   readonly principal: string;
+  readonly client: Client;
+}
+
+/** The client that asked for the sign-in. */
+export interface Client {
+  readonly name?: string | undefined;
 }
 
 export function signInPage(page: SignInPage): Response {
-  const { oauth, password, base, handle = "", service, problem, principal } = page;
+  const { oauth, password, base, handle = "", service, problem, principal, client } = page;
+  const { asked, ifNotYou } = askerOf(client);
   const host = new URL(service).host;
   return html(problem ? 400 : 200, "Sign in to Bluesky", [
     "<h1>Sign in to Bluesky</h1>",
-    `<p>Your assistant asked for this${
+    `<p>${asked}${
       principal ? `, on behalf of <strong>${escaped(principal)}</strong>` : ""
-    }. If you did not ask your assistant to sign you in, close this page.</p>`,
-    ...(problem ? [`<p class="problem" role="alert">${escaped(problem)}</p>`] : []),
+    }. ${ifNotYou}, close this page.</p>`,
+    ...(problem
+      ? [`<p class="problem" role="alert">${escaped(adaptText(problem, client))}</p>`]
+      : []),
     ...(oauth
       ? [
         `<p>${escaped(OAUTH_IS_BETTER)}</p>`,
@@ -49,15 +60,15 @@ export function signInPage(page: SignInPage): Response {
         } (recommended)</a></p>`,
       ]
       : []),
-    ...(password ? [passwordForm(base, handle, oauth)] : []),
+    ...(password ? [passwordForm(page, handle)] : []),
   ]);
 }
 
-function passwordForm(base: string, handle: string, second: boolean): string {
+function passwordForm({ base, oauth: second, client }: SignInPage, handle: string): string {
   return `<h2>${second ? "Or with an app password" : "With an app password"}</h2>
 <p>${escaped(NEVER_MAIN)} ${
     escaped(MAKE_ONE).replace(APP_PASSWORDS, `<a href="${APP_PASSWORDS}">${APP_PASSWORDS}</a>`)
-  }${second ? "" : ` ${escaped(`${OAUTH_IS_BETTER} ${OAUTH_HOW}`)}`}</p>
+  }${second ? "" : ` ${escaped(adaptText(`${OAUTH_IS_BETTER} ${OAUTH_HOW}`, client))}`}</p>
 <form method="post" action="${escaped(base)}">
 <label for="handle">Handle</label>
 <input id="handle" name="handle" required autocomplete="username" autocapitalize="none"
@@ -69,21 +80,23 @@ function passwordForm(base: string, handle: string, second: boolean): string {
 </form>`;
 }
 
-export function donePage(handle: string, warning?: string): Response {
+export function donePage(handle: string, client: Client, warning?: string): Response {
   return html(200, "Signed in", [
     `<h1>You are signed in as @${escaped(handle)}</h1>`,
     ...(warning ? [`<p class="warning">${escaped(warning)}</p>`] : []),
-    "<p>You can close this page and go back to your assistant.</p>",
+    `<p>You can close this page and go back to ${askerOf(client).back}.</p>`,
   ]);
 }
 
-export function problemPage(problem: string, again?: string): Response {
+export function problemPage(problem: string, client?: Client, again?: string): Response {
+  const text = client ? adaptText(problem, client) : problem;
+  const back = client ? askerOf(client).back : "the app in which you started";
   return html(400, "Not signed in", [
     "<h1>You are not signed in</h1>",
-    `<p class="problem" role="alert">${escaped(problem)}</p>`,
+    `<p class="problem" role="alert">${escaped(text)}</p>`,
     again
       ? `<p><a href="${escaped(again)}">Try again</a></p>`
-      : "<p>Go back to your assistant and start again.</p>",
+      : `<p>Go back to ${back} and start again.</p>`,
   ]);
 }
 

@@ -9,7 +9,7 @@ import { OAUTH_HOW, OAUTH_IS_BETTER } from "./password-texts.ts";
 
 /** Registers the sign-in with the authorization server, and redirects the browser to that server. */
 export function* beginOAuth(attempt: Attempt): Operation<Response> {
-  const { desk, options: { handle, service }, url } = attempt;
+  const { desk, options: { handle, service } } = attempt;
   const client = yield* clientOf(attempt);
   const doing = {
     what: `sign in${handle ? ` as "${handle}"` : ""}`,
@@ -20,18 +20,18 @@ export function* beginOAuth(attempt: Attempt): Operation<Response> {
     const address = yield* trying(desk, doing, () => client.authorize(handle ?? service));
     return new Response(null, { status: 302, headers: { location: address.href } });
   } catch (error) {
-    return failure(error, url);
+    return failure(error, attempt);
   }
 }
 
 /** Handles the authorization server's answer and stores the account. */
 export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operation<Response> {
-  const { desk, options: { service }, url } = attempt;
+  const { desk, options: { service }, client: app } = attempt;
   if (answer.get("error") === "access_denied") {
     const problem =
       `Cannot sign in to Bluesky: you declined on the page of Bluesky, and nothing was stored. ${OAUTH_IS_BETTER} ${OAUTH_HOW}`;
     attempt.end({ type: "refused", problem });
-    return problemPage(problem);
+    return problemPage(problem, app);
   }
   const { handleOf } = yield* until(import("./atproto/mod.ts"));
   const client = yield* clientOf(attempt);
@@ -51,9 +51,9 @@ export function* finishOAuth(attempt: Attempt, answer: URLSearchParams): Operati
       return made;
     });
     attempt.end({ type: "signed_in", account });
-    return donePage(account.handle);
+    return donePage(account.handle, app);
   } catch (error) {
-    return failure(error, url);
+    return failure(error, attempt);
   }
 }
 
@@ -65,7 +65,7 @@ function* clientOf({ desk, oauth, states, options: { service } }: Attempt) {
 }
 
 /** Shows a known error to the person. Throws any other error without its cause, which has secrets. */
-function failure(error: unknown, again: string): Response {
-  if (error instanceof ToolError) return problemPage(error.message, again);
+function failure(error: unknown, { client, url }: Attempt): Response {
+  if (error instanceof ToolError) return problemPage(error.message, client, url);
   throw new Error(`Signing in with OAuth failed: ${error instanceof Error ? error.message : ""}`);
 }

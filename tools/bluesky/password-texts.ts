@@ -26,6 +26,28 @@ export function adaptText(text: string, client: { readonly name?: string | undef
   return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
 }
 
+/** How pages name whoever asked for the sign-in. */
+export interface Asker {
+  readonly asked: string;
+  readonly ifNotYou: string;
+  /** Where to go after the page. */
+  readonly back: string;
+}
+
+export function askerOf(client: { readonly name?: string | undefined }): Asker {
+  return client.name === "parley"
+    ? {
+      asked: "The command parley call login asked for this",
+      ifNotYou: "If you did not run it",
+      back: "the terminal",
+    }
+    : {
+      asked: "Your assistant asked for this",
+      ifNotYou: "If you did not ask your assistant to sign you in",
+      back: "your assistant",
+    };
+}
+
 /** Runs `body`, and adapts the messages of its errors to the client. */
 export function* adaptErrors<T>(
   client: { readonly name?: string | undefined },

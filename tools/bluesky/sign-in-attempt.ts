@@ -9,7 +9,7 @@ import { type Operation, resource, until, withResolvers } from "effection";
 import { type McpToolContext, ToolError } from "parley-mcp";
 import type { NodeSavedState } from "@atproto/oauth-client-node";
 import type { Desk } from "./caller-accounts.ts";
-import { donePage, problemPage, signInPage } from "./html.ts";
+import { type Client, donePage, problemPage, signInPage } from "./html.ts";
 import { toActor } from "./names.ts";
 import { CALLBACK, clientIdFor, redirectUriOf } from "./oauth-metadata.ts";
 import { beginOAuth, finishOAuth } from "./oauth-redirects.ts";
@@ -33,6 +33,7 @@ export type Ending =
 
 export interface Attempt {
   readonly desk: Desk;
+  readonly client: Client;
   readonly options: AttemptOptions;
   /** The URL of the page. */
   readonly url: string;
@@ -73,6 +74,7 @@ export function useAttempt(
     });
     const attempt: Attempt = {
       desk,
+      client: ctx.client,
       options,
       url: page.url,
       oauthUrl: clientId && `${page.url}/oauth`,
@@ -138,14 +140,15 @@ function* takePassword(attempt: Attempt, request: Request): Operation<Response> 
     const account = yield* signInWithAppPassword(desk, { handle, password, service });
     attempt.end({ type: "signed_in", account });
     const warning = account.mainPassword ? mainPasswordUsed(account.handle) : undefined;
-    return donePage(account.handle, warning);
+    return donePage(account.handle, attempt.client, warning);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
     return startPage(attempt, given, error.message);
   }
 }
 
-function startPage({ url, options, desk }: Attempt, handle?: string, problem?: string): Response {
+function startPage(attempt: Attempt, handle?: string, problem?: string): Response {
+  const { url, options, desk, client } = attempt;
   return signInPage({
     oauth: options.ways.oauth,
     password: options.ways.page,
@@ -153,6 +156,7 @@ function startPage({ url, options, desk }: Attempt, handle?: string, problem?: s
     handle: handle ?? options.handle,
     service: options.service,
     principal: desk.principal,
+    client,
     ...(problem !== undefined && { problem }),
   });
 }

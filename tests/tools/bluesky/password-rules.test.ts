@@ -122,7 +122,9 @@ function check(shown: Shown, audience: keyof typeof HOW, about: string): void {
     }
   }
   if (audience === "terminal") {
-    for (const text of [...questions, result!.text]) assert.doesNotMatch(text, /assistant/, about);
+    for (const text of [...questions, ...pages, result!.text]) {
+      assert.doesNotMatch(text, /assistant/i, about);
+    }
   }
   // The structured data says the same as the text.
   if (!result!.isError) assert.equal(result!.data.message, result!.text, about);
