@@ -9,7 +9,7 @@
  */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { type Operation, race, until } from "effection";
+import { call, type Operation, race, until } from "effection";
 import { deadline, type Deadlines } from "../lib/deadlines.ts";
 import { PAGE_SCRIPT } from "../ui/built.ts";
 import { type Entered, formFields, type FormProblem } from "../ui/form.ts";
@@ -108,20 +108,27 @@ class AskingPage {
 
   /** Tells the page's script whether the page is out of date. Waits for a change first. */
   *#change(seen: string | null): Operation<Response> {
-    const isSame = () => markOf(this.#place.current()) === seen;
-    if (isSame()) yield* this.#changeWithin(CHANGE);
-    return Response.json({ changed: !isSame() });
+    yield* this.#changeFrom(seen, CHANGE);
+    return Response.json({ changed: markOf(this.#place.current()) !== seen });
   }
 
-  *#changeWithin(ms: number): Operation<void> {
-    yield* race([this.#place.changed(), deadline(this.#deadlines, ms)]);
+  /** Waits until something else is shown, for some time. What has ended changes no more. */
+  *#changeFrom(seen: string | null, ms: number): Operation<void> {
+    const place = this.#place;
+    const canChange = () => {
+      const current = place.current();
+      return markOf(current) === seen && (isQuestion(current) || current.ended === "waiting");
+    };
+    yield* race([
+      call(function* () {
+        while (canChange()) yield* place.changed();
+      }),
+      deadline(this.#deadlines, ms),
+    ]);
   }
 
   *#show(sent: string | null): Operation<Response> {
-    const current = this.#place.current();
-    if (sent !== null && !isQuestion(current) && current.ended === "waiting") {
-      yield* this.#changeWithin(NEXT_QUESTION);
-    }
+    if (sent !== null) yield* this.#changeFrom("waiting", NEXT_QUESTION);
     const now = this.#place.current();
     if (!isQuestion(now)) return this.#ended(now.ended, sent);
     const told = isSent(sent) ? `${SENT[sent]} Here is the next question.` : undefined;

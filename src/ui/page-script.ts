@@ -14,6 +14,7 @@ async function watch(url: string): Promise<void> {
     const response = await fetch(url, { headers: { accept: "application/json" } });
     // The page was closed, or the server failed: what the page shows is no longer true.
     if (!response.ok || (await response.json()).changed === true) return;
+    await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
 

@@ -150,9 +150,11 @@ const textOf = (result: ViewResult) =>
 
 const answerCall = (args: JsonObject) => host.callTool("answer_call", args);
 
+const stateIn = ({ _meta }: ViewResult) => _meta?.[ASK_META] as AskState | undefined;
+
 /** Takes what a result says about the call. `whole` is false if a host passed the result on. */
 function take(result: ViewResult, whole: boolean): void {
-  const found = result._meta?.[ASK_META] as AskState | undefined;
+  const found = stateIn(result);
   if (!found) {
     if (whole) {
       throw new Error(textOf(result) || "Cannot go on: the server sent no state; try again");
@@ -179,13 +181,17 @@ function take(result: ViewResult, whole: boolean): void {
 
 const answer: Send = async (action, content) => {
   const { secret, question } = state!;
-  take(
-    await answerCall({
-      secret,
-      answer: { question: question!.id, action, ...(content && { content }) },
-    }),
-    true,
-  );
+  const { id } = question!;
+  const result = await answerCall({
+    secret,
+    answer: { question: id, action, ...(content && { content }) },
+  });
+  if (result.isError && !stateIn(result)) {
+    // It was answered elsewhere, or withdrawn: show what is asked now.
+    const now = await answerCall({ secret });
+    if (stateIn(now) && stateIn(now)?.question?.id !== id) return take(now, true);
+  }
+  take(result, true);
 };
 
 /** Tells the model that it can go on, unless its own call is still open. Hosts may ignore it. */
@@ -241,7 +247,7 @@ async function checkIn(): Promise<void> {
 
 /** A result that the host passed on: the call has ended, or it was deferred (VIEW-3). */
 async function passedOn(result: ViewResult): Promise<void> {
-  const deferred = result._meta?.[ASK_META] as AskState | undefined;
+  const deferred = stateIn(result);
   const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??
     /"ticket":"([^"]+)"/.exec(textOf(result))?.[1];
   if (typeof ticket !== "string") {
@@ -255,10 +261,8 @@ async function passedOn(result: ViewResult): Promise<void> {
   if (deferred) take(result, false);
   // An old conversation may show a question that has been answered since.
   const fresh = await answerCall({ ticket }).catch(() => undefined);
-  if (fresh && (fresh._meta?.[ASK_META] || !state)) {
-    if (fresh._meta?.[ASK_META]) take(fresh, true);
-    else note(textOf(fresh));
-  }
+  if (fresh && stateIn(fresh)) take(fresh, true);
+  else if (fresh && !state) note(textOf(fresh));
 }
 
 /** SEP-3118: the host hands over an ordinary question, and gets the ordinary answer. */

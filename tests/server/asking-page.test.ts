@@ -232,9 +232,15 @@ describe("the asking page", () => {
     assert.deepEqual(JSON.parse((yield* quiet).text), { changed: false });
     const heard = yield* spawn(() => visitor.get(path));
     yield* until(Promise.resolve());
+    // Something that the page does not show.
+    place.become(place.current());
+    yield* until(Promise.resolve());
     place.become({ ended: "gone" });
     assert.deepEqual(JSON.parse((yield* heard).text), { changed: true });
     assert.deepEqual(JSON.parse((yield* visitor.get(path)).text), { changed: true });
+    // What has ended is not waited for.
+    const over = yield* visitor.get("/changed?seen=gone");
+    assert.deepEqual(JSON.parse(over.text), { changed: false });
   });
 
   it("says what became of a question that closed meanwhile", function* () {

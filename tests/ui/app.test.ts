@@ -158,6 +158,23 @@ describe("the view that asks, in a host with AppBridge", () => {
     assert.deepEqual(call.answers, [{ action: "accept", content: { name: "Ada" } }]);
   }, LONG);
 
+  inBrowser("goes on if its question was answered elsewhere", function* () {
+    const call = new ScriptedCall([CONFIRM, SEAT]);
+    const app = yield* useApp(call.callTool);
+    const { view } = app;
+    yield* until((async () => {
+      await app.mount({ html });
+      await view.getByLabel("Name").fill("Ada");
+      call.callTool({
+        name: "answer_call",
+        arguments: { answer: { question: "q-0", action: "decline" } },
+      });
+      await view.getByRole("button", { name: "Accept" }).click();
+      await view.getByText("Which seat?").waitFor();
+    })());
+    assert.deepEqual(call.answers, [{ action: "decline" }]);
+  }, LONG);
+
   inBrowser("draws forms for a host that asks itself (SEP-3118)", function* () {
     const call = new ScriptedCall([]);
     call.canBeFound = false;
