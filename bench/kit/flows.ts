@@ -29,7 +29,7 @@ export async function startUser(target: Target): Promise<User> {
   const connection = await HttpConnection.open(target.port);
   const session = target.era === "legacy"
     ? new LegacyClient(connection, target)
-    : new ModernClient(connection, target);
+    : new TestClient(connection, target);
   await session.open();
   return session;
 }
@@ -39,7 +39,7 @@ export async function vanish(target: Target): Promise<void> {
   const connection = await HttpConnection.open(target.port);
   const client = target.era === "legacy"
     ? new LegacyClient(connection, target)
-    : new ModernClient(connection, target);
+    : new TestClient(connection, target);
   await client.open();
   const name = { call: "add", elicit: "ask", progress: "count" }[target.work];
   const args = target.work === "call" ? { a: 1, b: 1 } : {};
@@ -142,7 +142,7 @@ class LegacyClient extends Client {
   }
 }
 
-class ModernClient extends Client {
+class TestClient extends Client {
   async open(): Promise<void> {}
 
   call(id: number, name: string, args: object, meta?: object, more?: object): string {

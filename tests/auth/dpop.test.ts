@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, SignJWT } from "jose";
 import { createHash } from "node:crypto";
 import type { Parley } from "parley-mcp";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { RESOURCE, TestIssuer } from "./issuer.ts";
 
@@ -49,7 +49,7 @@ async function bound(body: (bound: Bound) => Promise<void>): Promise<void> {
         }).sign(key.privateKey);
       },
       async status(token, proof, scheme = "DPoP") {
-        const client = new ModernClient(parley.fetch, {
+        const client = new TestClient(parley.fetch, {
           headers: { authorization: `${scheme} ${token}`, ...(proof && { dpop: proof }) },
         });
         const exchange = await client.start("tools/list");

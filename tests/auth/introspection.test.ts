@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { IssuerOptions, Parley, ParleyOptions } from "parley-mcp";
 import { createParley } from "parley-mcp";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { ISSUER, RESOURCE, TestIssuer } from "./issuer.ts";
 
@@ -11,7 +11,7 @@ const INTROSPECTED: IssuerOptions = {
 };
 
 async function call(parley: Parley, token: string) {
-  const client = new ModernClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
+  const client = new TestClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
   const exchange = await client.start("tools/call", { name: "whoami", arguments: {} });
   return exchange.status === 200 ? await exchange.text() : exchange.status;
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { until } from "effection";
 import type { Parley } from "parley-mcp";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { TestIssuer } from "./issuer.ts";
 
 async function status(parley: Parley, token: string): Promise<number> {
-  const client = new ModernClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
+  const client = new TestClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
   const exchange = await client.start("tools/list");
   await exchange.leave();
   return exchange.status;

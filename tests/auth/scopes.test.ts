@@ -8,7 +8,7 @@ import {
 } from "parley-mcp";
 import { z } from "zod";
 import { ABLE, TestClient } from "../support/legacy/client.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { TestIssuer, whoami } from "./issuer.ts";
 

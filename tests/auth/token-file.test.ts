@@ -4,12 +4,12 @@ import { writeFileSync } from "node:fs";
 import { createManualClock, createParley, type Fault, type Parley } from "parley-mcp";
 import { newToken, TokenFile } from "../../src/auth/token-file.ts";
 import { useFolder } from "../support/folder.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { whoami } from "./issuer.ts";
 
 async function call(parley: Parley, token: string) {
-  const client = new ModernClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
+  const client = new TestClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
   const exchange = await client.start("tools/call", { name: "whoami", arguments: {} });
   return exchange.status === 200 ? await exchange.text() : exchange.status;
 }

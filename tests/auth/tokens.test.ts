@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import type { Parley } from "parley-mcp";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 import { ISSUER, RESOURCE, TestIssuer, type TokenOptions } from "./issuer.ts";
 
 const METADATA = "http://127.0.0.1:7411/.well-known/oauth-protected-resource/mcp";
 
-function clientWith(parley: Parley, token: string | undefined, headers = {}): ModernClient {
-  return new ModernClient(parley.fetch, {
+function clientWith(parley: Parley, token: string | undefined, headers = {}): TestClient {
+  return new TestClient(parley.fetch, {
     headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...headers },
   });
 }
@@ -138,7 +138,7 @@ describe("access tokens", () => {
   it("are read from the Authorization header only, and only one", () =>
     withIssuer(async (issuer, parley) => {
       const token = await issuer.token();
-      const query = new ModernClient(parley.fetch, { url: `${RESOURCE}?access_token=${token}` });
+      const query = new TestClient(parley.fetch, { url: `${RESOURCE}?access_token=${token}` });
       assert.equal((await query.start("tools/list")).status, 401);
       for (
         const authorization of [

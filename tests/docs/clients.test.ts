@@ -5,8 +5,8 @@ import { z } from "zod";
 import { readText } from "../harness/files.ts";
 import { Gate } from "../support/gate.ts";
 import { living } from "../support/life.ts";
-import { accept, ModernClient, said, textOf } from "../support/modern/client.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { accept, said, TestClient, textOf } from "../support/modern/client.ts";
+import { serving } from "../support/modern/server.ts";
 import { until } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 
@@ -44,15 +44,15 @@ describe("docs/clients.md: when something is missing", () => {
           throw error;
         }
       });
-    await servingModern({ serve: [forms, pages] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: {} });
+    await serving({ serve: [forms, pages] }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: {} });
       const result = await client.call("forms");
       assert.notEqual(result.isError, true);
       assert.match(textOf(result), /Shall I paint it green\?/);
     });
     assert.equal(thrown.length, 0);
-    await servingModern({ serve: [forms, pages], doors: ["form"] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: {} });
+    await serving({ serve: [forms, pages], doors: ["form"] }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: {} });
       for (const name of ["forms", "pages"]) {
         const result = await client.call(name);
         assert.equal(result.isError, true);
@@ -74,8 +74,8 @@ describe("docs/clients.md: when something is missing", () => {
         });
         return { parsed, played: toolCalls.map(({ name, arguments: args }) => ({ name, args })) };
       });
-    await servingModern({ serve: [plays] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: { sampling: {} } });
+    await serving({ serve: [plays] }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: { sampling: {} } });
       let result = await client.call("plays");
       const prompts: string[] = [];
       for (const answer of ['{"cell":4}', '{"tool":"place","arguments":{"cell":5}}']) {
@@ -118,7 +118,7 @@ describe("docs/clients.md: when a modern client disconnects", () => {
   }
 
   interface Kit {
-    readonly client: ModernClient;
+    readonly client: TestClient;
     readonly gate: Gate;
     readonly done: string[];
     /** Sends a call, and disconnects once the tool works. */
@@ -130,7 +130,7 @@ describe("docs/clients.md: when a modern client disconnects", () => {
     const done: string[] = [];
     return living({ serve: [working(gate, done, durable)] }, async (life) => {
       await life.start();
-      const client = new ModernClient((request) => life.parley.fetch(request));
+      const client = new TestClient((request) => life.parley.fetch(request));
       await body({
         client,
         gate,

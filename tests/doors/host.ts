@@ -4,8 +4,8 @@ import type { ParleyOptions } from "parley-mcp";
 import type { Fetch, Message } from "../support/exchange.ts";
 import { TestClient } from "../support/legacy/client.ts";
 import { serving } from "../support/legacy/server.ts";
-import { ModernClient } from "../support/modern/client.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
+import { serving as servingModern } from "../support/modern/server.ts";
 import type { WatchedServer } from "../support/server.ts";
 
 export type Era = "legacy" | "modern";

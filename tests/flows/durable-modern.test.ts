@@ -10,7 +10,7 @@ import {
   type ToolSessionStore,
 } from "../../src/mod.ts";
 import { type Life, living } from "../support/life.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
+import { ABLE_WITH_TASKS, TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 const name = { response: z.object({ name: z.string() }) };
@@ -46,8 +46,8 @@ interface Round {
 
 const CALL = { name: "order", arguments: {} };
 
-function client(life: Life, options = {}): ModernClient {
-  return new ModernClient((request) => life.parley.fetch(request), options);
+function client(life: Life, options = {}): TestClient {
+  return new TestClient((request) => life.parley.fetch(request), options);
 }
 
 async function round(life: Life, retry: object = {}): Promise<Round> {

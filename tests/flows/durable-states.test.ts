@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import { createManualClock, createMcpTool } from "../../src/mod.ts";
 import { type Life, living } from "../support/life.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 const MINUTE = 60_000;
@@ -17,7 +17,7 @@ const order = createMcpTool("order").description("d").durable()
 const call = { name: "order", arguments: {} };
 const inputResponses = { who: { action: "accept", content: { name: "Ada" } } };
 
-const clientOf = (life: Life) => new ModernClient((request) => life.parley.fetch(request));
+const clientOf = (life: Life) => new TestClient((request) => life.parley.fetch(request));
 
 /** A turn of the event loop, in which a store may finish its work. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));

@@ -10,7 +10,7 @@ import {
   type ParleyOptions,
   Sealer,
 } from "../../src/mod.ts";
-import { ABLE_WITH_TASKS, ModernClient, TASKS } from "../support/modern/client.ts";
+import { ABLE_WITH_TASKS, TASKS, TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 // Calls whose record travels with the client: any server with the key can continue them.
@@ -71,8 +71,8 @@ async function fleet(
   }
 }
 
-function client(server: Parley, options = {}): ModernClient {
-  return new ModernClient(server.fetch, options);
+function client(server: Parley, options = {}): TestClient {
+  return new TestClient(server.fetch, options);
 }
 
 const CALL = { name: "order", arguments: {} };

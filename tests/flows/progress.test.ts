@@ -19,8 +19,8 @@ import { useStdio } from "../transport/stdio/channel.ts";
 import { describe, it } from "../suite.ts";
 import type { Exchange } from "../support/exchange.ts";
 import { TestClient, textOf } from "../support/legacy/client.ts";
-import { ModernClient } from "../support/modern/client.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
+import { serving as servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";
 import { idle, until } from "../support/turn.ts";
 

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createMcpTool } from "../../src/mod.ts";
 import { ABLE, TestClient, textOf } from "../support/legacy/client.ts";
 import { type Life, living } from "../support/life.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
+import { ABLE_WITH_TASKS, TestClient as ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
 
 // A revived tool may take a while until it reaches its question again. The client does not know

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { ABLE } from "../support/legacy/client.ts";
 import { ABLE_WITH_TASKS } from "../support/modern/client.ts";
 import { PatientClient } from "../support/legacy/patient-client.ts";
-import { PatientModernClient } from "../support/modern/patient-client.ts";
+import { PatientClient as PatientModernClient } from "../support/modern/patient-client.ts";
 import type { Message } from "../support/exchange.ts";
 import type { MortalServer } from "./mortal-server.ts";
 import type { Effect } from "./tools.ts";

@@ -7,7 +7,7 @@ import { currentRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
 import { ABLE, initialize } from "../support/legacy/client.ts";
 import { Crowd, UNFINISHED } from "../support/crowd.ts";
-import { ModernClient, VERSION } from "../support/modern/client.ts";
+import { TestClient, VERSION } from "../support/modern/client.ts";
 import { ask } from "../support/tools.ts";
 import { noticed } from "../support/turn.ts";
 import { RawClient } from "./raw-client.ts";
@@ -16,7 +16,7 @@ import { RawClient } from "./raw-client.ts";
 const MOST = 40;
 const FEW = 15;
 const STREAMS = 30;
-const LISTEN = { notifications: {}, _meta: new ModernClient(fetch).meta() };
+const LISTEN = { notifications: {}, _meta: new TestClient(fetch).meta() };
 const HALF_A_BODY = "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n" +
   "Accept: application/json, text/event-stream\r\nContent-Length: 100\r\n\r\n{";
 const onDeno = it.when(currentRuntime() === "deno");

@@ -7,7 +7,7 @@ import type { ToolSessionEvent } from "../../src/model/events.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { until } from "effection";
 import { serverOf, stored } from "./durable-kit.ts";
 import { idle, textOf, until as come } from "../support/registry.ts";
@@ -64,7 +64,7 @@ describe("a call with an answer that is sealed with another key", () => {
     const round = async (sealer: Sealer, more = {}) => {
       const server = at(sealer);
       try {
-        return await new ModernClient(server.fetch).request("tools/call", { ...call, ...more });
+        return await new TestClient(server.fetch).request("tools/call", { ...call, ...more });
       } finally {
         await server.close();
       }

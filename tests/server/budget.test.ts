@@ -4,8 +4,8 @@ import { createMcpResource, createMcpTool, type ParleyOptions } from "parley-mcp
 import { z } from "zod";
 import { describe, it } from "../suite.ts";
 import { ABLE, initialize, TestClient } from "../support/legacy/client.ts";
-import { accept, asked, ModernClient, textOf } from "../support/modern/client.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { accept, asked, TestClient as ModernClient, textOf } from "../support/modern/client.ts";
+import { serving as servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";
 
 const KB = 1_024;

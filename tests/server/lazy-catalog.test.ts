@@ -5,7 +5,7 @@ import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { useStdio } from "../transport/stdio/channel.ts";
 import { describe, it } from "../suite.ts";
 import { initialize, TestClient } from "../support/legacy/client.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { serving } from "../support/legacy/server.ts";
 import { idle } from "../support/turn.ts";
 

@@ -14,10 +14,10 @@ import {
 import { describe, it } from "../suite.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { ABLE, initialize, TestClient } from "../support/legacy/client.ts";
-import { ModernClient } from "../support/modern/client.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { living } from "../support/life.ts";
 import { turn } from "../support/turn.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { serving as servingModern } from "../support/modern/server.ts";
 import { serving } from "../support/legacy/server.ts";
 import { ask, echo, handTool } from "../support/tools.ts";
 

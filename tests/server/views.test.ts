@@ -5,8 +5,8 @@ import { z } from "zod";
 import { describe, it } from "../suite.ts";
 import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { serving } from "../support/legacy/server.ts";
-import { ModernClient } from "../support/modern/client.ts";
-import { servingModern } from "../support/modern/server.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
+import { serving as servingModern } from "../support/modern/server.ts";
 
 const UI = "io.modelcontextprotocol/ui";
 const TYPE = "text/html;profile=mcp-app";

@@ -14,7 +14,7 @@ import { copyFormerStore, type Held, openFormerStore } from "../fixtures/store-f
 import { makeTools, World } from "../fixtures/store-format-3/tools.ts";
 import { describe, it } from "../suite.ts";
 import { TestClient, textOf } from "../support/legacy/client.ts";
-import { ABLE_WITH_TASKS, ModernClient } from "../support/modern/client.ts";
+import { ABLE_WITH_TASKS, TestClient as ModernClient } from "../support/modern/client.ts";
 
 const HOUR = 3_600_000;
 const accept = (text: string) => ({ action: "accept", content: { text } });

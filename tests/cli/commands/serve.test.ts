@@ -8,7 +8,7 @@ import process from "node:process";
 import { root } from "../../harness/files.ts";
 import { describe, it } from "../../suite.ts";
 import { useHttp } from "../../support/http-server.ts";
-import { ModernClient } from "../../support/modern/client.ts";
+import { TestClient } from "../../support/modern/client.ts";
 import { startV1 } from "../../support/official-stdio.ts";
 import { type Program, useProgram } from "../../support/program.ts";
 
@@ -30,7 +30,7 @@ async function call(
 ): Promise<string> {
   const clientInfo = { name: "curl", version: "8 \u001b[31m" };
   const meta = { "io.modelcontextprotocol/clientInfo": clientInfo };
-  const client = new ModernClient((request) => fetch(request), { url, capabilities, meta });
+  const client = new TestClient((request) => fetch(request), { url, capabilities, meta });
   const { response } = await client.start("tools/call", { name, arguments: args });
   return `${response.status} ${await response.text()}`;
 }

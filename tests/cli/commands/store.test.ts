@@ -7,7 +7,7 @@ import { useStore } from "../../../src/cli/commands/store.ts";
 import { root } from "../../harness/files.ts";
 import { describe, it } from "../../suite.ts";
 import { useFolder } from "../../support/folder.ts";
-import { ModernClient } from "../../support/modern/client.ts";
+import { TestClient } from "../../support/modern/client.ts";
 import { type Program, runProgram, useProgram } from "../../support/program.ts";
 
 const bookFlight = join(root, "tools/book_flight.ts");
@@ -25,7 +25,7 @@ function* serve(
 ): Operation<{ program: Program; next: (retry?: object) => Promise<Round> }> {
   const program = yield* useProgram(["serve", bookFlight, "--port", "0", ...args], { env });
   const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
-  const client = new ModernClient(fetch, { url, capabilities: { elicitation: { form: {} } } });
+  const client = new TestClient(fetch, { url, capabilities: { elicitation: { form: {} } } });
   const next = (retry = {}) =>
     client.result("tools/call", { ...CALL, ...retry }) as unknown as Promise<Round>;
   return { program, next };
@@ -154,7 +154,7 @@ describe("parley serve --store", () => {
           { env },
         );
         const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
-        return new ModernClient(fetch, { url, capabilities: { elicitation: { form: {} } } });
+        return new TestClient(fetch, { url, capabilities: { elicitation: { form: {} } } });
       };
       const [a, b] = [yield* started(), yield* started()];
       const round = yield* until(a.result("tools/call", CALL)) as unknown as Operation<Round>;

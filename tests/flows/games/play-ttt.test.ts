@@ -18,7 +18,7 @@ import { anthropicAnswer, ollamaAnswer, openaiAnswer, openaiCall } from "../../s
 import { scriptedProvider } from "../../ask/sampling-kit.ts";
 import { describe, it } from "../../suite.ts";
 import { type Life, living } from "../../support/life.ts";
-import { ModernClient } from "../../support/modern/client.ts";
+import { TestClient } from "../../support/modern/client.ts";
 import { onSocket } from "../../support/socket.ts";
 import {
   DRAW_O,
@@ -236,7 +236,7 @@ describe("a game of tic-tac-toe that outlives its server", () => {
 
   /** Plays until the game is over, each move with another server. */
   async function playOn(life: Life, ...starts: ParleyOptions[]) {
-    const client = new ModernClient((request) => life.parley.fetch(request), {
+    const client = new TestClient((request) => life.parley.fetch(request), {
       capabilities: { elicitation: {} },
     });
     let retry = {};

@@ -7,10 +7,10 @@ import {
   ABLE_WITH_TASKS,
   accept,
   answerOf,
-  ModernClient,
+  TestClient,
   VERSION,
 } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { echo, greet, greetAll } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -40,11 +40,11 @@ const serve: ParleyOptions["serve"] = [echo, greet, greetAll, job, routed, promp
 
 /** The response may be anything but a crash, and must follow the specification. */
 async function survives(
-  { fetch, faults, watch }: ModernServer,
+  { fetch, faults, watch }: TestServer,
   text: string,
   headers: Record<string, string>,
 ): Promise<void> {
-  const client = new ModernClient(fetch);
+  const client = new TestClient(fetch);
   const leaving = new AbortController();
   const response = await client.post(text, headers, leaving.signal);
   const said = `${text} with ${JSON.stringify(headers)}`;
@@ -124,7 +124,7 @@ function fittingHeaders(body: unknown): Record<string, string> {
 
 describe("a body with modern headers", () => {
   it("gets a well-formed refusal if it is any JSON", async () => {
-    await servingModern({ serve: serve! }, async (server) => {
+    await serving({ serve: serve! }, async (server) => {
       await fc.assert(
         fc.asyncProperty(fc.jsonValue(), fc.boolean(), async (value, fit) => {
           const headers = fit ? fittingHeaders(value) : { "mcp-protocol-version": VERSION };
@@ -136,8 +136,8 @@ describe("a body with modern headers", () => {
   });
 
   it("gets a well-formed response if it is almost valid", async () => {
-    await servingModern({ serve: serve!, limits: { maxSessions: 5_000 } }, async (server) => {
-      const client = new ModernClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
+    await serving({ serve: serve!, limits: { maxSessions: 5_000 } }, async (server) => {
+      const client = new TestClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
       const { requestState } = await client.call("greet_all", { count: 2 });
       const { taskId } = await client.call("job");
       const inputResponses = { name: accept({ name: "Ada" }) };
@@ -190,8 +190,8 @@ describe("a body", () => {
   const headers = { "mcp-protocol-version": VERSION };
 
   it("that nests too deeply is refused, wherever it does", async () => {
-    await servingModern({ serve: serve! }, async (server) => {
-      const client = new ModernClient(server.fetch);
+    await serving({ serve: serve! }, async (server) => {
+      const client = new TestClient(server.fetch);
       const { requestState } = await client.call("greet", { more: 1 });
       for (const depth of [300, 10_000, 200_000]) {
         const deep = `${'{"a":['.repeat(depth)}1${"]}".repeat(depth)}`;
@@ -218,8 +218,8 @@ describe("a body", () => {
   });
 
   it("that nests up to the limit is served, asked and continued", async () => {
-    await servingModern({ serve: serve! }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: serve! }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       let more: unknown = 1;
       for (let depth = 0; depth < 180; depth++) more = [more];
       const { requestState } = await client.call("greet", { more });
@@ -231,8 +231,8 @@ describe("a body", () => {
 
   it("that is too large is refused before it is read", async () => {
     const limits = { maxBody: 10_000 };
-    await servingModern({ serve: serve!, limits }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: serve!, limits }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       const params = { name: "echo", arguments: { text: "x".repeat(10_000) } };
       const exchange = await client.start("tools/call", params);
       assert.equal(exchange.status, 413);
@@ -243,8 +243,8 @@ describe("a body", () => {
   });
 
   it("that is cut off, or is not JSON, is refused", async () => {
-    await servingModern({ serve: serve! }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: serve! }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       const whole = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
       for (const text of ["", "{", whole.slice(0, -1), `${whole}}`, "NaN", "'x'"]) {
         const response = await client.post(text, headers);
@@ -277,8 +277,8 @@ describe("a body", () => {
 
 describe("an id", () => {
   it("of a valid type is returned unchanged; any other makes the request invalid", async () => {
-    await servingModern({ serve: serve! }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: serve! }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       for (const id of [0, -1, "", "0", "é", Number.MAX_SAFE_INTEGER, "a".repeat(1_000)]) {
         const exchange = await client.start("tools/list", {}, { id });
         assert.deepEqual((await answerOf(exchange)).id, id);

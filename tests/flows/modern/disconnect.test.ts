@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { accept, ModernClient, textOf } from "../../support/modern/client.ts";
+import { accept, TestClient, textOf } from "../../support/modern/client.ts";
 import { onSocket } from "../../support/socket.ts";
 import { Gate } from "../../support/gate.ts";
 import { describe, it } from "../../suite.ts";
@@ -34,7 +34,7 @@ describe("a client that vanishes", () => {
   it("before there is a response cancels its call", async () => {
     const { tool, began, ended } = workTool();
     await onSocket({ serve: [tool] }, async (url) => {
-      const client = new ModernClient(fetch, { url });
+      const client = new TestClient(fetch, { url });
       const leaving = new AbortController();
       const call = client.start("tools/call", { name: "work" }, { signal: leaving.signal });
       await began;
@@ -47,7 +47,7 @@ describe("a client that vanishes", () => {
   it("in the middle of a stream cancels its call", async () => {
     const { tool, ended } = workTool();
     await onSocket({ serve: [tool] }, async (url) => {
-      const client = new ModernClient(fetch, { url, meta: { progressToken: 1 } });
+      const client = new TestClient(fetch, { url, meta: { progressToken: 1 } });
       const leaving = new AbortController();
       const { signal } = leaving;
       const exchange = await client.start("tools/call", { name: "work" }, { signal });
@@ -60,7 +60,7 @@ describe("a client that vanishes", () => {
   it("leaves the result to an identical request", async () => {
     const { tool, gate, ended } = workTool();
     await onSocket({ serve: [tool] }, async (url) => {
-      const client = new ModernClient(fetch, { url, meta: { progressToken: 1 } });
+      const client = new TestClient(fetch, { url, meta: { progressToken: 1 } });
       const { requestState } = await client.call("work", { ask: true });
       const inputResponses = { go: accept({ go: true }) };
       const retry = { name: "work", arguments: { ask: true }, requestState, inputResponses };

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { all, sleep } from "effection";
 import { createMcpTool, createParley } from "parley-mcp";
 import { z } from "zod";
-import { accept, ModernClient } from "../../support/modern/client.ts";
-import { ModernWatch } from "../../support/modern/watch.ts";
+import { accept, TestClient } from "../../support/modern/client.ts";
+import { Watch } from "../../support/modern/watch.ts";
 import type { Message } from "../../support/exchange.ts";
 import { turn } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
@@ -53,8 +53,8 @@ describe("a retry storm", () => {
     const random = seeded(4711);
     const effects = new Map<string, number>();
     const parley = createParley({ serve: [orderTool(effects)] });
-    const watch = new ModernWatch();
-    const client = new ModernClient(watch.over(parley.fetch));
+    const watch = new Watch();
+    const client = new TestClient(watch.over(parley.fetch));
     let sent = 0;
 
     // Requests wait here, and are sent in random order.

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { modernComplaints } from "../../support/modern/schemas.ts";
+import { complaintsAbout } from "../../support/modern/schemas.ts";
 import { describe, it } from "../../suite.ts";
 
 const _meta = { "io.modelcontextprotocol/serverInfo": { name: "n", version: "1" } };
@@ -22,11 +22,11 @@ const task = {
 };
 
 function result(method: string, result: object): string[] {
-  return modernComplaints({ jsonrpc: "2.0", id: 1, result }, method);
+  return complaintsAbout({ jsonrpc: "2.0", id: 1, result }, method);
 }
 
 /** Tests the checks that every other test relies on. */
-describe("modernComplaints()", () => {
+describe("complaintsAbout()", () => {
   it("accepts valid messages", () => {
     const complete = { resultType: "complete", _meta };
     const cached = { ...complete, ttlMs: 0, cacheScope: "private" };
@@ -73,7 +73,7 @@ describe("modernComplaints()", () => {
       { jsonrpc: "2.0", id: 1, error: { code: 1.5, message: "" } },
     ];
     for (const message of wrong) {
-      assert.equal(modernComplaints(message, "tools/call").length, 1, JSON.stringify(message));
+      assert.equal(complaintsAbout(message, "tools/call").length, 1, JSON.stringify(message));
     }
   });
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "../../suite.ts";
 import { ABLE, initialize, TestClient } from "../../support/legacy/client.ts";
-import { ModernClient } from "../../support/modern/client.ts";
+import { TestClient as ModernClient } from "../../support/modern/client.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { ask } from "../../support/tools.ts";
 

@@ -3,8 +3,8 @@ import { all, type Operation, race } from "effection";
 import { createMcpTool, type FinalizedMcpTool, type McpToolContextWithElicits } from "parley-mcp";
 import { z } from "zod";
 import type { Exchange } from "../../support/exchange.ts";
-import { accept, asked, ModernClient, said, textOf } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { accept, asked, said, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
@@ -25,8 +25,8 @@ function* number(ctx: Context, key: "a" | "b" | "c"): Operation<number> {
   return answer.action === "accept" ? answer.content.n : NaN;
 }
 
-interface Kit extends ModernServer {
-  readonly client: ModernClient;
+interface Kit extends TestServer {
+  readonly client: TestClient;
   /** Starts the call, or continues it, and lets the quiet window pass. */
   round(more?: { readonly [key: string]: unknown }): Promise<Exchange>;
 }
@@ -36,8 +36,8 @@ function testing(
   body: (kit: Kit) => Promise<void>,
 ): () => Promise<void> {
   return () =>
-    servingModern({ serve: [served] }, async (server) => {
-      const client = new ModernClient(server.fetch);
+    serving({ serve: [served] }, async (server) => {
+      const client = new TestClient(server.fetch);
       await body({
         ...server,
         client,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource, createMcpTool, type ParleyOptions } from "parley-mcp";
 import { z } from "zod";
-import { ModernClient, TASKS } from "../../support/modern/client.ts";
-import { servingModern } from "../../support/modern/server.ts";
+import { TASKS, TestClient } from "../../support/modern/client.ts";
+import { serving } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { echo } from "../../support/tools.ts";
 import { until } from "../../support/turn.ts";
@@ -28,8 +28,8 @@ const page = createMcpResource("page").uri("page://{n}")
 describe("server/discover", () => {
   const discover = async (options: ParleyOptions) => {
     let result;
-    await servingModern(options, async ({ fetch }) => {
-      result = await new ModernClient(fetch).result("server/discover");
+    await serving(options, async ({ fetch }) => {
+      result = await new TestClient(fetch).result("server/discover");
     });
     // deno-lint-ignore no-explicit-any
     return result as any;
@@ -72,16 +72,16 @@ describe("lists", () => {
       "resources/templates/list",
     ];
     const serve = [echo, prompt, page];
-    await servingModern({ serve }, async ({ fetch }) => {
+    await serving({ serve }, async ({ fetch }) => {
       for (const method of methods) {
-        const { ttlMs, cacheScope } = await new ModernClient(fetch).result(method);
+        const { ttlMs, cacheScope } = await new TestClient(fetch).result(method);
         assert.deepEqual([ttlMs, cacheScope], [60_000, "public"]);
       }
     });
     const principal = () => "ada";
-    await servingModern({ serve, principal, limits: { listTimeToLive: 0 } }, async ({ fetch }) => {
+    await serving({ serve, principal, limits: { listTimeToLive: 0 } }, async ({ fetch }) => {
       for (const method of methods) {
-        const { ttlMs, cacheScope } = await new ModernClient(fetch).result(method);
+        const { ttlMs, cacheScope } = await new TestClient(fetch).result(method);
         assert.deepEqual([ttlMs, cacheScope], [0, "private"]);
       }
     });
@@ -92,8 +92,8 @@ describe("lists", () => {
       { length: 5 },
       (_, i) => createMcpTool(`t${i}`).description("One of many").execute(function* () {}),
     );
-    await servingModern({ serve: tools, limits: { pageSize: 2 } }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: tools, limits: { pageSize: 2 } }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       const names: string[] = [];
       let cursor: string | undefined;
       do {
@@ -108,10 +108,10 @@ describe("lists", () => {
   });
 
   it("never ask for input, whatever they were sent", async () => {
-    await servingModern({ serve: [echo] }, async ({ fetch }) => {
+    await serving({ serve: [echo] }, async ({ fetch }) => {
       const params = { inputResponses: 1, requestState: "x" };
       assert.equal(
-        (await new ModernClient(fetch).result("tools/list", params)).resultType,
+        (await new TestClient(fetch).result("tools/list", params)).resultType,
         "complete",
       );
     });
@@ -120,8 +120,8 @@ describe("lists", () => {
 
 describe("resources/read", () => {
   it("may not be cached, and answers -32602 with the address that is missing", async () => {
-    await servingModern({ serve: [page] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: [page] }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       const read = await client.result("resources/read", { uri: "page://7" });
       assert.deepEqual([read.ttlMs, read.cacheScope], [0, "private"]);
       const { code, data } = await client.error("resources/read", { uri: "book://7" });
@@ -132,8 +132,8 @@ describe("resources/read", () => {
 
 describe("completion/complete", () => {
   it("suggests a hundred values at most, and may not be cached", async () => {
-    await servingModern({ serve: [prompt] }, async ({ fetch }) => {
-      const { completion, ...rest } = await new ModernClient(fetch).result("completion/complete", {
+    await serving({ serve: [prompt] }, async ({ fetch }) => {
+      const { completion, ...rest } = await new TestClient(fetch).result("completion/complete", {
         ref: { type: "ref/prompt", name: "p" },
         argument: { name: "x", value: "a" },
       });
@@ -161,8 +161,8 @@ describe("a list that takes time", () => {
 
   it("is answered when it is ready", async () => {
     const gate = new Gate();
-    await servingModern({ serve: [slow(gate, [])] }, async ({ fetch }) => {
-      const call = new ModernClient(fetch).result("resources/list");
+    await serving({ serve: [slow(gate, [])] }, async ({ fetch }) => {
+      const call = new TestClient(fetch).result("resources/list");
       await until(() => gate.waiting === 1);
       gate.open();
       assert.equal((await call).resources.length, 1);
@@ -172,10 +172,10 @@ describe("a list that takes time", () => {
   it("is aborted when its client goes away", async () => {
     const gate = new Gate();
     const done: string[] = [];
-    await servingModern({ serve: [slow(gate, done)] }, async ({ fetch }) => {
+    await serving({ serve: [slow(gate, done)] }, async ({ fetch }) => {
       const leaving = new AbortController();
       const { signal } = leaving;
-      const call = new ModernClient(fetch).start("resources/list", {}, { signal });
+      const call = new TestClient(fetch).start("resources/list", {}, { signal });
       await until(() => gate.waiting === 1);
       leaving.abort();
       await call.catch(() => {});
@@ -186,8 +186,8 @@ describe("a list that takes time", () => {
   it("is answered with an error when the server closes", async () => {
     const gate = new Gate();
     const done: string[] = [];
-    await servingModern({ serve: [slow(gate, done)] }, async ({ fetch, parley }) => {
-      const call = new ModernClient(fetch).error("resources/list");
+    await serving({ serve: [slow(gate, done)] }, async ({ fetch, parley }) => {
+      const call = new TestClient(fetch).error("resources/list");
       await until(() => gate.waiting === 1);
       await parley.close();
       assert.equal((await call).code, -32603);
@@ -203,8 +203,8 @@ describe("a server that closes", () => {
       yield* gate.pass();
       return "worked";
     });
-    await servingModern({ serve: [works] }, async ({ fetch, parley, clock }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: [works] }, async ({ fetch, parley, clock }) => {
+      const client = new TestClient(fetch);
       const streaming = client.start("tools/call", { name: "works" });
       await until(() => gate.waiting === 1);
       clock.advance(100);
@@ -226,9 +226,9 @@ describe("a server that closes", () => {
     const works = createMcpTool("works").description("Works").task().execute(function* () {
       yield* gate.pass();
     });
-    await servingModern({ serve: [works], limits: { maxSessions: 1 } }, async ({ fetch }) => {
+    await serving({ serve: [works], limits: { maxSessions: 1 } }, async ({ fetch }) => {
       const capabilities = { extensions: { [TASKS]: {} } };
-      const client = new ModernClient(fetch, { capabilities });
+      const client = new TestClient(fetch, { capabilities });
       await client.call("works");
       const second = await client.start("tools/call", { name: "works" });
       assert.equal(second.status, 503);

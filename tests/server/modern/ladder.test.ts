@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { ModernClient, type PostOptions, TASKS, VERSION } from "../../support/modern/client.ts";
-import { servingModern } from "../../support/modern/server.ts";
+import { type PostOptions, TASKS, TestClient, VERSION } from "../../support/modern/client.ts";
+import { serving } from "../../support/modern/server.ts";
 import { echo, greet } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -31,8 +31,8 @@ const umlaut = createMcpResource("Grüße").uri("test://grüße").read(function*
 
 const serve = [echo, greet, routed, sampler, umlaut];
 
-function testing(body: (client: ModernClient) => Promise<void>): () => Promise<void> {
-  return () => servingModern({ serve }, ({ fetch }) => body(new ModernClient(fetch)));
+function testing(body: (client: TestClient) => Promise<void>): () => Promise<void> {
+  return () => serving({ serve }, ({ fetch }) => body(new TestClient(fetch)));
 }
 
 interface Refusal {
@@ -43,7 +43,7 @@ interface Refusal {
   readonly code: number;
 }
 
-async function refuses(client: ModernClient, refusal: Refusal): Promise<void> {
+async function refuses(client: TestClient, refusal: Refusal): Promise<void> {
   const { method = "tools/list", params = {}, options, status, code } = refusal;
   const exchange = await client.start(method, params, options);
   const said = JSON.stringify(refusal);
@@ -273,14 +273,14 @@ describe("a method", () => {
 
 describe("a capability that a tool requires", () => {
   it("that the client lacks is named, with 400, before the tool runs", async () => {
-    await servingModern({ serve }, async ({ fetch }) => {
+    await serving({ serve }, async ({ fetch }) => {
       const cases: [object, object][] = [
         [{}, { sampling: {}, elicitation: { url: {} }, roots: {} }],
         [{ sampling: {}, elicitation: {} }, { elicitation: { url: {} }, roots: {} }],
         [{ sampling: {}, elicitation: { url: {} } }, { roots: {} }],
       ];
       for (const [capabilities, requiredCapabilities] of cases) {
-        const client = new ModernClient(fetch, { capabilities });
+        const client = new TestClient(fetch, { capabilities });
         const exchange = await client.start("tools/call", { name: "sampler" });
         assert.equal(exchange.status, 400);
         const [message] = await exchange.rest();
@@ -291,8 +291,8 @@ describe("a capability that a tool requires", () => {
   });
 
   it("that is not declared as required ends the call as isError when it is needed", async () => {
-    await servingModern({ serve, doors: ["form"] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: {} });
+    await serving({ serve, doors: ["form"] }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: {} });
       const result = await client.call("greet");
       assert.equal(result.isError, true);
       assert.match(result.content[0].text, /test client does not support elicitation/);
@@ -300,8 +300,8 @@ describe("a capability that a tool requires", () => {
   });
 
   it("is checked before a task is looked up", async () => {
-    await servingModern({ serve }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: {} });
+    await serving({ serve }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: {} });
       for (const method of ["tasks/get", "tasks/update", "tasks/cancel"]) {
         const { code, data } = await client.error(method, { taskId: "x" });
         assert.equal(code, -32021);

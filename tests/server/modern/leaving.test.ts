@@ -3,8 +3,8 @@ import { all } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import type { Exchange } from "../../support/exchange.ts";
-import { accept, asked, ModernClient, textOf } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { accept, asked, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { KEEP_UP_TIME } from "../../../src/session/pace.ts";
 import { idle, until } from "../../support/turn.ts";
@@ -12,8 +12,8 @@ import { describe, it } from "../../suite.ts";
 
 const question = { go: { response: z.object({ go: z.boolean() }) } };
 
-interface Kit extends ModernServer {
-  readonly client: ModernClient;
+interface Kit extends TestServer {
+  readonly client: TestClient;
   readonly gate: Gate;
   /** What the tool has done. */
   readonly done: string[];
@@ -48,8 +48,8 @@ function testing(body: (kit: Kit) => Promise<void>): () => Promise<void> {
           done.push("cleaned up");
         }
       });
-    return servingModern({ serve: [works, both] }, async (server) => {
-      await body({ ...server, client: new ModernClient(server.fetch), gate, done });
+    return serving({ serve: [works, both] }, async (server) => {
+      await body({ ...server, client: new TestClient(server.fetch), gate, done });
     });
   };
 }
@@ -203,7 +203,7 @@ describe("leaving before the response begins", () => {
     testing(async ({ fetch, parley, done }) => {
       const leaving = new AbortController();
       // The client leaves between the body and the call.
-      const client = new ModernClient(async (request) => {
+      const client = new TestClient(async (request) => {
         const response = fetch(request);
         leaving.abort();
         return await response;
@@ -242,10 +242,10 @@ describe("a reader that stalls", () => {
         for (let i = 1; i <= 5_000; i++) yield* ctx.notify("x".repeat(100), i);
         return "said";
       });
-    await servingModern(
+    await serving(
       { serve: [floods], limits: { maxEventsPerSession: 50 } },
       async ({ fetch, clock, parley }) => {
-        const client = new ModernClient(fetch, { meta: { progressToken: 1 } });
+        const client = new TestClient(fetch, { meta: { progressToken: 1 } });
         const call = client.start("tools/call", { name: "floods" });
         await until(() => gate.waiting === 1);
         clock.advance(100);
@@ -277,8 +277,8 @@ describe("a question that is withdrawn", () => {
         if (again) yield* ctx.elicit("go", { message: "And now?" });
         return answer.action;
       });
-    await servingModern({ serve: [impatient] }, async ({ fetch, clock }) => {
-      const client = new ModernClient(fetch, { meta: { progressToken: 1 } });
+    await serving({ serve: [impatient] }, async ({ fetch, clock }) => {
+      const client = new TestClient(fetch, { meta: { progressToken: 1 } });
       const call = (again: boolean) =>
         client.start("tools/call", { name: "impatient", arguments: { again } });
       const [once, twice] = await Promise.all([call(false), call(true)]);

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import type { Exchange } from "../../support/exchange.ts";
-import { ABLE_WITH_TASKS, accept, ModernClient } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { ABLE_WITH_TASKS, accept, TestClient } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { echo } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
@@ -28,15 +28,15 @@ const changes = createMcpTool("changes").description("Changes things")
   });
 
 function testing(
-  body: (server: ModernServer & { client: ModernClient }) => Promise<void>,
+  body: (server: TestServer & { client: TestClient }) => Promise<void>,
 ): () => Promise<void> {
   return () =>
-    servingModern({ serve: [echo, changes, news, archive, hello] }, async (server) => {
-      await body({ ...server, client: new ModernClient(server.fetch) });
+    serving({ serve: [echo, changes, news, archive, hello] }, async (server) => {
+      await body({ ...server, client: new TestClient(server.fetch) });
     });
 }
 
-async function listen(client: ModernClient, notifications: object, id?: string): Promise<Exchange> {
+async function listen(client: TestClient, notifications: object, id?: string): Promise<Exchange> {
   const exchange = await client.start(
     "subscriptions/listen",
     { notifications },
@@ -78,8 +78,8 @@ describe("subscriptions/listen", () => {
   );
 
   it("omits what the server does not have", async () => {
-    await servingModern({ serve: [hello] }, async ({ fetch }) => {
-      const stream = await listen(new ModernClient(fetch), EVERYTHING);
+    await serving({ serve: [hello] }, async ({ fetch }) => {
+      const stream = await listen(new TestClient(fetch), EVERYTHING);
       const { params } = await stream.expect(ACK);
       assert.deepEqual(params.notifications, { promptsListChanged: true });
       await stream.leave();
@@ -191,8 +191,8 @@ describe("subscriptions/listen", () => {
   );
 
   it("is refused when there are too many streams, or the server closes", async () => {
-    await servingModern({ serve: [echo], limits: { maxStreams: 1 } }, async ({ fetch, parley }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: [echo], limits: { maxStreams: 1 } }, async ({ fetch, parley }) => {
+      const client = new TestClient(fetch);
       const first = await listen(client, {});
       await first.expect(ACK);
       const second = await client.start("subscriptions/listen", { notifications: {} });
@@ -225,8 +225,8 @@ describe("listening for tasks", () => {
 
   it("reports each state of a task as tasks/get does, and its end", async () => {
     const work = gate();
-    await servingModern({ serve: [job(work)] }, async ({ fetch }) => {
-      const client = new ModernClient(fetch, { capabilities: ABLE_WITH_TASKS });
+    await serving({ serve: [job(work)] }, async ({ fetch }) => {
+      const client = new TestClient(fetch, { capabilities: ABLE_WITH_TASKS });
       const { taskId } = await client.call("job");
       const stream = await listen(client, { taskIds: [taskId, taskId, "unknown"] });
       const { params } = await stream.expect(ACK);
@@ -260,17 +260,17 @@ describe("listening for tasks", () => {
   it("reports nothing to another principal, and is refused without the extension", async () => {
     const work = gate();
     const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
-    await servingModern({ serve: [job(work)], principal }, async ({ fetch }) => {
-      const ada = new ModernClient(fetch, { capabilities: ABLE_WITH_TASKS });
+    await serving({ serve: [job(work)], principal }, async ({ fetch }) => {
+      const ada = new TestClient(fetch, { capabilities: ABLE_WITH_TASKS });
       const { taskId } = await ada.call("job");
-      const eve = new ModernClient(fetch, {
+      const eve = new TestClient(fetch, {
         capabilities: ABLE_WITH_TASKS,
         headers: { authorization: "eve" },
       });
       const stream = await listen(eve, { taskIds: [taskId] });
       assert.deepEqual((await stream.expect(ACK)).params.notifications, {});
       await stream.leave();
-      const plain = new ModernClient(fetch);
+      const plain = new TestClient(fetch);
       const refusal = await plain.start("subscriptions/listen", {
         notifications: { taskIds: [taskId] },
       });

@@ -6,8 +6,8 @@ import {
   InMemoryToolSessionStore,
 } from "parley-mcp";
 import { z } from "zod";
-import { accept, asked, ModernClient, said, textOf } from "../../support/modern/client.ts";
-import { servingModern } from "../../support/modern/server.ts";
+import { accept, asked, said, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { greet, greetAll } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
@@ -37,8 +37,8 @@ const mixed = createMcpTool("mixed").description("Asks for everything").elicits(
 
 const serve = [greet, greetAll, prompt, resource, mixed];
 
-function testing(body: (client: ModernClient) => Promise<void>): () => Promise<void> {
-  return () => servingModern({ serve }, ({ fetch }) => body(new ModernClient(fetch)));
+function testing(body: (client: TestClient) => Promise<void>): () => Promise<void> {
+  return () => serving({ serve }, ({ fetch }) => body(new TestClient(fetch)));
 }
 
 describe("a call that asks", () => {
@@ -208,8 +208,8 @@ describe("a call that asks", () => {
 describe("a call whose events are stored", () => {
   it("asks only questions that are recorded, and continues only with recorded answers", async () => {
     const store = new InMemoryToolSessionStore();
-    await servingModern({ serve, store }, async ({ fetch }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve, store }, async ({ fetch }) => {
+      const client = new TestClient(fetch);
       const flow = async (who: string) => {
         const inputResponses = { name: accept({ name: who }) };
         const first = await client.call("greet_all", { count: 2 }, { inputResponses });
@@ -269,8 +269,8 @@ describe("inputResponses without a requestState", () => {
         const answer = yield* ctx.elicit("town", { message: "Where?" });
         return answer.action === "accept" ? answer.content.town : answer.action;
       });
-    await servingModern({ serve: [later] }, async ({ fetch, clock }) => {
-      const client = new ModernClient(fetch);
+    await serving({ serve: [later] }, async ({ fetch, clock }) => {
+      const client = new TestClient(fetch);
       const inputResponses = { town: accept({ town: "Graz" }) };
       const call = () => client.start("tools/call", { name: "later", inputResponses });
       const streaming = call();
@@ -307,9 +307,9 @@ describe("inputResponses without a requestState", () => {
 
 describe("the capabilities of a retry", () => {
   it("must cover what it would be asked, or it is refused and nothing is lost", async () => {
-    await servingModern({ serve, doors: ["form"] }, async ({ fetch }) => {
-      const able = new ModernClient(fetch);
-      const unable = new ModernClient(fetch, { capabilities: { sampling: {} } });
+    await serving({ serve, doors: ["form"] }, async ({ fetch }) => {
+      const able = new TestClient(fetch);
+      const unable = new TestClient(fetch, { capabilities: { sampling: {} } });
       const { requestState } = await able.call("greet");
       const exchange = await unable.start("tools/call", {
         name: "greet",
@@ -333,10 +333,10 @@ describe("the capabilities of a retry", () => {
         yield* ctx.elicit("town", { message: "Where?" });
         return `${before} then ${Object.keys(ctx.client.capabilities)} ${ctx.trace.traceparent}`;
       });
-    await servingModern({ serve: [who] }, async ({ fetch }) => {
-      const first = new ModernClient(fetch, { capabilities: { elicitation: {}, sampling: {} } });
+    await serving({ serve: [who] }, async ({ fetch }) => {
+      const first = new TestClient(fetch, { capabilities: { elicitation: {}, sampling: {} } });
       const { requestState } = await first.call("who");
-      const second = new ModernClient(fetch, {
+      const second = new TestClient(fetch, {
         capabilities: { roots: {} },
         meta: { traceparent: "00-1-2-01" },
       });

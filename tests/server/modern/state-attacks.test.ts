@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createMcpPrompt, createMcpTool, Sealer } from "parley-mcp";
 import { z } from "zod";
-import { accept, asked, ModernClient, textOf } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { accept, asked, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { greet, greetAll } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -27,17 +27,17 @@ const pay = createMcpTool("pay").description("Pays once").parameters(z.object({ 
 const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
 const serve = [greet, greetAll, twin, pay];
 
-function testing(body: (server: ModernServer) => Promise<void>): () => Promise<void> {
-  return () => servingModern({ serve, principal }, body);
+function testing(body: (server: TestServer) => Promise<void>): () => Promise<void> {
+  return () => serving({ serve, principal }, body);
 }
 
-function as(fetch: ModernServer["fetch"], who: string): ModernClient {
-  return new ModernClient(fetch, { headers: { authorization: who } });
+function as(fetch: TestServer["fetch"], who: string): TestClient {
+  return new TestClient(fetch, { headers: { authorization: who } });
 }
 
 /** Asserts that it is refused without a reason. */
 async function refused(
-  client: ModernClient,
+  client: TestClient,
   method: string,
   params: { readonly [key: string]: unknown },
 ): Promise<void> {
@@ -233,12 +233,12 @@ describe("requestState", () => {
   );
 
   it("of a server with another key is refused, and with an older key is accepted", async () => {
-    const clients: ModernClient[] = [];
+    const clients: TestClient[] = [];
     const sealers = [new Sealer("one"), new Sealer("two"), new Sealer("two", "one")];
     const nested = async (left: readonly Sealer[]): Promise<void> => {
       const [sealer, ...more] = left;
       if (!sealer) {
-        const [one, two, rotated] = clients as [ModernClient, ModernClient, ModernClient];
+        const [one, two, rotated] = clients as [TestClient, TestClient, TestClient];
         const { requestState } = await one.call("greet");
         const retry = { name: "greet", arguments: {}, requestState, inputResponses: yes };
         await refused(two, "tools/call", retry);
@@ -248,8 +248,8 @@ describe("requestState", () => {
         assert.match(error.message, /no longer has it/);
         return;
       }
-      await servingModern({ serve, sealer }, async ({ fetch }) => {
-        clients.push(new ModernClient(fetch));
+      await serving({ serve, sealer }, async ({ fetch }) => {
+        clients.push(new TestClient(fetch));
         await nested(more);
       });
     };

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { all } from "effection";
 import { createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { accept, answerOf, asked, ModernClient, textOf } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { accept, answerOf, asked, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { echo } from "../../support/tools.ts";
 import { idle, until } from "../../support/turn.ts";
@@ -36,12 +36,12 @@ function works(gate: Gate) {
 }
 
 function testing(
-  body: (server: ModernServer & { client: ModernClient; gate: Gate }) => Promise<void>,
+  body: (server: TestServer & { client: TestClient; gate: Gate }) => Promise<void>,
 ): () => Promise<void> {
   return () => {
     const gate = new Gate();
-    return servingModern({ serve: [talks, works(gate), echo] }, async (server) => {
-      await body({ ...server, gate, client: new ModernClient(server.fetch) });
+    return serving({ serve: [talks, works(gate), echo] }, async (server) => {
+      await body({ ...server, gate, client: new TestClient(server.fetch) });
     });
   };
 }
@@ -262,7 +262,7 @@ describe("log messages", () => {
             return "both";
           }),
       );
-      const client = new ModernClient(fetch, { meta: { [LOG_LEVEL]: "info" } });
+      const client = new TestClient(fetch, { meta: { [LOG_LEVEL]: "info" } });
       const first = client.start("tools/call", { name: "busy" });
       await until(() => gate.waiting === 1);
       clock.advance(20);

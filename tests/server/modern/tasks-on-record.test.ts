@@ -2,14 +2,8 @@ import assert from "node:assert/strict";
 import { createMcpTool, type Fault } from "parley-mcp";
 import { z } from "zod";
 import { HandStore } from "../../support/hand-store.ts";
-import {
-  ABLE_WITH_TASKS,
-  accept,
-  asked,
-  ModernClient,
-  textOf,
-} from "../../support/modern/client.ts";
-import { servingModern } from "../../support/modern/server.ts";
+import { ABLE_WITH_TASKS, accept, asked, TestClient, textOf } from "../../support/modern/client.ts";
+import { serving } from "../../support/modern/server.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
@@ -34,14 +28,14 @@ function watched<T>(promise: Promise<T>): { readonly promise: Promise<T>; answer
 }
 
 function testing(
-  body: (client: ModernClient, store: HandStore, faults: Fault[]) => Promise<void>,
+  body: (client: TestClient, store: HandStore, faults: Fault[]) => Promise<void>,
 ) {
   return () => {
     const store = new HandStore();
     const serve = [asking("now", "at_once"), asking("told", "when_told")];
-    return servingModern({ serve, store }, async ({ fetch, faults }) => {
+    return serving({ serve, store }, async ({ fetch, faults }) => {
       try {
-        await body(new ModernClient(fetch, { capabilities: ABLE_WITH_TASKS }), store, faults);
+        await body(new TestClient(fetch, { capabilities: ABLE_WITH_TASKS }), store, faults);
       } finally {
         store.release();
       }

@@ -6,22 +6,22 @@ import {
   ABLE_WITH_TASKS,
   accept,
   asked,
-  ModernClient,
   TASKS,
+  TestClient,
   textOf,
 } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { Gate } from "../../support/gate.ts";
 import { idle, until } from "../../support/turn.ts";
 import { describe, it } from "../../suite.ts";
 
 const form = { response: z.object({ n: z.int() }) };
 
-interface Kit extends ModernServer {
-  readonly client: ModernClient;
+interface Kit extends TestServer {
+  readonly client: TestClient;
   readonly gate: Gate;
   readonly done: string[];
-  get(taskId: string): ReturnType<ModernClient["result"]>;
+  get(taskId: string): ReturnType<TestClient["result"]>;
 }
 
 function tools(gate: Gate, done: string[]) {
@@ -71,8 +71,8 @@ function testing(body: (kit: Kit) => Promise<void>): () => Promise<void> {
     const gate = new Gate();
     const done: string[] = [];
     const principal = (request: Request) => request.headers.get("authorization") ?? "nobody";
-    return servingModern({ serve: tools(gate, done), principal }, async (server) => {
-      const client = new ModernClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
+    return serving({ serve: tools(gate, done), principal }, async (server) => {
+      const client = new TestClient(server.fetch, { capabilities: ABLE_WITH_TASKS });
       const get = (taskId: string) => client.result("tasks/get", { taskId });
       await body({ ...server, client, gate, done, get });
     });
@@ -137,7 +137,7 @@ describe("a tool that runs as a task", () => {
   it(
     "is answered as usual for a client that does not know tasks, unless it insists",
     testing(async ({ fetch, gate }) => {
-      const plain = new ModernClient(fetch);
+      const plain = new TestClient(fetch);
       const exchange = await plain.start("tools/call", { name: "insisting" });
       assert.equal(exchange.status, 400);
       const [{ error } = {}] = await exchange.rest();
@@ -152,7 +152,7 @@ describe("a tool that runs as a task", () => {
     "ignores the task requests of an older revision",
     testing(async ({ fetch, gate }) => {
       gate.open();
-      const old = new ModernClient(fetch, { capabilities: { tasks: { requests: {} } } });
+      const old = new TestClient(fetch, { capabilities: { tasks: { requests: {} } } });
       const params = { name: "job", arguments: {}, task: { ttl: 5 } };
       assert.equal(textOf(await old.result("tools/call", params)), "It went well");
     }),
@@ -328,7 +328,7 @@ describe("a tool that decides when its task begins", () => {
   it(
     "is an ordinary call for a client that does not know tasks",
     testing(async ({ fetch, gate }) => {
-      const plain = new ModernClient(fetch);
+      const plain = new TestClient(fetch);
       const { requestState } = await plain.call("told");
       gate.open();
       const done = await plain.call("told", {}, { requestState, inputResponses: answer });
@@ -340,7 +340,7 @@ describe("a tool that decides when its task begins", () => {
     "cannot be found as a task before that",
     testing(async ({ client, parley, fetch }) => {
       await client.call("told");
-      await new ModernClient(fetch).call("told");
+      await new TestClient(fetch).call("told");
       assert.equal(parley.counts.live, 2);
       assert.equal((await client.error("tasks/get", { taskId: "told" })).code, -32602);
     }),
@@ -352,7 +352,7 @@ describe("another principal's task", () => {
     "is not found by any method",
     testing(async ({ client, fetch, get }) => {
       const { taskId } = await client.call("job");
-      const eve = new ModernClient(fetch, {
+      const eve = new TestClient(fetch, {
         capabilities: ABLE_WITH_TASKS,
         headers: { authorization: "eve" },
       });

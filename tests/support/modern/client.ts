@@ -13,7 +13,7 @@ export const ABLE = {
 };
 export const ABLE_WITH_TASKS = { ...ABLE, extensions: { [TASKS]: {} } };
 
-export interface ModernClientOptions {
+export interface ClientOptions {
   readonly capabilities?: object;
   /** Additional fields for `_meta`. */
   readonly meta?: object;
@@ -43,11 +43,11 @@ const NAMES: { readonly [method: string]: string } = {
 
 let lastId = 0;
 
-export class ModernClient {
+export class TestClient {
   readonly #fetch: Fetch;
-  readonly #options: ModernClientOptions;
+  readonly #options: ClientOptions;
 
-  constructor(fetch: Fetch, options: ModernClientOptions = {}) {
+  constructor(fetch: Fetch, options: ClientOptions = {}) {
     this.#fetch = fetch;
     this.#options = options;
   }

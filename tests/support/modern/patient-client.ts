@@ -7,17 +7,17 @@ import { ABLE, VERSION } from "./client.ts";
 import type { Message } from "../exchange.ts";
 import { FrameReader, isCut } from "../sse.ts";
 
-export interface PatientModernOptions {
+export interface PatientOptions {
   readonly name?: string;
   readonly capabilities?: object;
 }
 
 type Params = { readonly [key: string]: unknown };
 
-export class PatientModernClient {
+export class PatientClient {
   readonly #where: () => Promise<string>;
   readonly #answer: (request: Message, name: string) => object;
-  readonly #options: PatientModernOptions;
+  readonly #options: PatientOptions;
   #lastId = 0;
   /** The notifications it received, duplicates included. */
   readonly heard: Message[] = [];
@@ -30,7 +30,7 @@ export class PatientModernClient {
   constructor(
     where: () => Promise<string>,
     answer: (request: Message, name: string) => object,
-    options: PatientModernOptions = {},
+    options: PatientOptions = {},
   ) {
     this.#where = where;
     this.#answer = answer;

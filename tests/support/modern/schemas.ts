@@ -118,7 +118,7 @@ const errorData: { readonly [code: number]: z.ZodType } = {
 const STANDARD = [-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022];
 
 /** What is wrong with a message from a server. `method` is the method of the posted request. */
-export function modernComplaints(message: Message, method: string | undefined): string[] {
+export function complaintsAbout(message: Message, method: string | undefined): string[] {
   const { error, result } = message;
   if (error !== undefined) return errorComplaints(message);
   if (result !== undefined) {

@@ -3,10 +3,10 @@
  * 2026-07-28, and every status against its message.
  */
 import type { Fetch, Message } from "../exchange.ts";
-import { modernComplaints } from "./schemas.ts";
+import { complaintsAbout } from "./schemas.ts";
 import { parseFrame } from "../sse.ts";
 
-export class ModernWatch {
+export class Watch {
   readonly complaints: string[] = [];
   /** How many messages were checked. */
   messages = 0;
@@ -66,7 +66,7 @@ export class ModernWatch {
 
   #check(posted: Partial<Message> | undefined, message: Message): void {
     this.messages++;
-    this.complaints.push(...modernComplaints(message, posted?.method));
+    this.complaints.push(...complaintsAbout(message, posted?.method));
     const { id } = message;
     if (id !== undefined && id !== posted?.id) {
       this.complaints.push(`id ${JSON.stringify(id)} for ${JSON.stringify(posted?.id)}`);

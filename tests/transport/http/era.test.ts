@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { isModern } from "../../../src/server/eras.ts";
 import { createMcpTool } from "parley-mcp";
 import { initialize, TestClient } from "../../support/legacy/client.ts";
-import { ModernClient, textOf, VERSION } from "../../support/modern/client.ts";
-import { servingModern } from "../../support/modern/server.ts";
+import { TestClient as ModernClient, textOf, VERSION } from "../../support/modern/client.ts";
+import { serving as servingModern } from "../../support/modern/server.ts";
 import { serving } from "../../support/legacy/server.ts";
 import { describe, it } from "../../suite.ts";
 

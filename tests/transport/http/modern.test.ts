@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { ORIGIN } from "../../support/exchange.ts";
-import { ModernClient, VERSION } from "../../support/modern/client.ts";
-import { type ModernServer, servingModern } from "../../support/modern/server.ts";
+import { TestClient, VERSION } from "../../support/modern/client.ts";
+import { serving, type TestServer } from "../../support/modern/server.ts";
 import { echo } from "../../support/tools.ts";
 import { describe, it } from "../../suite.ts";
 
 function testing(
-  body: (client: ModernClient, server: ModernServer) => Promise<void>,
+  body: (client: TestClient, server: TestServer) => Promise<void>,
 ): () => Promise<void> {
-  return () =>
-    servingModern({ serve: [echo] }, (server) => body(new ModernClient(server.fetch), server));
+  return () => serving({ serve: [echo] }, (server) => body(new TestClient(server.fetch), server));
 }
 
 describe("other HTTP methods", () => {
