@@ -8,7 +8,7 @@ import type {
   FinalizedMcpTool,
 } from "../tool/types.ts";
 import type { ServerCore } from "./core.ts";
-import { doorTools } from "./doors/continue-call.ts";
+import { doorTools } from "./doors/door-tools.ts";
 
 /** The resource for a URI, with the variables that its URI template matched. */
 export interface FoundResource {

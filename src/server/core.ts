@@ -8,6 +8,7 @@ import type { ClientSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { Access, type Gate } from "./access.ts";
 import { Catalog } from "./catalog.ts";
+import { AppCalls } from "./doors/answer-call.ts";
 import { Doors } from "./doors/doors.ts";
 import { AskingPlaces } from "./doors/places.ts";
 import { isLazy, LazyCatalog } from "./lazy-catalog.ts";
@@ -39,7 +40,9 @@ export class ServerCore {
   readonly pages: Pages;
   /** The pages on which people answer questions. */
   readonly places = new AskingPlaces(this);
-  /** Milliseconds that `continue_call` waits for an answer. */
+  /** The calls whose questions are shown in views. */
+  readonly apps = new AppCalls();
+  /** Milliseconds for which `continue_call` waits for an answer. */
   readonly askWait: number;
   readonly deadlines: Deadlines;
   /** The checks that must succeed before the server is ready for calls. */
@@ -77,7 +80,10 @@ export class ServerCore {
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
-      ended: (session) => this.places.ended(session),
+      ended: (session) => {
+        this.places.ended(session);
+        this.apps.ended(session);
+      },
       sweep: options.clients ? [options.clients] : [],
     };
     registry?.attach(hooks);

@@ -20,7 +20,7 @@ import type {
 } from "../tool/types.ts";
 import type { CheckedCaller } from "./access.ts";
 import type { ServerCore } from "./core.ts";
-import { doorTools } from "./doors/continue-call.ts";
+import { doorTools } from "./doors/door-tools.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
 
 /** The maximum number of completion suggestions that the protocol allows. */

@@ -11,7 +11,7 @@ import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import type { CheckedCaller } from "./access.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
-import { doorTools } from "./doors/continue-call.ts";
+import { doorTools } from "./doors/door-tools.ts";
 import { canShowApps, isForApps, UI_EXTENSION, viewAt } from "./views.ts";
 
 /** True if a method runs a definition, so that its response may need a stream. */

@@ -38,6 +38,11 @@ export function viewOf(tool: Shown, client: ClientInfo): string | undefined {
   return addressOf(tool);
 }
 
+/** True if the client shows a view for calls of a definition, in which a person can answer. */
+export function mayShowView({ kind, elicits }: Definition, client: ClientInfo): boolean {
+  return kind === "tool" && elicits.size > 0 && canShowApps(client) && !canElicitForm(client);
+}
+
 /** The URI of the view with which a client draws the form of a question (SEP-3118). */
 export function formViewOf(
   tool: Pick<Definition, "name"> & Pick<FinalizedMcpTool, "view">,

@@ -64,6 +64,7 @@ for (const era of ERAS) {
         assert.deepEqual(result.tools.map(({ name }: { name: string }) => name), [
           "book",
           "continue_call",
+          "answer_call",
         ]);
         const [{ outputSchema }] = result.tools;
         assert.equal(outputSchema.type, "object");

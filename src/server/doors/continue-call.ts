@@ -1,81 +1,15 @@
 /** The tool `continue_call`, with which a model continues a deferred call. */
 import { isObject } from "../../lib/json.ts";
 import { type JsonObject, text } from "../../model/content.ts";
-import type {
-  CallResult,
-  ClientInfo,
-  ToolResult,
-  ToolSessionEvent,
-  ToolSessionOutcome,
-} from "../../model/events.ts";
-import { objectSchema, schemaReader } from "../../schema/lazy.ts";
+import type { CallResult, ClientInfo, ToolResult, ToolSessionEvent } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import type { CheckedCaller } from "../access.ts";
-import type { Catalog } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
-import { defer, mayDefer } from "./deferral.ts";
+import { defer } from "./deferral.ts";
 import { readModelAnswer } from "./describe-form.ts";
-import { openTicket, type Ticket } from "./tickets.ts";
+import { ANSWER_CALL, CONTINUE_CALL } from "./door-tools.ts";
+import { openSecret, openTicket, type Ticket } from "./tickets.ts";
 import { doorOf } from "./travel.ts";
-
-export const CONTINUE_CALL: FinalizedMcpTool = doorTool(
-  "continue_call",
-  "Continues a tool call that waits for the person. Use it only if a result told you to, with " +
-    "the ticket from that result. It returns the result of the tool, or the next question.",
-  {
-    type: "object",
-    properties: {
-      ticket: { type: "string", description: "The ticket from the last result" },
-      key: { type: "string", description: "Which question is answered, if several are open" },
-      answer: {
-        anyOf: [{ type: "object" }, { type: "string" }, { type: "number" }, { type: "boolean" }],
-        description: "The person's own answer: an object with the fields of the question, or " +
-          '"decline". Only if the result asks you for it.',
-      },
-      cancel: { type: "boolean", description: "True to end the call without a result" },
-    },
-    required: ["ticket"],
-  },
-);
-
-const none: readonly FinalizedMcpTool[] = [];
-const all: readonly FinalizedMcpTool[] = [CONTINUE_CALL];
-const known = new WeakMap<Catalog, { readonly version: number; readonly asks: boolean }>();
-
-/** The tools that continue calls. The server offers them if a tool or prompt may ask questions. */
-export function doorTools(catalog: Catalog): readonly FinalizedMcpTool[] {
-  let found = known.get(catalog);
-  if (found?.version !== catalog.version) {
-    const served = [catalog.tools, catalog.prompts].flatMap((shelf): Definition[] => [
-      ...shelf.values(),
-    ]);
-    found = { version: catalog.version, asks: served.some(mayDefer) };
-    known.set(catalog, found);
-  }
-  return found.asks ? all : none;
-}
-
-function doorTool(name: string, description: string, parameters: JsonObject): FinalizedMcpTool {
-  return {
-    kind: "tool",
-    name,
-    description,
-    parameters: objectSchema(parameters, "input"),
-    annotations: { openWorldHint: false },
-    elicits: new Map(),
-    requires: {},
-    limits: {},
-    schemas: schemaReader,
-    headerParameters: [],
-    body: {
-      type: "execute",
-      *execute() {
-        throw new TypeError(`Cannot run "${name}": only a server can run it; call it on a server`);
-      },
-    },
-  };
-}
 
 /** The ticket in a request for `continue_call`. Undefined if the request has no valid ticket. */
 export function ticketIn(
@@ -83,7 +17,11 @@ export function ticketIn(
   { name, arguments: args }: JsonObject,
   principal: string,
 ): Ticket | undefined {
-  if (name !== CONTINUE_CALL.name || !isObject(args)) return undefined;
+  if (!isObject(args)) return undefined;
+  if (name === ANSWER_CALL.name && args.secret !== undefined) {
+    return openSecret(registry.sealer, args.secret, principal);
+  }
+  if (name !== CONTINUE_CALL.name && name !== ANSWER_CALL.name) return undefined;
   return openTicket(registry.sealer, args.ticket, principal, deadlines.now());
 }
 
@@ -127,24 +65,6 @@ export function continueCall(
     }
   }
   return { type: "wait", session, after };
-}
-
-/** The result of a run, for `continue_call`. The messages of a prompt become text. */
-export function continuedResult(outcome: ToolSessionOutcome): ToolResult {
-  if (outcome.status !== "completed") {
-    const why = outcome.status === "failed"
-      ? outcome.error.message
-      : `Cannot finish the call: ${outcome.reason}; call the tool again`;
-    return { content: [text(why)], isError: true };
-  }
-  const { result } = outcome;
-  if ("content" in result) return result;
-  if (!("messages" in result)) return { content: [] };
-  return {
-    content: result.messages.map(({ role, content }) =>
-      content.type === "text" ? text(`${role}: ${content.text}`) : content
-    ),
-  };
 }
 
 function failure(problem: string, state?: CallResult): Continuation {

@@ -13,7 +13,9 @@ import type {
 } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
+import { ASK_META } from "../../ui/ask-state.ts";
 import type { ServerCore } from "../core.ts";
+import { askState } from "./call-state.ts";
 import { describeForm, exampleAnswer } from "./describe-form.ts";
 import { sealTicket } from "./tickets.ts";
 import { doorOf, travels } from "./travel.ts";
@@ -102,6 +104,9 @@ export function defer(
   return {
     content: [text(message)],
     structuredContent: { status: "waiting", ticket, message, questions: listed },
+    ...(questions.some(({ door }) => door === "app") && {
+      _meta: { [ASK_META]: { ...askState(core, session), ticket } },
+    }),
   };
 }
 

@@ -1,10 +1,10 @@
 /** Chooses the door at which a question is asked, and remembers the doors that are closed. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
-import { isObject } from "../../lib/json.ts";
-import type { ClientAnswer, ClientInfo, Door } from "../../model/events.ts";
+import type { ClientAnswer, Door } from "../../model/events.ts";
 import type { DoorCall, DoorPort } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 import type { ServerSite } from "../../tool/site.ts";
+import { canShowApps } from "../views.ts";
 
 export interface DoorOptions {
   /** The doors that the operator allows. Default: all. */
@@ -49,7 +49,7 @@ export class Doors implements DoorPort {
       case "form":
         return canElicitForm(client) && (sensitive.length === 0 || this.#site.formPasswords);
       case "app":
-        return false;
+        return tool.kind === "tool" && canShowApps(client) && !canElicitForm(client);
       case "page":
         return (this.#site.url !== undefined || this.#site.local) &&
           (canShowLink(doors) || canElicitUrl(client));
@@ -70,9 +70,4 @@ export class Doors implements DoorPort {
  */
 function canShowLink(doors: readonly Door[] | undefined): boolean {
   return doors === undefined || doors.some((door) => door !== "page");
-}
-
-/** True if a client declares MCP Apps. */
-export function declaresApps({ capabilities: { extensions } }: ClientInfo): boolean {
-  return isObject(extensions?.["io.modelcontextprotocol/ui"]);
 }

@@ -9,7 +9,7 @@
 import { action, type Operation, until } from "effection";
 import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
-import type { ElicitFormParams, ElicitRequest, ToolSessionRequest } from "../../model/events.ts";
+import type { Door, ElicitFormParams, ElicitRequest } from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import { schemaOf } from "../../schema/schema.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -134,7 +134,7 @@ export class AskingPlaces {
     if (!session || session.outcome) return;
     const error = { code: INTERNAL_ERROR, message: "the page could not be opened" };
     session.respondAll(
-      pageQuestions(session).map(({ id: requestId }) => ({
+      questionsAtDoor(session, "page").map(({ id: requestId }) => ({
         requestId,
         response: { error },
         via: "page",
@@ -144,13 +144,39 @@ export class AskingPlaces {
   }
 }
 
-function isAtPage(request: ToolSessionRequest): request is ElicitRequest {
-  return request.type === "elicit_request" && request.door === "page" &&
-    request.params.mode === "form";
+/** The open questions of a session that are asked at a door. */
+export function questionsAtDoor(session: LiveToolSession, door: Door): ElicitRequest[] {
+  return session.openRequests().filter((request): request is ElicitRequest =>
+    request.type === "elicit_request" && request.door === door && request.params.mode === "form"
+  );
 }
 
-function pageQuestions(session: LiveToolSession): ElicitRequest[] {
-  return session.openRequests().filter(isAtPage);
+/** Answers a question that is asked at a door. The tool does not see an answer that does not fit. */
+export function answerQuestion(
+  session: LiveToolSession,
+  door: "page" | "app",
+  id: string,
+  action: "accept" | "decline" | "cancel",
+  content?: JsonObject,
+): AnswerOutcome {
+  const request = questionsAtDoor(session, door).find((one) => one.id === id);
+  if (!request) return { kind: "closed", reason: closedWhy(session, id) };
+  if (action === "accept") {
+    const { requestedSchema } = request.params as ElicitFormParams;
+    const parsed = schemaOf(requestedSchema).parse(content ?? {});
+    if (!parsed.ok) {
+      const problems = parsed.issues.map(({ path, message }) => ({ field: path, message }));
+      return { kind: "invalid", problems };
+    }
+  }
+  const response = { action, ...(action === "accept" && { content: content ?? {} }) };
+  switch (session.respond(id, response, door)) {
+    case "accepted":
+    case "repeated":
+      return { kind: "accepted" };
+    default:
+      return { kind: "closed", reason: closedWhy(session, id) };
+  }
 }
 
 /** The questions of one session, for its page. */
@@ -171,7 +197,7 @@ class SessionPlace implements AskingPlace {
     const session = this.#session;
     if (!session || session.outcome?.status === "cancelled") return { ended: "gone" };
     if (session.outcome) return { ended: "finished" };
-    const [request] = pageQuestions(session);
+    const [request] = questionsAtDoor(session, "page");
     if (!request) return { ended: "waiting" };
     const { client, tool } = session;
     const { title } = tool as FinalizedMcpTool;
@@ -194,24 +220,7 @@ class SessionPlace implements AskingPlace {
   ): AnswerOutcome {
     const session = this.#session;
     if (!session) return { kind: "closed", reason: "ended" };
-    const request = pageQuestions(session).find((one) => one.id === id);
-    if (!request) return { kind: "closed", reason: closedWhy(session, id) };
-    if (action === "accept") {
-      const { requestedSchema } = request.params as ElicitFormParams;
-      const parsed = schemaOf(requestedSchema).parse(content ?? {});
-      if (!parsed.ok) {
-        const problems = parsed.issues.map(({ path, message }) => ({ field: path, message }));
-        return { kind: "invalid", problems };
-      }
-    }
-    const response = { action, ...(action === "accept" && { content: content ?? {} }) };
-    switch (session.respond(id, response, "page")) {
-      case "accepted":
-      case "repeated":
-        return { kind: "accepted" };
-      default:
-        return { kind: "closed", reason: closedWhy(session, id) };
-    }
+    return answerQuestion(session, "page", id, action, content);
   }
 
   *changed(): Operation<void> {

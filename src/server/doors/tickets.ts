@@ -47,3 +47,24 @@ export function openTicket(
 function contextOf(principal: string): string {
   return `ticket\0${principal}`;
 }
+
+const SECRET = "s_";
+
+/** Seals the secret by which the view of a call may answer. It reaches views, and no models. */
+export function sealSecret(sealer: Sealer, sessionId: string, principal: string): string {
+  return `${SECRET}${sealer.seal(sessionId, secretContext(principal))}`;
+}
+
+export function openSecret(
+  sealer: Sealer,
+  secret: unknown,
+  principal: string,
+): Ticket | undefined {
+  if (typeof secret !== "string" || !secret.startsWith(SECRET)) return undefined;
+  const sessionId = sealer.open(secret.slice(SECRET.length), secretContext(principal));
+  return sessionId === undefined ? undefined : { sessionId, lsn: 0, expires: Infinity };
+}
+
+function secretContext(principal: string): string {
+  return `secret of a view\0${principal}`;
+}

@@ -20,7 +20,10 @@ export const MAX_ROUNDS = 9;
 /** Milliseconds that a request waits for a page to open. */
 const OPENING = 5_000;
 
-/** True if the reply to a request of this client can contain the question. */
+/** Milliseconds for which a request waits until the view of its call shows itself. */
+const CHECK_IN = 2_000;
+
+/** True if a request of this client can carry a question to the person or the model. */
 export function travels(
   core: ServerCore,
   session: LiveToolSession,
@@ -148,6 +151,9 @@ export function holdTime(
       case "model":
         // The model has to ask the person, so waiting does not help.
         return 0;
+      case "app":
+        time = continues || core.apps.hasView(session) ? core.askWait : Math.max(time, CHECK_IN);
+        break;
       case "page": {
         core.places.urlOf(session);
         const isShown = continues || core.places.isVisited(session, request.id);

@@ -27,7 +27,7 @@ import {
 } from "../../wire/legacy/encode.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
-import { continuedResult } from "../doors/continue-call.ts";
+import { continuedResult } from "../doors/call-state.ts";
 import { defer } from "../doors/deferral.ts";
 import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
 import { asSent, canDefer, holdTime, travelling, travels } from "../doors/travel.ts";

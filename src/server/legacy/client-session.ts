@@ -136,6 +136,12 @@ export class ClientSession {
     return ++this.lastStream;
   }
 
+  /** Where the views of this client look for its calls. */
+  get viewScope(): object | string | undefined {
+    if (this.principal !== "") return this.principal;
+    return this.sessionless ? undefined : this;
+  }
+
   /** Makes a stream resumable after its client disconnects. */
   keep(stream: CallStream): void {
     for (const call of stream.calls) {

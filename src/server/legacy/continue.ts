@@ -3,6 +3,7 @@ import type { JsonObject } from "../../model/content.ts";
 import { resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { resultFor } from "../../wire/legacy/encode.ts";
 import type { CheckedCaller } from "../access.ts";
+import { answerCall } from "../doors/answer-call.ts";
 import { continueCall, ticketIn } from "../doors/continue-call.ts";
 import { failed, value } from "../reply.ts";
 import { Call } from "./call.ts";
@@ -22,6 +23,23 @@ export function continueLegacyCall(
   const ticket = ticketIn(core, params, principal);
   const found = ticket && core.registry.lookup(ticket.sessionId, ticket.lsn);
   const go = () => attach(client, id, params.arguments as JsonObject, meta, caller);
+  if (!(found instanceof Promise)) return go();
+  return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
+}
+
+/** Answers the view of a call, and first loads its run into memory if necessary. */
+export function answerLegacyCall(
+  client: ClientSession,
+  id: RpcId,
+  params: JsonObject,
+  caller: CheckedCaller,
+): Received | Promise<Received> {
+  const { core, principal, version, viewScope } = client;
+  const ticket = ticketIn(core, params, principal);
+  const found = ticket && core.registry.lookup(ticket.sessionId, ticket.lsn);
+  const args = (params.arguments ?? {}) as JsonObject;
+  const go = () =>
+    value(resultText(id, resultFor(version, answerCall(core, args, principal, viewScope, caller))));
   if (!(found instanceof Promise)) return go();
   return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
 }

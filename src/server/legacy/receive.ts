@@ -30,7 +30,7 @@ import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
 import { isLegacyVersion } from "../../wire/versions.ts";
 import type { CheckedCaller } from "../access.ts";
 import type { ServerCore } from "../core.ts";
-import { CONTINUE_CALL } from "../doors/continue-call.ts";
+import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import type { Send } from "../feed.ts";
 import { checkQuery, QUERIES } from "../queries.ts";
 import {
@@ -51,11 +51,12 @@ import {
   value,
 } from "../reply.ts";
 import { isRun, missingCapabilities, type Target, targetOf } from "../run-target.ts";
+import { mayShowView } from "../views.ts";
 import { answer } from "./answers.ts";
 import { receiveBatch } from "./batch.ts";
 import { Call } from "./call.ts";
 import { ClientSession } from "./client-session.ts";
-import { continueLegacyCall } from "./continue.ts";
+import { answerLegacyCall, continueLegacyCall } from "./continue.ts";
 import { ClientSessions, type Found } from "./client-sessions.ts";
 import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken, sessionGone } from "./refusals.ts";
 import { CallReply, Reconnection } from "./reply.ts";
@@ -399,6 +400,7 @@ function call(
     );
   }
   if (definition === CONTINUE_CALL) return continueLegacyCall(client, id, params, meta, caller);
+  if (definition === ANSWER_CALL) return answerLegacyCall(client, id, params, caller);
   const call = new Call(id, client, meta);
   const { info } = client;
   const principal = caller.who ?? client.principal;
@@ -412,6 +414,8 @@ function call(
   if (!session.outcome) {
     client.calls.set(id, call);
     client.callsBySession.set(session.id, call);
+    const scope = client.viewScope;
+    if (scope && mayShowView(definition, info)) client.core.apps.expect(session, args, scope);
   }
   return { type: "call", call };
 }

@@ -17,7 +17,10 @@ import {
 import { parameterMismatch } from "../../wire/modern/headers.ts";
 import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/meta.ts";
 import type { ServerCore } from "../core.ts";
-import { CONTINUE_CALL, continueCall, continuedResult } from "../doors/continue-call.ts";
+import { answerCall, type ViewScope } from "../doors/answer-call.ts";
+import { continuedResult } from "../doors/call-state.ts";
+import { continueCall } from "../doors/continue-call.ts";
+import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { defer } from "../doors/deferral.ts";
 import { asSent, canDefer, clientAnswer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
 import {
@@ -32,6 +35,7 @@ import {
   value,
 } from "../reply.ts";
 import { missingCapabilities, type Target } from "../run-target.ts";
+import { mayShowView } from "../views.ts";
 import { formViewOf } from "../views.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import type { RequestContext } from "./receive.ts";
@@ -96,11 +100,26 @@ export class ModernCalls {
     if (definition === CONTINUE_CALL) {
       return this.#continue(id, args as JsonObject, context, binding, resumption, answers);
     }
+    if (definition === ANSWER_CALL) {
+      const scope = scopeOf(context);
+      const result = answerCall(
+        this.#core,
+        args as JsonObject,
+        principal,
+        scope,
+        context.caller,
+      );
+      return value(completeText(this.#core.info, id, result));
+    }
     const task = knowsTasks ? tool.task : undefined;
     const isTask = task !== undefined && task.start !== "when_told";
     const { session, after } = resumption
       ? this.#resume(resumption, meta, answers, context.caller)
       : this.#start({ definition, args }, meta, who ?? principal, answers, isTask);
+    if (!session.outcome && !resumption && mayShowView(definition, meta.client)) {
+      const scope = scopeOf(context);
+      if (scope) this.#core.apps.expect(session, args, scope);
+    }
     if (isTask && !session.outcome) {
       return onceStored(this.#core, id, session, this.#taskText(id, session));
     }
@@ -271,6 +290,12 @@ export class ModernCalls {
     const _meta = { [SERVER_INFO]: this.#core.info };
     return resultText(id, { resultType: "task", ...taskFields(session), _meta });
   }
+}
+
+/** Where the views of a client look for its calls. Undefined if strangers could look there too. */
+function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
+  if (principal !== "") return principal;
+  return ownStream ? undefined : underWay as ViewScope | undefined;
 }
 
 /** Replies with `text` after the session is stored, or with an error if the store fails. */

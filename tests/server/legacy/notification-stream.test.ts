@@ -39,6 +39,7 @@ describe("the legacy notification stream", () => {
         "echo",
         "ask",
         "continue_call",
+        "answer_call",
       ]);
     }));
 

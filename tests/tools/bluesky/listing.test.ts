@@ -53,6 +53,7 @@ describe("tools/list", () => {
       "profile",
       "search",
       "continue_call",
+      "answer_call",
     ]);
   });
 

@@ -1,0 +1,142 @@
+/**
+ * The tool `answer_call`, by which the view of a call shows and answers its questions.
+ *
+ * VIEW-1  A view answers with a secret that models do not see, and only questions at door `app`.
+ * VIEW-2  A view finds its call by tool and arguments only where no stranger could: in the same
+ *         client session, on the same channel, or with the same named caller.
+ */
+import { isObject } from "../../lib/json.ts";
+import { type JsonObject, text } from "../../model/content.ts";
+import type { ToolResult } from "../../model/events.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import { ASK_META, type AskState } from "../../ui/ask-state.ts";
+import type { CheckedCaller } from "../access.ts";
+import type { ServerCore } from "../core.ts";
+import { canonical } from "../modern/request-state.ts";
+import { askState, continuedResult } from "./call-state.ts";
+import { answerQuestion } from "./places.ts";
+import { openSecret, openTicket } from "./tickets.ts";
+
+/** Where views look for their calls: a client session, a channel, or a named caller. */
+export type ViewScope = object | string;
+
+interface Expected {
+  readonly session: LiveToolSession;
+  readonly scope: ViewScope;
+  readonly arguments: string;
+}
+
+/** How many calls can be found by their views. The oldest are forgotten. */
+const MAX_EXPECTED = 1_000;
+
+/** The calls of clients that show views. */
+export class AppCalls {
+  readonly #expected = new Map<string, Expected>();
+  readonly #checkedIn = new WeakSet<LiveToolSession>();
+
+  /** Lets the view of a call find it (VIEW-2). */
+  expect(session: LiveToolSession, args: unknown, scope: ViewScope): void {
+    if (this.#expected.size >= MAX_EXPECTED) {
+      this.#expected.delete(this.#expected.keys().next().value!);
+    }
+    this.#expected.set(session.id, { session, scope, arguments: canonical(args) });
+  }
+
+  ended(session: LiveToolSession): void {
+    if (this.#expected.size > 0) this.#expected.delete(session.id);
+  }
+
+  /** True if the view of a call has shown itself. */
+  hasView(session: LiveToolSession): boolean {
+    return this.#checkedIn.has(session);
+  }
+
+  /** Finds the newest call of a view. */
+  find(scope: ViewScope, tool: unknown, args: unknown): LiveToolSession | undefined {
+    const wanted = args === undefined ? undefined : canonical(args);
+    for (const one of [...this.#expected.values()].reverse()) {
+      if (one.scope !== scope || tool !== undefined && one.session.toolName !== tool) continue;
+      if (wanted !== undefined && one.arguments !== wanted) continue;
+      this.#checkedIn.add(one.session);
+      // The request of the call waits longer, now that the person can answer.
+      one.session.log.stir();
+      return one.session;
+    }
+    return undefined;
+  }
+}
+
+const GONE =
+  "Cannot show the question: the call has ended, or is not known here; call the tool again";
+
+/** Answers a view. Its run must be in memory, if it exists. */
+export function answerCall(
+  core: ServerCore,
+  args: JsonObject,
+  principal: string,
+  scope: ViewScope | undefined,
+  caller: CheckedCaller,
+): ToolResult {
+  const { registry, deadlines } = core;
+  const { secret, answer, ticket, find } = args;
+  if (isObject(find)) {
+    const found = scope && core.apps.find(scope, find.tool, find.arguments);
+    if (!found) return failed(GONE);
+    core.access.check(found.tool, caller);
+    return stateOf(core, found);
+  }
+  const opened = secret === undefined
+    ? openTicket(registry.sealer, ticket, principal, deadlines.now())
+    : openSecret(registry.sealer, secret, principal);
+  const session = opened && registry.find(opened.sessionId);
+  if (!session || session.principal !== principal) return failed(GONE);
+  core.access.check(session.tool, caller);
+  if (answer === undefined || secret === undefined) return stateOf(core, session);
+  const { question, action, content } = isObject(answer) ? answer : {};
+  if (action !== "accept" && action !== "decline" && action !== "cancel") {
+    return failed("Cannot take the answer: its action is unknown; accept or decline");
+  }
+  const given = isObject(content) ? content : undefined;
+  const outcome = answerQuestion(session, "app", String(question), action, given);
+  switch (outcome.kind) {
+    case "accepted":
+      return stateOf(core, session);
+    case "invalid":
+      return stateOf(core, session, { problems: outcome.problems });
+    case "closed":
+      return failed(CLOSED[outcome.reason]);
+  }
+}
+
+const CLOSED = {
+  answered: "Cannot take the answer: the question has been answered already; the first one counts",
+  withdrawn: "Cannot take the answer: the tool no longer asks this; see what it asks now",
+  expired: "Cannot take the answer: the time for an answer is over; see what the tool asks now",
+  ended: "Cannot take the answer: the call has ended; call the tool again",
+};
+
+function failed(problem: string): ToolResult {
+  return { content: [text(problem)], isError: true };
+}
+
+/** The state of a call for its view, in a result. */
+function stateOf(
+  core: ServerCore,
+  session: LiveToolSession,
+  more: Pick<AskState, "problems"> = {},
+): ToolResult {
+  // A request that waits gives the result to the model by itself.
+  const tell = session.holders > 0 ? { tell: false } : {};
+  if (session.outcome) {
+    const { content, structuredContent, isError } = continuedResult(session.outcome);
+    return {
+      content,
+      ...(structuredContent && { structuredContent }),
+      ...(isError && { isError }),
+      _meta: { [ASK_META]: { state: "done", ...tell } satisfies AskState },
+    };
+  }
+  const state = askState(core, session);
+  const said = state.state === "question" ? "The person is asked." : "The call goes on.";
+  return { content: [text(said)], _meta: { [ASK_META]: { ...state, ...more, ...tell } } };
+}

@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { idle } from "../support/turn.ts";
+import { describe, it } from "../suite.ts";
+import { connectHost, ERAS, type Host, type Result, servingEra, textOf, ticketOf } from "./host.ts";
+
+const APPS = {
+  extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
+};
+
+const pick = createMcpTool("pick").description("Picks.")
+  .parameters(z.object({ from: z.string() }))
+  .output(z.object({ said: z.string() }))
+  .elicits({
+    one: { response: z.object({ n: z.int().max(9) }), by: "person" },
+    two: { response: z.object({ n: z.int() }), by: "person" },
+  })
+  .requires({ elicitation: true })
+  .execute(function* ({ from }, ctx) {
+    const one = yield* ctx.elicit("one", { message: `One of ${from}?` });
+    const two = yield* ctx.elicit("two", { message: `Two of ${from}?` });
+    const parts = [one, two].map((answer) =>
+      answer.action === "accept" ? `${answer.content.n} via ${answer.via}` : answer.action
+    );
+    return { said: parts.join(", ") };
+  });
+
+const ask = (result: Result) => result._meta["parley/ask"];
+
+/** Answers the question of a state. */
+async function answer(host: Host, state: Result, content: object): Promise<Result> {
+  const { secret, question } = state;
+  return await host.call("answer_call", {
+    secret,
+    answer: { question: question.id, action: "accept", content },
+  });
+}
+
+for (const era of ERAS) {
+  describe(`the door "app" in the ${era} era`, () => {
+    it("lets the view answer with its secret, and the model continue the call", async () => {
+      await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const calling = host.call("pick", { from: "A" });
+        await idle();
+        clock.advance(2_000);
+        const deferral = await calling;
+        const ticket = ticketOf(deferral);
+        assert.match(textOf(deferral), /End your turn/);
+        assert.doesNotMatch(textOf(deferral), /s_/);
+        const first = ask(deferral);
+        assert.equal(first.question.message, "One of A?");
+        const invalid = ask(await answer(host, first, { n: 10 }));
+        assert.equal(invalid.problems[0].field, "n");
+        const second = ask(await answer(host, first, { n: 1 }));
+        assert.equal(second.question.message, "Two of A?");
+        const done = await answer(host, second, { n: 2 });
+        assert.equal(ask(done).state, "done");
+        const result = await host.call("continue_call", { ticket });
+        assert.deepEqual(result.structuredContent, { said: "1 via app, 2 via app" });
+      });
+    });
+
+    it("holds the call while its view is there, so that the model simply gets the result", async () => {
+      const principal = () => "ann";
+      await servingEra(era, { serve: [pick], principal }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const view = await connectHost(era, fetch, { capabilities: APPS });
+        const calling = host.call("pick", { from: "A" });
+        await idle();
+        const strange = await view.call("answer_call", {
+          find: { tool: "pick", arguments: { from: "B" } },
+        });
+        assert.equal(strange.isError, true);
+        const found = await view.call("answer_call", {
+          find: { tool: "pick", arguments: { from: "A" } },
+        });
+        clock.advance(10_000);
+        assert.equal(ask(found).tell, false);
+        const second = ask(await answer(view, ask(found), { n: 1 }));
+        assert.equal(ask(await answer(view, second, { n: 2 })).state, "done");
+        assert.deepEqual((await calling).structuredContent, { said: "1 via app, 2 via app" });
+      });
+    });
+
+    it("finds its place again by the ticket", async () => {
+      await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const calling = host.call("pick", { from: "A" });
+        await idle();
+        clock.advance(2_000);
+        const ticket = ticketOf(await calling);
+        const state = ask(await host.call("answer_call", { ticket }));
+        assert.equal(state.question.key, "one");
+        assert.equal(ask(await answer(host, state, { n: 1 })).question.key, "two");
+      });
+    });
+
+    it("does not let strangers find a call", async () => {
+      await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const other = await connectHost(era, fetch, { capabilities: APPS });
+        const calling = host.call("pick", { from: "A" });
+        await idle();
+        const found = await other.call("answer_call", { find: { tool: "pick" } });
+        assert.equal(found.isError, true);
+        clock.advance(2_000);
+        ticketOf(await calling);
+      });
+    });
+
+    it("is closed to answers that do not come from its view", async () => {
+      await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const calling = host.call("pick", { from: "A" });
+        await idle();
+        clock.advance(2_000);
+        const deferral = await calling;
+        const ticket = ticketOf(deferral);
+        const byModel = await host.call("continue_call", { ticket, answer: { n: 1 } });
+        assert.equal(byModel.isError, true);
+        const { question } = ask(deferral);
+        const forged = await host.call("answer_call", {
+          secret: `s_${ticket.slice(2)}`,
+          answer: { question: question.id, action: "accept", content: { n: 1 } },
+        });
+        assert.equal(forged.isError, true);
+        const plain = await connectHost(era, fetch);
+        const { error, result } = await plain.request("tools/call", {
+          name: "answer_call",
+          arguments: { ticket },
+        });
+        assert.ok(error || result.isError);
+      });
+    });
+  });
+}
