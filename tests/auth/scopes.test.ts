@@ -161,7 +161,14 @@ describe(".scopes()", () => {
       const names = (list: { name: string }[]) => list.map(({ name }) => name);
       for (const client of [await modern("mcp"), await legacy("mcp")]) {
         const { tools } = (await client.request("tools/list")).result;
-        assert.deepEqual(names(tools), ["whoami", "book", "ask", "later", "continue_call"]);
+        assert.deepEqual(names(tools), [
+          "whoami",
+          "book",
+          "ask",
+          "later",
+          "continue_call",
+          "answer_call",
+        ]);
         const { prompts } = (await client.request("prompts/list")).result;
         assert.deepEqual(names(prompts), ["plan"]);
         const { resources } = (await client.request("resources/list")).result;

@@ -1,8 +1,8 @@
 /**
  * The tool `answer_call`, by which the view of a call shows and answers its questions.
  *
- * VIEW-1  A view answers with a secret that models do not see, and only questions at door `app`.
- * VIEW-2  A view finds its call by tool and arguments only where no stranger could: in the same
+ * APPCALL-1  A view answers with a secret that models do not see, and only questions at door `app`.
+ * APPCALL-2  A view finds its call by tool and arguments only where no stranger could: in the same
  *         client session, on the same channel, or with the same named caller.
  */
 import { isObject } from "../../lib/json.ts";
@@ -34,7 +34,7 @@ export class AppCalls {
   readonly #expected = new Map<string, Expected>();
   readonly #checkedIn = new WeakSet<LiveToolSession>();
 
-  /** Lets the view of a call find it (VIEW-2). */
+  /** Lets the view of a call find it (APPCALL-2). */
   expect(session: LiveToolSession, args: unknown, scope: ViewScope): void {
     if (this.#expected.size >= MAX_EXPECTED) {
       this.#expected.delete(this.#expected.keys().next().value!);
@@ -97,6 +97,7 @@ export function answerCall(
     return failed("Cannot take the answer: its action is unknown; accept or decline");
   }
   const given = isObject(content) ? content : undefined;
+  // APPCALL-1
   const outcome = answerQuestion(session, "app", String(question), action, given);
   switch (outcome.kind) {
     case "accepted":
