@@ -6,7 +6,8 @@ import { isObject } from "../../lib/json.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
-import { CONTINUE_CALL, ticketIn } from "../doors/continue-call.ts";
+import { ticketIn } from "../doors/continue-call.ts";
+import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { targetOf } from "../run-target.ts";
 import { wantedTasks } from "./notification-stream.ts";
 import type { RequestContext } from "./receive.ts";
@@ -39,7 +40,10 @@ export function resumptionOf(
   }
   const { principal } = context.caller;
   if (requestState === undefined) {
-    if (method !== "tools/call" || params.name !== CONTINUE_CALL.name) return undefined;
+    const { name } = params;
+    if (method !== "tools/call" || name !== CONTINUE_CALL.name && name !== ANSWER_CALL.name) {
+      return undefined;
+    }
     const ticket = ticketIn(core, params, principal);
     return ticket && { revived: reviveCall(core, request, context, ticket) };
   }
