@@ -83,6 +83,31 @@ export const COMMANDS: {
         )
           .argParser(toAddress),
       )
+      .option(
+        "--auth-issuer <url>",
+        "authorization server whose access tokens are accepted, such as https://login.example.com (repeatable)",
+        collect,
+      )
+      .option(
+        "--auth-audience <name>",
+        "audience that tokens must be for; default: --public-url plus /mcp (repeatable)",
+        collect,
+      )
+      .option("--auth-scope <scope>", "scope that every request needs (repeatable)", collect)
+      .addOption(
+        new Option("--auth-profile <name>", "how the issuer's tokens look, if not as in RFC 9068")
+          .choices(["standard", "keycloak", "auth0", "entra", "okta", "cognito"]),
+      )
+      .option("--auth-client-id <id>", "id of this server at the issuer")
+      .option(
+        "--auth-client-secret-file <file>",
+        "file with the secret of this server at the issuer, to ask it about tokens that are not JWTs",
+      )
+      .option(
+        "--token-file <file>",
+        "file of static tokens for programs that cannot sign in; `parley token` creates them",
+      )
+      .option("--allow-anonymous", "let everybody call who can connect, without signing in")
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
       .option("--legacy-sse", "also serve the HTTP+SSE transport of revision 2024-11-05, at /sse")
@@ -210,6 +235,21 @@ export const COMMANDS: {
       .action(async (files) => {
         const { test } = await import("./commands/test.ts");
         await operate(() => test(files));
+      });
+  },
+
+  token(program, { finish, environment }) {
+    program.command("token")
+      .summary("create a token for a program that cannot sign in")
+      .description(
+        "Creates a token, prints it once, and adds its hash to a token file for `parley serve`.",
+      )
+      .argument("<name>", "name of the program")
+      .requiredOption("--token-file <file>", "file to add the token to")
+      .option("--scope <scope>", "scope that the program gets (repeatable)", collect)
+      .action(async (name, options) => {
+        const { token } = await import("./commands/token.ts");
+        await finish(token(name, options, environment));
       });
   },
 

@@ -20,6 +20,8 @@ import type { ParleyOptions } from "./options.ts";
 export interface ProxyOptions extends Pick<ParleyOptions, "trustProxy"> {
   /** Returns the peer's address. `connection` is the second argument of the runtime's handler. */
   readonly peerOf?: (request: Request, connection: unknown) => string | undefined;
+  /** True if only programs on this machine can connect, so that peers need no check. */
+  readonly localOnly?: boolean;
 }
 
 /** How a request was forwarded. */
@@ -57,6 +59,11 @@ export class Proxies {
   constructor({ trustProxy = [], peerOf }: ProxyOptions) {
     this.#ranges = trustProxy.map(toRange);
     this.#peerOf = peerOf;
+  }
+
+  /** The address of the peer, if the runtime tells it. */
+  peer(request: Request, connection: unknown): string | undefined {
+    return this.#peerOf?.(request, connection);
   }
 
   get trustsAny(): boolean {

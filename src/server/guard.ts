@@ -8,6 +8,7 @@
  * A proxy can forward requests from any machine under a loopback name. So a forwarded request needs
  * a host name that the operator has allowed, or a proxy that the operator trusts.
  */
+import { isLoopbackAddress, parseAddress } from "../lib/ip-address.ts";
 import type { ParleyOptions } from "./options.ts";
 import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
 
@@ -48,6 +49,19 @@ export class Guard {
       return `web pages from "${origin}" may not call this server; allow the origin with --allow-origin`;
     }
     return undefined;
+  }
+
+  /**
+   * Returns why a request from this peer is refused: only callers on this machine may use loopback
+   * names. Undefined if it is accepted, or the peer is not known.
+   */
+  refusesPeer(request: Request, peer: string | undefined): string | undefined {
+    if (peer === undefined) return undefined;
+    const host = request.headers.get("host") ?? hostOf(request.url);
+    if (!LOOPBACK.test(host) || this.#allowsHost(host)) return undefined;
+    const address = parseAddress(peer);
+    if (!address || isLoopbackAddress(address)) return undefined;
+    return `it came from ${peer} with the host name "${host}", which only callers on this machine may use; use the name of the server, or allow this name with --allow-host`;
   }
 
   allowsOrigin(origin: string): boolean {

@@ -146,6 +146,11 @@ export interface ParleyOptions {
    */
   readonly auth?: AuthOptions;
   /**
+   * Whether only programs on this machine can connect, because the server listens on a loopback
+   * address. The addresses of clients then need no check. Default: false.
+   */
+  readonly localOnly?: boolean;
+  /**
    * Host names that requests may use to reach the server, with or without a port. Default: only
    * loopback names, and the host of `publicUrl`.
    */

@@ -137,6 +137,7 @@ export const house: { readonly [folder: string]: Folder } = {
       "session",
       "registry",
       "server",
+      "auth",
       "transport",
       "platform",
       "client",

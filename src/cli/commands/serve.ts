@@ -12,15 +12,15 @@ import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";
 import { writeError } from "../terminal/terminal.ts";
+import { type AccessFlags, authFrom, isLocal, reachOf } from "./access.ts";
 import { dataCheck } from "./data-check.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { keysIn, sealerFrom } from "./key.ts";
 import { samplingSetup } from "./model.ts";
 
-export interface ServeOptions extends FormPasswordFlags {
+export interface ServeOptions extends FormPasswordFlags, AccessFlags {
   readonly port: number;
-  readonly host: string;
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
@@ -34,7 +34,6 @@ export interface ServeOptions extends FormPasswordFlags {
   readonly maxMemory: number;
   /** The size limit for all stored calls, in megabytes. */
   readonly maxStore: number;
-  readonly publicUrl?: string;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** How long running calls may continue after a signal, in seconds. */
@@ -61,6 +60,7 @@ export function* serve(
     write: (line) => early.write(line),
   });
   yield* ensure(() => early.end());
+  const auth = authFrom(options);
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
   const { announced, serve } = yield* until(loadDefinitions(modules, environment));
@@ -82,6 +82,8 @@ export function* serve(
     allowOrigins: options.allowOrigin ?? [],
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
+    ...(auth && { auth }),
+    localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: formPasswords(options, log),
     sampling,
@@ -108,10 +110,11 @@ export function* serve(
   const address = addressOf(server);
   const { terminal, version } = environment;
   const { provider } = sampling;
+  const reach = reachOf(options, auth);
   if (options.logFormat === "json") {
-    log.say("info", "serving", { address, version, model: provider?.name });
+    log.say("info", "serving", { address, version, model: provider?.name, reach });
   } else if (options.logLevel !== "silent") {
-    terminal.note(banner({ address, version, announced, provider, terminal }));
+    terminal.note(banner({ address, version, announced, provider, reach, terminal }));
   }
   early.end();
   const failed = server.failed.then((error) => ({ error }));

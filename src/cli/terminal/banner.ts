@@ -10,10 +10,13 @@ export interface BannerFacts {
   readonly version: string;
   readonly announced: readonly Announced[];
   readonly provider: SamplingProvider | undefined;
+  /** Who can call the server. */
+  readonly reach: string;
   readonly terminal: Terminal;
 }
 
-export function banner({ address, version, announced, provider, terminal }: BannerFacts): string {
+export function banner(facts: BannerFacts): string {
+  const { address, version, announced, provider, reach, terminal } = facts;
   const { bold, cyan, dim } = terminal.err;
   const name = typedCommand();
   const model = provider
@@ -21,6 +24,7 @@ export function banner({ address, version, announced, provider, terminal }: Bann
     : undefined;
   return [
     `${bold(`Parley ${version}`)} serves ${counted(announced)} at ${cyan(address)}`,
+    dim(reach),
     ...(model ? [dim(model)] : []),
     "",
     ...summaryLines(announced, terminal.err, terminal.columns("stderr")),

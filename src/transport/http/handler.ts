@@ -65,12 +65,14 @@ export class Handler implements McpHandler {
   readonly #responder: Responder;
   readonly #sse: LegacySse | undefined;
   readonly #proxies: Proxies;
+  readonly #checksPeers: boolean;
   readonly fetch: McpHandler["fetch"];
 
   constructor(options: HandlerOptions = {}) {
     this.#proxies = new Proxies(options);
+    this.#checksPeers = !options.localOnly && options.peerOf !== undefined;
     // Deno creates the second argument for each request if the handler declares it.
-    this.fetch = this.#proxies.trustsAny
+    this.fetch = this.#proxies.trustsAny || this.#checksPeers
       ? (request, connection) => this.#fetch(request, connection)
       : this.#fetch.bind(this);
     this.core = new ServerCore(options);
@@ -105,7 +107,10 @@ export class Handler implements McpHandler {
       const forwarding = isForwarded(request.headers)
         ? this.#proxies.forwarding(request, connection)
         : null;
-      const refusal = this.#guard.refuses(request, origin, forwarding);
+      const refusal = this.#guard.refuses(request, origin, forwarding) ??
+        (this.#checksPeers && connection !== undefined && !forwarding
+          ? this.#guard.refusesPeer(request, this.#proxies.peer(request, connection))
+          : undefined);
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
       }

@@ -92,7 +92,15 @@ describe("parley serve", () => {
   });
 
   it("reports that the address does not belong to this machine", function* () {
-    const program = yield* useProgram(["serve", tools, "--port", "0", "--host", "192.0.2.1"]);
+    const program = yield* useProgram([
+      "serve",
+      tools,
+      "--port",
+      "0",
+      "--host",
+      "192.0.2.1",
+      "--allow-anonymous",
+    ]);
     assert.deepEqual(yield* until(program.exit), { code: 1, signal: null });
     assert.match(
       program.stderr,

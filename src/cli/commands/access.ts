@@ -1,0 +1,137 @@
+/** The flags of `parley serve` that say who may call. */
+import { readFileSync } from "node:fs";
+import { checkAuthOptions } from "../../auth/options.ts";
+import { TokenFile } from "../../auth/token-file.ts";
+import { systemClock } from "../../lib/clock.ts";
+import { messageOf } from "../../lib/message-of.ts";
+import type { AuthOptions, TokenProfile } from "../../server/access.ts";
+import { Problem, USAGE } from "../problem.ts";
+
+export interface AccessFlags {
+  readonly host: string;
+  readonly publicUrl?: string;
+  readonly allowHost?: readonly string[];
+  readonly allowAnonymous?: boolean;
+  readonly authIssuer?: readonly string[];
+  readonly authAudience?: readonly string[];
+  readonly authScope?: readonly string[];
+  readonly authProfile?: TokenProfile;
+  readonly authClientId?: string;
+  readonly authClientSecretFile?: string;
+  readonly tokenFile?: string;
+}
+
+/** Whether only programs on this machine can connect to an address. */
+export function isLocal(host: string): boolean {
+  return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
+}
+
+/** The access control that the flags ask for. Undefined if there is none. */
+export function authFrom(flags: AccessFlags): AuthOptions | undefined {
+  const { authIssuer: issuers = [], tokenFile, authAudience, authScope, publicUrl } = flags;
+  const isOn = issuers.length > 0 || tokenFile !== undefined;
+  if (!isOn) refuseWithoutIssuer(flags);
+  if (!isOn && !isLocal(flags.host) && !flags.allowAnonymous) {
+    throw new Problem(
+      `Cannot listen on "${flags.host}": other machines could call every tool; make callers sign in (--auth-issuer), give them tokens (--token-file), or let everybody call (--allow-anonymous)`,
+      USAGE,
+    );
+  }
+  if (!isOn) return undefined;
+  if (flags.allowAnonymous) {
+    throw new Problem(
+      "Cannot use --allow-anonymous: --auth-issuer or --token-file already says who may call; leave one of them out",
+      USAGE,
+    );
+  }
+  const isKnown = isLocal(flags.host) && !flags.allowHost?.length || publicUrl !== undefined;
+  if (issuers.length > 0 && !isKnown) {
+    throw new Problem(
+      "Cannot check tokens: the server does not know the address that clients use, which tokens name as their audience; add --public-url",
+      USAGE,
+    );
+  }
+  const auth = {
+    issuers: issuers.map((issuer) => ({
+      issuer,
+      ...(flags.authProfile && { profile: flags.authProfile }),
+      ...credentials(flags),
+    })),
+    ...(tokenFile !== undefined && { tokenFile }),
+    ...(authAudience && { audience: authAudience }),
+    ...(authScope && { scopes: authScope }),
+  };
+  try {
+    checkAuthOptions({ auth, publicUrl: () => undefined });
+    if (tokenFile !== undefined) new TokenFile(tokenFile, systemClock, () => {});
+  } catch (error) {
+    throw new Problem(messageOf(error), USAGE);
+  }
+  return auth;
+}
+
+function refuseWithoutIssuer(flags: AccessFlags): void {
+  const needing = [
+    ["--auth-audience", flags.authAudience],
+    ["--auth-scope", flags.authScope],
+    ["--auth-profile", flags.authProfile],
+    ["--auth-client-id", flags.authClientId],
+  ] as const;
+  const [flag] = needing.find(([, value]) => value !== undefined) ?? [];
+  if (flag === undefined) return;
+  throw new Problem(`Cannot use ${flag}: there is no issuer; add --auth-issuer`, USAGE);
+}
+
+/** The server's own credentials at the issuer. */
+function credentials({ authClientId, authClientSecretFile, authProfile }: AccessFlags): {
+  introspection?: { clientId: string; clientSecret: string };
+  clients?: string[];
+} {
+  if (authClientId === undefined) {
+    if (authClientSecretFile === undefined) return {};
+    throw new Problem(
+      "Cannot use --auth-client-secret-file: it is the secret of no client; add --auth-client-id",
+      USAGE,
+    );
+  }
+  const clientSecret = authClientSecretFile === undefined
+    ? undefined
+    : secretIn(authClientSecretFile);
+  return {
+    ...(clientSecret !== undefined && {
+      introspection: { clientId: authClientId, clientSecret },
+    }),
+    ...(authProfile === "cognito" && { clients: [authClientId] }),
+  };
+}
+
+function secretIn(file: string): string {
+  try {
+    const secret = readFileSync(file, "utf8").trim();
+    if (secret !== "") return secret;
+  } catch (error) {
+    throw new Problem(
+      `Cannot read the client secret in "${file}": ${messageOf(error)}; check the path`,
+    );
+  }
+  throw new Problem(
+    `Cannot read the client secret in "${file}": the file is empty; write it there`,
+  );
+}
+
+/** Who can reach the server, for the banner. */
+export function reachOf(flags: AccessFlags, auth: AuthOptions | undefined): string {
+  const where = isLocal(flags.host) ? "on this machine" : "on the network";
+  if (!auth) {
+    return isLocal(flags.host)
+      ? "Programs on this machine can call it"
+      : `Everybody ${where} can call it, without signing in`;
+  }
+  const ways = [
+    ...(auth.issuers ?? []).map((given) =>
+      `people and programs that sign in at ${typeof given === "string" ? given : given.issuer}`
+    ),
+    ...(auth.tokenFile === undefined ? [] : [`programs with a token in ${auth.tokenFile}`]),
+  ];
+  return `Only ${ways.join(" and ")} can call it`;
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { type Operation, until } from "effection";
+import { writeFileSync } from "node:fs";
+import { type AccessFlags, authFrom, isLocal, reachOf } from "../../../src/cli/commands/access.ts";
+import { Problem } from "../../../src/cli/problem.ts";
+import { useFolder } from "../../support/folder.ts";
+import { TestClient } from "../../support/modern/client.ts";
+import { type Program, useProgram } from "../../support/program.ts";
+import { describe, it } from "../../suite.ts";
+
+const LOCAL = { host: "127.0.0.1" };
+const OPEN = { host: "0.0.0.0" };
+const ISSUER = "https://login.example.com";
+
+describe("authFrom()", () => {
+  it("lets everybody on this machine call by default, and nobody else", () => {
+    assert.equal(authFrom(LOCAL), undefined);
+    assert.equal(authFrom({ host: "::1" }), undefined);
+    for (const host of ["0.0.0.0", "::", "192.168.1.2", "example.com", "127.0.0.1.example.com"]) {
+      assert.throws(() => authFrom({ host }), Problem, host);
+      assert.equal(isLocal(host), false, host);
+    }
+    assert.equal(authFrom({ ...OPEN, allowAnonymous: true }), undefined);
+  });
+
+  it("accepts an issuer, with an address that tokens can name", () => {
+    assert.deepEqual(authFrom({ ...LOCAL, authIssuer: [ISSUER] }), {
+      issuers: [{ issuer: ISSUER }],
+    });
+    assert.throws(() => authFrom({ ...OPEN, authIssuer: [ISSUER] }), Problem);
+    assert.throws(() => authFrom({ ...LOCAL, allowHost: ["a.b"], authIssuer: [ISSUER] }), Problem);
+    const auth = authFrom({
+      ...OPEN,
+      publicUrl: "https://mcp.example.com",
+      authIssuer: [ISSUER],
+      authAudience: ["api"],
+      authScope: ["mcp"],
+      authProfile: "keycloak",
+    });
+    assert.deepEqual(auth, {
+      issuers: [{ issuer: ISSUER, profile: "keycloak" }],
+      audience: ["api"],
+      scopes: ["mcp"],
+    });
+  });
+
+  it("reads the client's secret from its file", function* () {
+    const file = `${yield* useFolder()}/secret`;
+    const flags = {
+      ...LOCAL,
+      authIssuer: [ISSUER],
+      authClientId: "parley",
+      authClientSecretFile: file,
+    };
+    assert.throws(() => authFrom(flags), Problem);
+    writeFileSync(file, "");
+    assert.throws(() => authFrom(flags), Problem);
+    writeFileSync(file, "s3cret\n");
+    const introspection = { clientId: "parley", clientSecret: "s3cret" };
+    assert.deepEqual(authFrom(flags)!.issuers, [{ issuer: ISSUER, introspection }]);
+  });
+
+  const wrong: { readonly [what: string]: Partial<AccessFlags> } = {
+    "an issuer that is no URL": { authIssuer: ["login"] },
+    "an issuer without https": { authIssuer: ["http://login.example.com"] },
+    "a scope without an issuer": { authScope: ["mcp"] },
+    "an audience without an issuer": { authAudience: ["mcp"] },
+    "a client without an issuer": { authClientId: "x" },
+    "a secret without a client": { authIssuer: [ISSUER], authClientSecretFile: "x" },
+    "everybody and an issuer": { authIssuer: [ISSUER], allowAnonymous: true },
+    "a token file that does not exist": { tokenFile: "/nowhere/tokens" },
+  };
+  for (const [what, flags] of Object.entries(wrong)) {
+    it(`refuses ${what}`, () => {
+      assert.throws(() => authFrom({ ...LOCAL, ...flags }), Problem);
+    });
+  }
+});
+
+describe("reachOf()", () => {
+  it("says who can call", () => {
+    assert.match(reachOf(LOCAL, undefined), /on this machine/);
+    assert.match(reachOf(OPEN, undefined), /Everybody on the network/);
+    assert.match(reachOf(OPEN, { issuers: [ISSUER] }), /Only .*sign in at https:\/\/login/);
+    assert.match(reachOf(OPEN, { tokenFile: "tokens" }), /Only .*token in tokens/);
+  });
+});
+
+function* run(...args: string[]): Operation<Program & { code: number | null }> {
+  const program = yield* useProgram(args);
+  const { code } = yield* until(program.exit);
+  return Object.assign(program, { code });
+}
+
+describe("parley serve", () => {
+  it("does not listen beyond this machine without access control", function* () {
+    const { code, stderr } = yield* run("serve", "--host", "0.0.0.0", "--port", "0");
+    assert.equal(code, 2);
+    assert.match(stderr, /Cannot listen on "0\.0\.0\.0": .*--allow-anonymous/);
+  });
+
+  it("accepts the tokens of parley token", function* () {
+    const file = `${yield* useFolder()}/tokens`;
+    const made = yield* run("token", "nightly", "--token-file", file);
+    assert.equal(made.code, 0);
+    assert.equal((yield* run("token", "nightly", "--token-file", file)).code, 2);
+    const program = yield* useProgram(["serve", "--port", "0", "--token-file", file]);
+    const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    yield* until(program.says(/Only programs with a token in/));
+    const status = async (headers: Record<string, string>) => {
+      const client = new TestClient((request) => fetch(request), { url, headers });
+      const exchange = await client.start("tools/list");
+      await exchange.leave();
+      return exchange.status;
+    };
+    assert.equal(yield* until(status({})), 401);
+    const authorization = `Bearer ${made.stdout.trim()}`;
+    assert.equal(yield* until(status({ authorization })), 200);
+  });
+});
