@@ -80,6 +80,15 @@ export interface Asker {
   ask(question: Question, timeout?: number): Operation<Reply>;
 }
 
+/** Returns the part of an answer event that says how the answer reached the server. */
+export function howOf({ via, elapsed, closed }: How): How {
+  return {
+    ...(via !== undefined && { via }),
+    ...(elapsed !== undefined && { elapsed }),
+    ...(closed && { closed }),
+  };
+}
+
 /**
  * Returns true if the client answered with an error. The response comes from the client, so it may
  * have any type.

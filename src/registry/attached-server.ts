@@ -11,17 +11,17 @@ export class AttachedServer implements Sweepable {
   /** The hooks from the options of the registry. */
   readonly #own: ServerHooks;
   /** The hooks of the attached server, or those of the registry if no server is attached. */
-  #hooks: ServerHooks;
+  readonly hooks: ServerHooks;
   /** The server as tools see it. */
   readonly site: Site;
 
   constructor(own: ServerHooks) {
-    this.#own = this.#hooks = own;
+    this.#own = this.hooks = own;
     this.site = own.site ?? inProcess;
   }
 
   attach(hooks: ServerHooks): void {
-    if (this.#hooks !== this.#own) {
+    if (this.hooks !== this.#own) {
       throw new TypeError(
         "Cannot use the registry: another server uses it; create a separate registry for each server",
       );
@@ -34,30 +34,27 @@ export class AttachedServer implements Sweepable {
   }
 
   #use(hooks: ServerHooks): void {
-    this.#hooks = hooks;
-    (this as { site: Site }).site = hooks.site ?? inProcess;
+    const own: { -readonly [K in keyof AttachedServer]: AttachedServer[K] } = this;
+    own.hooks = hooks;
+    own.site = hooks.site ?? inProcess;
   }
 
   find(kind: Definition["kind"], name: string): Definition | undefined {
-    return this.#hooks.find?.(kind, name) ?? this.#own.find?.(kind, name);
+    return this.hooks.find?.(kind, name) ?? this.#own.find?.(kind, name);
   }
 
   announce(change: ServerChange): void {
-    this.#hooks.announce?.(change);
+    this.hooks.announce?.(change);
   }
 
   /** Notifies the server that a session has resumed without a request, because it was due. */
   woken(session: LiveToolSession): void {
-    this.#hooks.woken?.(session);
-  }
-
-  ended(session: LiveToolSession): void {
-    this.#hooks.ended?.(session);
+    this.hooks.woken?.(session);
   }
 
   *sweep(now: number): Operation<number> {
     let swept = 0;
-    for (const store of this.#hooks.sweep ?? []) swept += yield* store.sweep(now);
+    for (const store of this.hooks.sweep ?? []) swept += yield* store.sweep(now);
     return swept;
   }
 }

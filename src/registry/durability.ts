@@ -197,7 +197,7 @@ export class Durability {
       createdAt,
     );
     session.takeOver({ events, needsCaller: true, portable: true, seed });
-    this.#enter(session, params, mismatch(definition, version));
+    this.#enter(session, params, version);
     return session;
   }
 
@@ -263,16 +263,22 @@ export class Durability {
       if (outlasts) this.recovery.begin(session, entry);
       this.#records.resume(session, entry);
     }
-    this.#enter(session, params, mismatch(definition, toolVersion));
+    this.#enter(session, params, toolVersion);
     return session;
   }
 
-  /** Starts a restored session, or keeps it if it has ended. */
-  #enter(session: LiveToolSession, params: unknown, refusal: string | undefined): void {
+  /** Starts a restored session, or keeps it if it has ended. Version `began` has started it. */
+  #enter(session: LiveToolSession, params: unknown, began: string | undefined): void {
     if (session.outcome) return this.#retention.keep(session);
     this.#parts.live.add(session, params);
-    if (refusal !== undefined) session.refuse(refusal);
-    else session.start(params);
+    const { version } = session.tool.durable!;
+    // DURABLE-2
+    if (began === version) session.start(params);
+    else {
+      session.refuse(
+        `version ${began} of the tool began this call, but this server has version ${version}`,
+      );
+    }
   }
 
   /** Waits until a run of this session that is leaving memory has left (DURABLE-1). */
@@ -315,11 +321,4 @@ export class Durability {
     if (revived?.isDue) await this.#wake(sessionId);
     return revived !== undefined;
   }
-}
-
-/** Returns an error text if another version of the tool started the session (DURABLE-2). */
-function mismatch({ durable }: Definition, began: string | undefined): string | undefined {
-  const { version } = durable!;
-  if (began === version) return undefined;
-  return `version ${began} of the tool began this call, but this server has version ${version}`;
 }

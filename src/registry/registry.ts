@@ -395,7 +395,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
         if (session.durable) this.#durability.ended(session);
       }
       if (this.#onCall) tellEnded(session, this.deadlines.now(), this.#onCall, this.report);
-      this.server.ended(session);
+      this.server.hooks.ended?.(session);
     }
     this.#activity.changed();
     this.#retention.reschedule(session);

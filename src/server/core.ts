@@ -81,8 +81,8 @@ export class ServerCore {
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
       ended: (session) => {
-        this.places.ended(session);
-        this.apps.ended(session);
+        if (this.places.open.size > 0) this.places.ended(session);
+        if (this.apps.expected.size > 0) this.apps.ended(session);
       },
       sweep: options.clients ? [options.clients] : [],
     };

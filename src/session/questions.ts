@@ -8,7 +8,7 @@
  *             senders.
  * QUESTION-4  A replay does not send a recorded question again.
  */
-import type { How, PlacedQuestion, Reply } from "../ask/ask.ts";
+import { type How, howOf, type PlacedQuestion, type Reply } from "../ask/ask.ts";
 import { MASK, mask } from "../ask/mask.ts";
 import type { Deadline } from "../lib/deadlines.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -24,7 +24,7 @@ import type {
   ToolSessionRequest,
   WithdrawalReason,
 } from "../model/events.ts";
-import { howOf, type Recorded, type Step } from "./replay.ts";
+import type { Recorded, Step } from "./replay.ts";
 import type { LiveToolSession } from "./tool-session.ts";
 
 /** An answer, and the id of its question. */

@@ -12,7 +12,7 @@
  * REPLAY-3  A branch that does another step than the recorded one diverges, and the session fails.
  * REPLAY-4  A phase with a recorded outcome does not run again.
  */
-import type { How } from "../ask/ask.ts";
+import { type How, howOf } from "../ask/ask.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type {
   ClientAnswer,
@@ -349,15 +349,6 @@ export class Replay {
     const lsn = this.#next();
     if (lsn !== undefined && this.#waiting.get(lsn) === GONE) this.#deliver(lsn);
   }
-}
-
-/** Returns the part of an answer event that says how the answer reached the server. */
-export function howOf({ via, elapsed, closed }: How): How {
-  return {
-    ...(via !== undefined && { via }),
-    ...(elapsed !== undefined && { elapsed }),
-    ...(closed && { closed }),
-  };
 }
 
 /** Marks an outcome for which no code waits any more. */

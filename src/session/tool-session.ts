@@ -375,7 +375,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     // Set this before the run starts, because a reader of its first event may cancel the run.
     this.#run = run;
     run.start();
-    if (this.replay && this.#phase < Phase.suspended) {
+    if (this.replay && !this.replay.done && this.#phase < Phase.suspended) {
       this.#unwatch = watchReplay(this.replay, this.deadlines, (stuck) => this.diverged(stuck));
     }
   }

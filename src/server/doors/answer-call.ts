@@ -32,6 +32,8 @@ const MAX_EXPECTED = 1_000;
 /** The calls of clients that show views. */
 export class AppCalls {
   readonly #expected = new Map<string, Expected>();
+  /** The calls that can be found, by the ids of their sessions. */
+  readonly expected: ReadonlyMap<string, unknown> = this.#expected;
   readonly #checkedIn = new WeakSet<LiveToolSession>();
 
   /** Lets the view of a call find it (APPCALL-2). */
@@ -43,7 +45,7 @@ export class AppCalls {
   }
 
   ended(session: LiveToolSession): void {
-    if (this.#expected.size > 0) this.#expected.delete(session.id);
+    this.#expected.delete(session.id);
   }
 
   /** True if the view of a call has shown itself. */

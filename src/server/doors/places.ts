@@ -36,6 +36,7 @@ export class AskingPlaces {
   readonly #core: ServerCore;
   /** Open places by the id of their session. */
   readonly #places = new Map<string, OpenPlace>();
+  readonly open: ReadonlyMap<string, unknown> = this.#places;
 
   constructor(core: ServerCore) {
     this.#core = core;
@@ -78,7 +79,6 @@ export class AskingPlaces {
 
   /** Called with each session that has ended (PLACE-2). */
   ended(session: LiveToolSession): void {
-    if (this.#places.size === 0) return;
     const place = this.#places.get(session.id);
     if (!place) return;
     this.#core.deadlines.add(LINGER, () => {

@@ -1,7 +1,7 @@
 /** Calls of the modern era: starts them, continues them on a retry, and writes their responses. */
 import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
-import type { ClientInfo } from "../../model/events.ts";
+import type { ClientInfo, ToolSessionRequest } from "../../model/events.ts";
 import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { QuestionAnswer } from "../../session/questions.ts";
@@ -197,7 +197,7 @@ export class ModernCalls {
         "Cannot continue the call: the server no longer has it, because it expired, was removed to free memory, or was lost in a restart; start a new call",
       );
     }
-    this.#core.access.check(session.tool, caller);
+    if (session.tool.scopes) this.#core.access.check(session.tool, caller);
     const known: QuestionAnswer[] = [];
     for (const [name, response] of answers) {
       const request = session.questions.named(name);
@@ -264,8 +264,10 @@ export class ModernCalls {
   ): string {
     const core = this.#core;
     const all = session.openRequests();
-    const open = travelling(core, session, all, client)
-      .map((request) => asSent(core, session, request));
+    const open: ToolSessionRequest[] = [];
+    for (const request of travelling(core, session, all, client)) {
+      open.push(asSent(core, session, request));
+    }
     if (open.length === 0 || rounds >= MAX_ROUNDS) {
       const missing = canDefer(session, all, client) ? undefined : undeclared(all, client);
       if (missing) throw missingCapability(missing);

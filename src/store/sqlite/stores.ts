@@ -162,12 +162,16 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return this.#file.read(() => {
       const row = this.#file.prepare("SELECT number, last_lsn FROM sessions WHERE id = ?").get(id);
       if (!row) return [];
-      const events = this.#file.prepare(
+      const rows = this.#file.prepare(
         "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
-      ).all(row.number!, afterLSN).map(({ event }) => this.#parse(event) as ToolSessionEvent);
+      ).all(row.number!, afterLSN);
+      const events: ToolSessionEvent[] = [];
+      let whole = rows.length === Math.max(0, Number(row.last_lsn) - afterLSN);
+      for (const { event } of rows) {
+        events.push(this.#parse(event) as ToolSessionEvent);
+        whole &&= events.at(-1)!.lsn === afterLSN + events.length;
+      }
       // Never return an incomplete log: a replay would treat it as complete, and repeat effects.
-      const whole = events.length === Math.max(0, Number(row.last_lsn) - afterLSN) &&
-        events.every(({ lsn }, i) => lsn === afterLSN + 1 + i);
       if (!whole) throw damaged("read", this.#file.path, `events of session "${id}" are missing`);
       return events;
     });

@@ -339,7 +339,7 @@ export class Handler implements McpHandler {
 }
 
 function callerOn({ headers }: Request, who: Principal | undefined): Caller {
-  return { principal: idOf(who), who, headers, ownStream: true };
+  return { principal: who === undefined ? "" : who.id, who, headers, ownStream: true };
 }
 
 /** The id of a caller. The anonymous caller's is empty. */
