@@ -97,6 +97,7 @@ const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["Serving", /^src\/(?:parley\.ts|platform\/|server\/|transport\/)/],
   ["Testing", /^src\/testing\//],
   ["Errors", /^src\/model\/errors\.ts/],
+  ["Credentials", /^src\/vault\//],
   ["The server's own model", /^src\/sampling\//],
   ["Sessions", /^src\/(?:session|registry|run|lib)\//],
   ["Stores", /^src\/store\//],

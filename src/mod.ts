@@ -233,6 +233,11 @@ export type {
   ToolSessionStore,
   Wake,
 } from "./store/types.ts";
+export { openVault } from "./vault/open.ts";
+export type { VaultOptions } from "./vault/open.ts";
+export type { Vault, VaultChange } from "./vault/types.ts";
+export { VaultError } from "./vault/errors.ts";
+export type { VaultProblem } from "./vault/errors.ts";
 export { createManualClock } from "./testing/manual-clock.ts";
 export type { ManualClock } from "./testing/manual-clock.ts";
 export { testTool } from "./testing/test-tool.ts";

@@ -43,6 +43,10 @@ export const house: { readonly [folder: string]: Folder } = {
     purpose: "the store contract, the in-memory store and the SQLite store",
     imports: ["model", "lib"],
   },
+  vault: {
+    purpose: "credentials of the user: the operating system's keyring, or sealed files",
+    imports: ["model"],
+  },
   sampling: {
     purpose: "language-model providers",
     imports: ["model", "lib", "schema"],
@@ -103,7 +107,7 @@ export const house: { readonly [folder: string]: Folder } = {
   },
   client: {
     purpose: "a client for both eras, for the command line and for tests",
-    imports: ["model", "lib", "schema", "wire"],
+    imports: ["model", "lib", "schema", "wire", "vault"],
   },
   testing: {
     purpose: "the test kit for authors",
@@ -130,6 +134,7 @@ export const house: { readonly [folder: string]: Folder } = {
       "schema",
       "wire",
       "store",
+      "vault",
       "sampling",
       "tool",
       "ask",

@@ -8,10 +8,9 @@
  *            account is removed from it.
  * ACCOUNT-2  An account whose sign-in has expired stays in the list, marked as signed out.
  */
-import { ToolError } from "parley-mcp";
+import { ToolError, type Vault } from "parley-mcp";
 import { createHash } from "node:crypto";
 import type { Account, Method } from "./schemas.ts";
-import type { Vault } from "./vault/types.ts";
 import { NOBODY_SIGNED_IN, signInAgain } from "./password-texts.ts";
 
 /** The credentials of an account. The format of `secret` belongs to the AT Protocol library. */

@@ -1,7 +1,7 @@
 /** The dependencies of the Bluesky tools. Tests replace them. */
+import { openVault, type Vault } from "parley-mcp";
 import process from "node:process";
 import { directNetwork, type Network } from "./net/network.ts";
-import type { Vault } from "./vault/types.ts";
 
 export interface BlueskySetup {
   /** Opens the vault for credentials. */
@@ -23,12 +23,15 @@ export const REQUEST_TIMEOUT_SECONDS = 20;
 /** Minutes before a sign-in in the browser times out. */
 export const MINUTES = 10;
 
+/** The name of the entries in the keyring. Accounts that are stored are found only under this name. */
+const KEYRING_LABEL = "Parley Bluesky";
+
 export function defaultSetup(environment = process.env): BlueskySetup {
   let vault: Promise<Vault> | undefined;
   return {
     // Do not cache a failure: the next attempt may succeed.
     vault: () =>
-      vault ??= open().catch((error) => {
+      vault ??= openVault({ label: KEYRING_LABEL }).catch((error) => {
         vault = undefined;
         throw error;
       }),
@@ -38,10 +41,4 @@ export function defaultSetup(environment = process.env): BlueskySetup {
     deadline: () => AbortSignal.timeout(REQUEST_TIMEOUT_SECONDS * 1_000),
     now: Date.now,
   };
-}
-
-/** Loads the vault on first use, because most runs of this program do not need it. */
-async function open(): Promise<Vault> {
-  const { openVault } = await import("./vault/vault.ts");
-  return await openVault();
 }

@@ -1,7 +1,7 @@
 /** What people are told when something goes wrong, and that nothing is lost. */
 import assert from "node:assert/strict";
 import { until } from "effection";
-import { VaultError } from "../../../tools/bluesky/vault/errors.ts";
+import { VaultError } from "../../../src/vault/errors.ts";
 import { describe, it } from "../../suite.ts";
 import { type Asked, PERSON, PROFILE, refusal } from "./fake-service.ts";
 import { useFakeWorld } from "./fake-world.ts";

@@ -1,6 +1,7 @@
 /** Errors of the credential vault, with messages for the owner of the credentials. */
-import { ToolError } from "parley-mcp";
+import { ToolError } from "../model/errors.ts";
 
+/** Why the vault cannot be used. */
 export type VaultProblem =
   /** The keyring is locked. */
   | "locked"

@@ -4,11 +4,11 @@ import { readdirSync, writeFileSync } from "node:fs";
 import * as node from "node:fs/promises";
 import { join } from "node:path";
 import process from "node:process";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
-import { FileVault } from "../../../../tools/bluesky/vault/file-vault.ts";
-import type { Disk } from "../../../../tools/bluesky/vault/private-files.ts";
-import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { FileVault } from "../../src/vault/file-vault.ts";
+import type { Disk } from "../../src/vault/private-files.ts";
+import { VaultError } from "../../src/vault/errors.ts";
 
 /** A disk on which the step of that number fails; `steps` counts them. */
 function failingDisk(failing: number, code: string): Disk & { steps: number } {

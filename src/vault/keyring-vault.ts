@@ -17,7 +17,7 @@ import { Held } from "./keyring-index.ts";
 import type { Keyring } from "./keyring.ts";
 import { type LockOptions, withLock } from "./lock.ts";
 import { securePrivateFolder } from "./private-files.ts";
-import { type Change, checkName, type Vault } from "./types.ts";
+import { checkName, type Vault, type VaultChange } from "./types.ts";
 
 const VERSION = 1;
 const TRIES = 10;
@@ -35,6 +35,8 @@ export interface KeyringVaultOptions extends LockOptions {
   readonly keyring: Keyring;
   /** The folder for the lock and the index of documents. */
   readonly folder: string;
+  /** The name of the entries in the keyring, for messages. */
+  readonly label: string;
   /** A prefix for entry names, to separate this vault from others. */
   readonly prefix?: string;
 }
@@ -70,17 +72,17 @@ export class KeyringVault implements Vault {
     for (let tries = 0; tries < TRIES; tries++) {
       const stored = await this.#keyring.get(entry);
       if (stored === undefined) return undefined;
-      const head = parseHead(stored);
+      const head = parseHead(stored, this.#options.label);
       const text = await this.#textOf(entry, head);
       if (text !== undefined && digestOf(text) === head.digest) return text;
       // The head is unchanged, so the damage is permanent.
       if (stored === seen) break;
       seen = stored;
     }
-    throw damaged();
+    throw damaged(this.#options.label);
   }
 
-  async update<T>(name: string, change: Change<T>): Promise<T> {
+  async update<T>(name: string, change: VaultChange<T>): Promise<T> {
     const entry = this.#entry(name);
     await securePrivateFolder(this.#options.folder);
     return await this.#locked(async () => {
@@ -88,7 +90,7 @@ export class KeyringVault implements Vault {
       const { text, value } = change(before);
       if (text === before) return value;
       const stored = before === undefined ? undefined : await this.#keyring.get(entry);
-      const old = stored === undefined ? undefined : parseHead(stored);
+      const old = stored === undefined ? undefined : parseHead(stored, this.#options.label);
       if (text === undefined) {
         await this.#held.remove(name);
         await this.#keyring.delete(entry);
@@ -148,21 +150,21 @@ function partsOf(entry: string, { side, parts = 0 }: Head): string[] {
   return Array.from({ length: parts }, (_, index) => `${entry} ${side}${index + 1}`);
 }
 
-function parseHead(text: string): Head {
+function parseHead(text: string, label: string): Head {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw damaged();
+    throw damaged(label);
   }
-  if (typeof value !== "object" || value === null) throw damaged();
+  if (typeof value !== "object" || value === null) throw damaged(label);
   const { version, digest, data, side, parts } = value as { readonly [key in keyof Head]: unknown };
   if (typeof version === "number" && version > VERSION) throw newer();
-  if (version !== VERSION || typeof digest !== "string") throw damaged();
+  if (version !== VERSION || typeof digest !== "string") throw damaged(label);
   if (typeof data === "string") return { version, digest, data };
   const counts = typeof parts === "number" && Number.isInteger(parts) && parts > 0 &&
     parts < 10_000;
-  if ((side !== "a" && side !== "b") || !counts) throw damaged();
+  if ((side !== "a" && side !== "b") || !counts) throw damaged(label);
   return { version, digest, side, parts };
 }
 
@@ -170,10 +172,10 @@ function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-function damaged(): VaultError {
+function damaged(label: string): VaultError {
   return new VaultError(
     "damaged",
-    'Cannot read your accounts from the keyring: the entries named "Parley Bluesky" are damaged; delete them in the keyring\'s own program and log in again',
+    `Cannot read your accounts from the keyring: the entries named "${label}" are damaged; delete them in the keyring's own program and log in again`,
   );
 }
 

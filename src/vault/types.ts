@@ -7,12 +7,13 @@ export interface Vault {
    * Changes a document while no other process can. `change` receives the current text and returns
    * the new text, or undefined to delete the document. If `change` throws, nothing is written.
    */
-  update<T>(name: string, change: Change<T>): Promise<T>;
+  update<T>(name: string, change: VaultChange<T>): Promise<T>;
   /** The vault's name in messages, such as "the keyring". */
   readonly where: string;
 }
 
-export type Change<T> = (text: string | undefined) => { text: string | undefined; value: T };
+/** Computes the new text of a document, and what `update` returns. */
+export type VaultChange<T> = (text: string | undefined) => { text: string | undefined; value: T };
 
 /** Checks a document's name. Names become file names, also on systems that ignore case. */
 export function checkName(name: string): void {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { until } from "effection";
 import * as fc from "fast-check";
 import { readdirSync } from "node:fs";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
-import { KeyringVault } from "../../../../tools/bluesky/vault/keyring-vault.ts";
-import type { Keyring } from "../../../../tools/bluesky/vault/keyring.ts";
-import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { KeyringVault } from "../../src/vault/keyring-vault.ts";
+import type { Keyring } from "../../src/vault/keyring.ts";
+import { VaultError } from "../../src/vault/errors.ts";
 
 /** A keyring in memory that enforces its limit, and can fail or be overtaken at any step. */
 class TestKeyring implements Keyring {
@@ -53,7 +53,7 @@ describe("KeyringVault", () => {
       fc.integer({ min: 130, max: 700 }),
       async (all, limit) => {
         const keyring = new TestKeyring(limit);
-        const vault = new KeyringVault({ keyring, folder });
+        const vault = new KeyringVault({ label: "Parley", keyring, folder });
         for (const text of all) {
           await put(vault, text);
           assert.equal(await vault.read("accounts"), text);
@@ -77,7 +77,7 @@ describe("KeyringVault", () => {
       for (let failing = 0, ended = false; !ended; failing++) {
         const folder = yield* useFolder();
         const keyring = new TestKeyring(LIMIT);
-        const vault = new KeyringVault({ keyring, folder });
+        const vault = new KeyringVault({ label: "Parley", keyring, folder });
         yield* until(put(vault, old));
         Object.assign(keyring, { steps: 0, failing });
         const error = yield* until(put(vault, fresh).then(() => undefined, (error) => error));
@@ -98,7 +98,7 @@ describe("KeyringVault", () => {
     for (let overtaken = 0, ended = false; !ended; overtaken++) {
       const folder = yield* useFolder();
       const keyring = new TestKeyring(LIMIT);
-      const vault = new KeyringVault({ keyring, folder });
+      const vault = new KeyringVault({ label: "Parley", keyring, folder });
       yield* until(put(vault, long("a")));
       let step = 0;
       ended = true;
@@ -121,7 +121,7 @@ describe("KeyringVault", () => {
   it("reports once that a document is gone, and accepts a new one", function* () {
     const folder = yield* useFolder();
     const keyring = new TestKeyring(LIMIT);
-    const vault = new KeyringVault({ keyring, folder });
+    const vault = new KeyringVault({ label: "Parley", keyring, folder });
     yield* until(put(vault, "precious"));
     keyring.entries.clear();
     const outcomes = yield* until(
@@ -146,7 +146,7 @@ describe("KeyringVault", () => {
   it("misses nothing that is being stored for the first time", function* () {
     const folder = yield* useFolder();
     const keyring = new TestKeyring(LIMIT);
-    const vault = new KeyringVault({ keyring, folder });
+    const vault = new KeyringVault({ label: "Parley", keyring, folder });
     keyring.before = async () => {
       // The reader has seen nothing yet; now it is there.
       keyring.before = () => Promise.resolve();
@@ -167,7 +167,7 @@ describe("KeyringVault", () => {
   it("refuses what is damaged or newer, and does not change it", function* () {
     const folder = yield* useFolder();
     const keyring = new TestKeyring(LIMIT);
-    const vault = new KeyringVault({ keyring, folder });
+    const vault = new KeyringVault({ label: "Parley", keyring, folder });
     yield* until(put(vault, long("a")));
     const good = new Map(keyring.entries);
     const head = JSON.parse(good.get("accounts")!);

@@ -1,12 +1,13 @@
 /** Runs worker.ts, on the runtime of the tests or as a compiled program. */
 import { type Operation } from "effection";
 import { join } from "node:path";
-import { root } from "../../../harness/files.ts";
-import { currentRuntime, useRuntime } from "../../../harness/toolchain.ts";
-import { type ProgramOptions, runProgram, type Start } from "../../../support/program.ts";
-import type { VaultOptions, VaultProblem } from "../../../../tools/bluesky/vault/vault.ts";
+import { root } from "../harness/files.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
+import { type ProgramOptions, runProgram, type Start } from "../support/program.ts";
+import type { VaultProblem } from "../../src/vault/errors.ts";
+import type { VaultOptions } from "../../src/vault/open.ts";
 
-export const WORKER = join(root, "tests/tools/bluesky/vault/worker.ts");
+export const WORKER = join(root, "tests/vault/worker.ts");
 
 export function workerStart(): Start {
   const name = currentRuntime();

@@ -14,10 +14,10 @@ import {
 import { join } from "node:path";
 import process from "node:process";
 import { inspect } from "node:util";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
-import { FileVault } from "../../../../tools/bluesky/vault/file-vault.ts";
-import { VaultError, type VaultProblem } from "../../../../tools/bluesky/vault/vault.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { FileVault } from "../../src/vault/file-vault.ts";
+import { VaultError, type VaultProblem } from "../../src/vault/errors.ts";
 
 const SECRET = "app-password-7f3k";
 const onPosix = it.when(process.platform !== "win32");

@@ -1,14 +1,16 @@
 /** The real gnome-keyring, through the addon, from separate processes. */
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { all, until } from "effection";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { absence } from "../../../harness/system.ts";
-import { currentRuntime, useRuntime } from "../../../harness/toolchain.ts";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
-import { useSecretService } from "../../../support/secret-service.ts";
+import { absence } from "../harness/system.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { useSecretService } from "../support/secret-service.ts";
 import { type Outcome, work, WORKER } from "./worker-run.ts";
 
 const withKeyring = it.unless(absence("keyring"));
@@ -43,6 +45,22 @@ describe("openVault() with a Secret Service", () => {
     for (const folder of folders) {
       assert.deepEqual(yield* work({ folder }, ["read", "accounts"], { env }), { value: folder });
     }
+  }, within);
+
+  withKeyring("finds the accounts that the Bluesky tools have always kept there", function* () {
+    const settings = yield* useFolder();
+    const { env: bus } = yield* useSecretService();
+    const env = { ...bus, XDG_CONFIG_HOME: settings };
+    const text = "precious";
+    const head = JSON.stringify({
+      version: 1,
+      digest: createHash("sha256").update(text).digest("base64"),
+      data: Buffer.from(text).toString("base64"),
+    });
+    yield* work({}, ["entry", "Parley Bluesky", "bluesky-local", head], { env });
+    assert.deepEqual(yield* work({}, ["bluesky", "bluesky-local"], { env }), { value: text });
+    // Other users of the vault have other entries.
+    assert.deepEqual(yield* work({}, ["read", "bluesky-local"], { env }), {});
   }, within);
 
   withKeyring("lets two processes that write at once take turns", function* () {

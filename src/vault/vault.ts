@@ -13,20 +13,9 @@ import { FileVault } from "./file-vault.ts";
 import { Held } from "./keyring-index.ts";
 import { KeyringVault } from "./keyring-vault.ts";
 import { findKeyring } from "./keyring.ts";
+import type { VaultOptions } from "./open.ts";
 import { securePrivateFolder } from "./private-files.ts";
 import type { Vault } from "./types.ts";
-
-export { VaultError, type VaultProblem } from "./errors.ts";
-export type { Change, Vault } from "./types.ts";
-
-export interface VaultOptions {
-  /** The folder for files. Default: a folder in the user's settings folder. */
-  readonly folder?: string;
-  /** The passphrase that seals files. Default: PARLEY_PASSPHRASE. */
-  readonly passphrase?: string;
-  /** True to use the keyring. Default: true if there is one and PARLEY_KEYRING is not "off". */
-  readonly keyring?: boolean;
-}
 
 /** Opens the vault. Throws a `VaultError` with a message for the owner of the credentials. */
 export async function openVault(options: VaultOptions = {}): Promise<Vault> {
@@ -43,10 +32,11 @@ export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   if (wanted === undefined && !isInKeyring && (isInFiles || passphrase !== undefined)) {
     return files();
   }
-  const keyring = await findKeyring(isInKeyring);
+  const { label = "Parley" } = options;
+  const keyring = await findKeyring(isInKeyring, label);
   if (!keyring && !wanted && !isInKeyring) return files();
   if (!keyring) throw unreachable(isInKeyring);
-  return new KeyringVault({ keyring, folder, prefix: prefixFor(folder) });
+  return new KeyringVault({ keyring, folder, label, prefix: prefixFor(folder) });
 }
 
 function unreachable(hasAccounts: boolean): VaultError {

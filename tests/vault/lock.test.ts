@@ -3,12 +3,12 @@ import { all, until } from "effection";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
-import { useProgram } from "../../../support/program.ts";
-import { FileVault } from "../../../../tools/bluesky/vault/file-vault.ts";
-import { withLock } from "../../../../tools/bluesky/vault/lock.ts";
-import { VaultError } from "../../../../tools/bluesky/vault/vault.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { useProgram } from "../support/program.ts";
+import { FileVault } from "../../src/vault/file-vault.ts";
+import { withLock } from "../../src/vault/lock.ts";
+import { VaultError } from "../../src/vault/errors.ts";
 import { work, workerStart } from "./worker-run.ts";
 
 describe("withLock()", () => {

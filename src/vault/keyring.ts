@@ -15,9 +15,6 @@ export interface Keyring {
   readonly limit: number;
 }
 
-/** The name that people see in their keyring program. */
-const SERVICE = "Parley Bluesky";
-
 /** Maximum length of a text, in UTF-16 units. Windows allows 2560 bytes. */
 const LIMIT = process.platform === "win32" ? 1_200 : 1_000_000;
 
@@ -26,9 +23,10 @@ const KEYRING_TIMEOUT = 50_000;
 
 /**
  * Finds the keyring of this machine. Undefined if no keyring can store entries. If `wasUsed` is
- * true, checks only that the keyring answers.
+ * true, checks only that the keyring answers. `label` is the name that people see in their keyring
+ * program.
  */
-export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined> {
+export async function findKeyring(wasUsed: boolean, label: string): Promise<Keyring | undefined> {
   let addon: typeof import("@napi-rs/keyring");
   try {
     addon = await import("@napi-rs/keyring");
@@ -38,7 +36,7 @@ export async function findKeyring(wasUsed: boolean): Promise<Keyring | undefined
   }
   const entryOf = (name: string) =>
     // The addon's default is the kernel's keyring, which is not persistent.
-    new addon.AsyncEntry(SERVICE, name, { linux: { store: "secret-service" } });
+    new addon.AsyncEntry(label, name, { linux: { store: "secret-service" } });
   const keyring: Keyring = {
     limit: LIMIT,
     async get(name) {
@@ -89,7 +87,7 @@ function asVaultError(error: unknown): VaultError {
   if (/lock|dismissed|denied|cancel|interaction/i.test(words)) return locked(error);
   return new VaultError(
     "unreachable",
-    "Cannot use the keyring of this computer: it does not work properly; log out of the computer and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you then have to log in to Bluesky again)",
+    "Cannot use the keyring of this computer: it does not work properly; log out of the computer and in again, or set the environment variable PARLEY_KEYRING=off to keep your accounts in a sealed file instead (you then have to log in again)",
     { cause: error },
   );
 }

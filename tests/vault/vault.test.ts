@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { describe, it } from "../../../suite.ts";
-import { useFolder } from "../../../support/folder.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
 import { work } from "./worker-run.ts";
 
 const within = { within: 60_000 };

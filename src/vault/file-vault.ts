@@ -22,7 +22,7 @@ import {
   writePrivateFile,
 } from "./private-files.ts";
 import { keyIdOf, openSealed, parseSealed, seal, type Sealed } from "./seal.ts";
-import { type Change, checkName, type Vault } from "./types.ts";
+import { checkName, type Vault, type VaultChange } from "./types.ts";
 
 export interface FileVaultOptions extends LockOptions {
   readonly folder: string;
@@ -45,7 +45,7 @@ export class FileVault implements Vault {
     return (await this.#open(name))?.text;
   }
 
-  async update<T>(name: string, change: Change<T>): Promise<T> {
+  async update<T>(name: string, change: VaultChange<T>): Promise<T> {
     const path = this.#path(name);
     const { folder, disk } = this.#options;
     await securePrivateFolder(folder);

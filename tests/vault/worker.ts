@@ -3,11 +3,23 @@
  * OPTIONS COMMAND …` prints one line of JSON.
  */
 import process from "node:process";
-import { openVault, VaultError } from "../../../../tools/bluesky/vault/vault.ts";
+import { VaultError } from "../../src/vault/errors.ts";
+import { openVault } from "../../src/vault/open.ts";
 
 const [options = "{}", command, name = "", ...rest] = process.argv.slice(2);
 
 async function obey(): Promise<unknown> {
+  if (command === "entry") {
+    // Writes into the keyring directly, as another version of this program would.
+    const [entry = "", text = ""] = rest;
+    const { AsyncEntry } = await import("@napi-rs/keyring");
+    await new AsyncEntry(name, entry, { linux: { store: "secret-service" } }).setPassword(text);
+    return true;
+  }
+  if (command === "bluesky") {
+    const { defaultSetup } = await import("../../tools/bluesky/setup.ts");
+    return await (await defaultSetup().vault()).read(name);
+  }
   const vault = await openVault(JSON.parse(options));
   switch (command) {
     case "where":
