@@ -278,7 +278,7 @@ describe("modules", () => {
       export default [createMcpTool("far").description("Far away.")
         .parameters(z.object({ a: z.string() }))
         .execute(function* ({ a }) {
-          yield* sleep(1);
+          yield* sleep(0);
           throw new Special(a + (new Special("") instanceof ToolError) + typeof v3.z.string);
         })];
     `,

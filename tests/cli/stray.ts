@@ -8,6 +8,6 @@ export const stray = createMcpTool("stray").description("Throws beside itself.")
       throw new Error("thrown in a timer");
     }, 0);
     void Promise.reject(new Error("rejected, and nobody cared"));
-    yield* sleep(10);
+    yield* sleep(0);
     return "still here";
   });

@@ -24,7 +24,7 @@ export const register = createMcpTool("register")
   })
   .execute(function* ({ event }, ctx) {
     yield* ctx.notify("Looking for a place", 1, 4);
-    yield* sleep(50);
+    yield* sleep(0);
     const person = yield* ctx.elicit("person", { message: `Who comes to ${event}?` });
     if (person.action !== "accept") return `Nobody was registered: ${person.action}`;
     const { pin, ...rest } = person.content;

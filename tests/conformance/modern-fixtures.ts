@@ -142,7 +142,7 @@ export const failingJob = createMcpTool("failing_job")
   .description("A task that fails")
   .task({ required: true, pollInterval: 200 })
   .execute(function* () {
-    yield* sleep(100);
+    yield* sleep(0);
     throw new ToolError("The job failed, as it always does");
   });
 
@@ -150,7 +150,7 @@ export const protocolErrorJob = createMcpTool("protocol_error_job")
   .description("A task that ends in a protocol error")
   .task({ pollInterval: 200 })
   .execute(function* () {
-    yield* sleep(100);
+    yield* sleep(0);
     throw new ProtocolError(-32603, "The job broke the protocol, as it always does");
   });
 
@@ -186,6 +186,6 @@ export const toolWithTask = createMcpTool("test_tool_with_task")
   .execute(function* (_params, ctx) {
     const answer = yield* ctx.elicit("user_name", { message: "What is your name?" });
     yield* ctx.startTask();
-    yield* sleep(50);
+    yield* sleep(0);
     return `Hello, ${answer.action === "accept" ? answer.content.name : "stranger"}!`;
   });

@@ -1,4 +1,3 @@
-import { describe, it } from "node:test";
 import assert from "node:assert/strict";
 import {
   action,
@@ -18,6 +17,7 @@ import {
   useScope,
 } from "effection";
 import { Strand, type StrandOutcome } from "../../src/lib/strand.ts";
+import { describe, it } from "../suite.ts";
 
 // This file exercises everything that a strand relies on in Effection: after an update of the
 // pinned version it shows whether the driver still works.
@@ -205,7 +205,7 @@ describe("Strand, when it becomes a task,", () => {
   });
 
   it("keeps the parent's scope alive when a tool under createScope(parent) fails", async () => {
-    const [parent] = createScope();
+    const [parent, destroy] = createScope();
     const alive = parent.run(function* () {
       yield* suspend();
     });
@@ -224,6 +224,7 @@ describe("Strand, when it becomes a task,", () => {
     await Promise.resolve();
     assert.equal(ended, false);
     await alive.halt();
+    await destroy();
   });
 
   it("halts the loser of a race()", async () => {

@@ -16,7 +16,7 @@ const stubborn = createMcpTool("stubborn").description("Waits for ever.")
     try {
       yield* suspend();
     } finally {
-      yield* sleep(1);
+      yield* sleep(0);
       console.error("stubborn has cleaned up");
     }
   });

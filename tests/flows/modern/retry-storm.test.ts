@@ -42,7 +42,7 @@ function orderTool(effects: Map<string, number>) {
       const [two, three] = flow % 2 === 0
         ? yield* all([ask("two"), ask("three")])
         : [yield* ask("two"), yield* ask("three")];
-      if (flow % 5 === 0) yield* sleep(1);
+      if (flow % 5 === 0) yield* sleep(0);
       count("end");
       return `${flow}: ${one} ${two} ${three}`;
     });

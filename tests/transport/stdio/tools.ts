@@ -66,7 +66,7 @@ export const stubborn = createMcpTool("stubborn")
       console.error("stubborn has begun");
       yield* suspend();
     } finally {
-      yield* sleep(20);
+      yield* sleep(0);
       console.error("stubborn has cleaned up");
     }
   });
