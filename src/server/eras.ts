@@ -8,7 +8,8 @@ import { claimsModern } from "../wire/modern/meta.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
 import type { ServerCore } from "./core.ts";
 import type { Send } from "./feed.ts";
-import { LegacyChannel, LegacyEra } from "./legacy/receive.ts";
+import { LegacyChannel } from "./legacy/channel.ts";
+import { LegacyEra } from "./legacy/receive.ts";
 import { ModernEra } from "./modern/receive.ts";
 import {
   type Caller,

@@ -19,7 +19,7 @@ import { isRun, targetOf, tooLongABatch } from "../run-target.ts";
 import type { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { ClientSessions } from "./client-sessions.ts";
-import type { Received } from "./receive.ts";
+import type { Received } from "./receive-message.ts";
 import { CHANGE_NOT_STORED, LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { CallReply } from "./reply.ts";
 

@@ -8,7 +8,7 @@ import { continueCall, ticketIn } from "../doors/continue-call.ts";
 import { failed, value } from "../reply.ts";
 import { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
-import type { Received } from "./receive.ts";
+import type { Received } from "./receive-message.ts";
 import { LEGACY_ERRORS } from "./refusals.ts";
 
 /** Continues a deferred call. Loads its run into memory first, if necessary. */

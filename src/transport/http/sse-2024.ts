@@ -18,7 +18,7 @@ import {
 import type { ClientSession } from "../../server/legacy/client-session.ts";
 import { ClientSessions } from "../../server/legacy/client-sessions.ts";
 import { Outbox } from "../outbox.ts";
-import { receiveShared } from "../../server/legacy/receive.ts";
+import { receiveShared } from "../../server/legacy/channel.ts";
 import type { ChannelReply } from "../../server/reply.ts";
 
 const STREAM = "/sse";
