@@ -139,9 +139,11 @@ export const bookFlight = createMcpTool("book_flight")
         book: z.boolean().describe("Yes, book it").default(true),
         seat: z.enum(["window", "aisle", "any"]).default("any"),
       }),
+      // It costs money, so a person must say yes.
+      by: "person",
     },
   })
-  .requires({ elicitation: "form" })
+  .requires({ elicitation: true })
   .durable()
   .handoff({
     *before({ from, to, passengers }, ctx) {

@@ -46,7 +46,7 @@ export const planDinner = createMcpTool("plan_dinner")
       context: z.object({ first: z.string(), second: z.string() }),
     },
   })
-  .requires({ elicitation: "form" })
+  .requires({ elicitation: true })
   .execute(function* ({ guests, wishes }, ctx) {
     if (!ctx.canSample) {
       // Fail before asking, so that the person does not answer for nothing.

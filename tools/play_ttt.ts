@@ -82,6 +82,28 @@ function* askModel(
   return move.parsed.cell;
 }
 
+/** Asks the model for a strategy and a cell in one request. */
+function* askModelOnce(
+  ctx: McpToolContext,
+  game: Game,
+  history: McpMessageInput[],
+): Operation<Cell> {
+  const [offensive, defensive] = STRATEGIES;
+  const cell = z.literal(emptyCells(game)).describe("The empty cell to play");
+  const move = yield* ctx.sampleTools({
+    messages: [...history, {
+      role: "user",
+      content: `It is your turn.\n${describeBoard(game)}\nChoose your strategy and your cell.`,
+    }],
+    tools: [
+      { ...offensive, inputSchema: offensive.inputSchema.extend({ cell }) },
+      { ...defensive, inputSchema: defensive.inputSchema.extend({ cell }) },
+    ] as const,
+  });
+  history.push(...closeToolCalls(move.exchange, "Good."));
+  return move.toolCalls[0].arguments.cell;
+}
+
 /** True if there is no model, the model cannot be reached, or it found no legal move. */
 function isModelAtFault(error: unknown): error is Error {
   return error instanceof CapabilityError || error instanceof SampleError ||
@@ -130,17 +152,21 @@ export function createPlayTtt(toss: () => number = Math.random) {
     .elicits({
       pickMove: { response: moveForm(CELLS), context: z.object({ board: z.string() }) },
     })
-    .requires({ elicitation: "form" })
+    .requires({ elicitation: true })
     .view(() => import("./play_ttt/board-view.ts"))
     .durable()
     .handoff({
       *before(_params, ctx) {
         const person: Mark = toss() < 0.5 ? "X" : "O";
         // `before` is recorded, so a call that continues on another server keeps its opponent.
-        return { person, model: other(person), hasModel: ctx.canSample };
+        const { client, sampledBy } = ctx;
+        // Each question costs such a client one of its ten rounds.
+        const inOne = sampledBy === "caller" ||
+          sampledBy === "client" && (client.protocolVersion ?? "") >= "2026-07-28";
+        return { person, model: other(person), hasModel: ctx.canSample, inOne };
       },
 
-      *client({ person, model, hasModel }, ctx) {
+      *client({ person, model, hasModel, inOne }, ctx) {
         let game: Game = [];
         let modelMoves = 0;
         // Earlier versions of this tool did not record whether there is a model.
@@ -171,7 +197,7 @@ export function createPlayTtt(toss: () => number = Math.random) {
             let cell: Cell | undefined;
             if (isModelPlaying) {
               try {
-                cell = yield* askModel(ctx, game, history);
+                cell = yield* (inOne ? askModelOnce : askModel)(ctx, game, history);
                 modelMoves++;
               } catch (error) {
                 if (!isModelAtFault(error)) throw error;

@@ -30,7 +30,12 @@ export type Question =
     readonly moved?: true;
   }
   | { readonly kind: "elicit_url"; readonly key: string; readonly params: ElicitUrlParams }
-  | { readonly kind: "sample"; readonly key: string; readonly params: SampleParams }
+  | {
+    readonly kind: "sample";
+    readonly key: string;
+    readonly params: SampleParams;
+    readonly by?: "caller";
+  }
   | { readonly kind: "roots"; readonly key: string };
 
 /** The outcome of a question. */
@@ -50,6 +55,8 @@ export interface Asker {
   readonly provider: SamplingProvider | undefined;
   /** Who answers samples by default. The config of a sample can override it. */
   readonly answerer: SampleAnswerer;
+  /** Whether the model that called the tool may answer samples. */
+  readonly byCaller: boolean;
   /** Converts the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;
   /**

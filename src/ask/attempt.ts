@@ -9,7 +9,7 @@ import { action, type Operation } from "effection";
 import { checkJson } from "../lib/json.ts";
 import { type McpMessage, normalizeMessage, text, textOf } from "../model/content.ts";
 import { CapabilityError, SampleError } from "../model/errors.ts";
-import type { ClientAnswer, SampleParams, SampleResponse } from "../model/events.ts";
+import type { ClientAnswer, SampleParams, SampleResponse, SampleVia } from "../model/events.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SampleConfigBase, SampleInput, SamplingToolChoice } from "../tool/sample-types.ts";
 import { type Asker, checkLimit, isFailure } from "./ask.ts";
@@ -58,6 +58,8 @@ export interface Attempt {
   readonly response: McpMessage;
   readonly said: string;
   readonly calls: readonly FoundCall[];
+  /** Who answered. */
+  readonly via: SampleVia;
 }
 
 export function prepare(
@@ -107,7 +109,7 @@ export function* attempt(
   const messages = prepared.messages.filter(({ content }) => content.length > 0);
   const needsTools = tools.length > 0 || messages.some(usesTools);
   const answerer = answererOf(asker, config, needsTools);
-  const supportsTools = answerer !== "client as text";
+  const supportsTools = answerer !== "client as text" && answerer !== "caller";
   const granted = conversation.budget.grant(config.maxTokens ?? DEFAULT_MAX_TOKENS);
   const params: SampleParams = {
     messages: supportsTools ? withModelIds(messages) : asText(messages, toolTexts(tools, choice)),
@@ -123,7 +125,7 @@ export function* attempt(
   let response: McpMessage;
   try {
     answer = typeof answerer === "string"
-      ? yield* askClient(asker, params)
+      ? yield* askClient(asker, params, answerer === "caller")
       : yield* askProvider(asker, answerer, params);
     response = responseOf(answer);
     spent = costOf(answer, response);
@@ -134,14 +136,15 @@ export function* attempt(
   const calls = tools.length > 0
     ? findCalls(response, said, tools, choice, () => asker.newId("call"))
     : [];
-  return { answer, response, said, calls };
+  const via = typeof answerer !== "string" ? "server" : answerer === "caller" ? answerer : "client";
+  return { answer, response, said, calls, via };
 }
 
 function answererOf(
-  { client, provider, answerer }: Asker,
+  { client, provider, answerer, byCaller }: Asker,
   { by = answerer }: SampleConfigBase,
   needsTools: boolean,
-): "client" | "client as text" | SamplingProvider {
+): "client" | "client as text" | "caller" | SamplingProvider {
   const { sampling } = client.capabilities;
   const costsRoundTrip = (client.protocolVersion ?? "") >= STATELESS;
   if (provider && by !== "client" && (by === "provider" || costsRoundTrip || !sampling)) {
@@ -153,6 +156,7 @@ function answererOf(
     );
   }
   if (sampling) return !needsTools || sampling.tools ? "client" : "client as text";
+  if (byCaller) return "caller";
   throw new CapabilityError(
     "sampling",
     client.name,
@@ -162,16 +166,31 @@ function answererOf(
   );
 }
 
-/** Returns true if the client or the server's own model can answer a sample. */
-export function canSample(
-  { client, provider, answerer }: Pick<Asker, "client" | "provider" | "answerer">,
-): boolean {
-  if (provider && answerer !== "client") return true;
-  return answerer !== "provider" && client.capabilities.sampling !== undefined;
+/** Returns who would answer a sample, or undefined if no model can answer. */
+export function sampledBy(
+  { client, provider, answerer, byCaller }: Pick<
+    Asker,
+    "client" | "provider" | "answerer" | "byCaller"
+  >,
+): SampleVia | undefined {
+  const { sampling } = client.capabilities;
+  const costsRoundTrip = (client.protocolVersion ?? "") >= STATELESS;
+  if (answerer === "provider") return provider && "server";
+  if (provider && answerer !== "client" && (costsRoundTrip || !sampling)) return "server";
+  return sampling ? "client" : byCaller ? "caller" : undefined;
 }
 
-function* askClient(asker: Asker, params: SampleParams): Operation<SampleResponse> {
-  const reply = yield* asker.ask({ kind: "sample", key: "sample", params });
+function* askClient(
+  asker: Asker,
+  params: SampleParams,
+  byCaller: boolean,
+): Operation<SampleResponse> {
+  const reply = yield* asker.ask({
+    kind: "sample",
+    key: "sample",
+    params,
+    ...(byCaller && { by: "caller" }),
+  });
   // The sample itself has no timeout, but its branch may have one.
   if (reply.type === "timeout") {
     throw new SampleError("Cannot ask the model: the timeout has passed; try again");

@@ -13,10 +13,11 @@ import type { Attempt, Prepared } from "./attempt.ts";
 import { toolResults, toolUses } from "./messages.ts";
 import { type FoundCall, type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";
 
-export function base({ said, answer }: Attempt): SampleResultBase {
+export function base({ said, answer, via }: Attempt): SampleResultBase {
   return {
     text: said,
     model: answer.model,
+    via,
     ...(answer.stopReason !== undefined && { stopReason: answer.stopReason }),
   };
 }

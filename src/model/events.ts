@@ -191,6 +191,8 @@ export interface ElicitRequest extends ToolSessionRequestBase {
 export interface SampleRequest extends ToolSessionRequestBase {
   readonly type: "sample_request";
   readonly params: SampleParams;
+  /** `caller`: the model that called the tool answers. Default: the client answers. */
+  readonly by?: "caller";
 }
 
 /** A question about the client's roots. */

@@ -7,13 +7,21 @@
 import type { Buffer } from "node:buffer";
 import { all, type Operation, race, resource } from "effection";
 import { type Asker, checkLimit, type Question, type Reply } from "../ask/ask.ts";
-import { canSample } from "../ask/attempt.ts";
+import { sampledBy } from "../ask/attempt.ts";
 import { elicit, elicitUrl } from "../ask/elicit.ts";
 import { listRoots } from "../ask/roots.ts";
 import { sample, sampleSchema, sampleTools } from "../ask/sample.ts";
 import type { JsonObject, McpMessage } from "../model/content.ts";
 import { McpToolTimeoutError } from "../model/errors.ts";
-import type { ClientInfo, Door, LogLevel, Place, Root, TraceContext } from "../model/events.ts";
+import type {
+  ClientInfo,
+  Door,
+  LogLevel,
+  Place,
+  Root,
+  SampleVia,
+  TraceContext,
+} from "../model/events.ts";
 import { namedPrincipal, type Principal } from "../model/principal.ts";
 import type { SamplingProvider } from "../sampling/provider.ts";
 import type { SchemaReader } from "../schema/schema-reader.ts";
@@ -60,8 +68,19 @@ export class ServerContext implements McpToolServerContext {
   }
 
   get canSample(): boolean {
+    return this.sampledBy !== undefined;
+  }
+
+  get sampledBy(): SampleVia | undefined {
     const { client, sampling: { provider, answerer = "auto" } } = this.host;
-    return canSample({ client, provider, answerer });
+    return sampledBy({ client, provider, answerer, byCaller: this.byCaller });
+  }
+
+  /** A call that ends with a deferral must be able to say so. */
+  get byCaller(): boolean {
+    const { sampling, tool: { kind, elicits, requires } } = this.host;
+    return sampling.byCaller === true && kind !== "resource" &&
+      (elicits.size > 0 || Boolean(requires.sampling));
   }
 
   get trace(): TraceContext {

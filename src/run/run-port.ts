@@ -42,6 +42,11 @@ export interface SamplingSetup {
    * Default: `auto`.
    */
   readonly answerer?: SampleAnswerer;
+  /**
+   * Whether the model that called a tool may answer its samples, if neither the client nor the
+   * server has another model. It answers through `continue_call`. Default: false.
+   */
+  readonly byCaller?: boolean;
 }
 
 /** How a run ended. */
@@ -69,6 +74,8 @@ export interface DoorCall {
 
 /** Chooses the door for each question. The server implements this. */
 export interface DoorPort {
+  /** Whether the model that called a tool may answer its samples. */
+  readonly modelByCaller?: boolean;
   /**
    * Returns the door for a question, or undefined if no door is left. `tried` lists the doors at
    * which nobody could answer. `refused` is true if the last door refused the question.

@@ -132,7 +132,9 @@ export function missingCapabilities(
     const forms = [...tool.elicits.values()];
     if (forms.some((form) => !doors.choose(call, form, [], false))) missing.elicitation = {};
   } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};
-  if (sampling === "tools") {
+  if (sampling && doors?.modelByCaller) {
+    // The model that calls the tool can answer.
+  } else if (sampling === "tools") {
     if (!client.capabilities.sampling?.tools) missing.sampling = { tools: {} };
   } else if (sampling && !client.capabilities.sampling) missing.sampling = {};
   if (roots && !client.capabilities.roots) missing.roots = {};

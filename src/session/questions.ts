@@ -466,6 +466,7 @@ export class Pending {
           name,
           place,
           params: question.params,
+          ...(question.by && { by: question.by }),
           ...(expiresAt !== undefined && { expiresAt }),
         };
       case "roots":

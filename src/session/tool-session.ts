@@ -24,6 +24,7 @@ import type {
   ClientInfo,
   Door,
   EventBody,
+  SampleVia,
   ServerChange,
   ToolSessionOutcome,
   ToolSessionRequest,
@@ -393,7 +394,11 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   // Methods for answers.
 
   /** Records an answer, and then delivers it to the tool. */
-  respond(requestId: string, response: ClientAnswer, via?: AnswerVia): AnswerOutcome {
+  respond(
+    requestId: string,
+    response: ClientAnswer,
+    via?: AnswerVia | SampleVia,
+  ): AnswerOutcome {
     return this.respondAll([{ requestId, response, via }])[0]!;
   }
 

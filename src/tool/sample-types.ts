@@ -1,6 +1,6 @@
 /** The types of samples: the questions that a tool asks a model, and their results. */
 import type { JsonObject, McpMessage, McpMessageInput } from "../model/content.ts";
-import type { ModelPreferences } from "../model/events.ts";
+import type { ModelPreferences, SampleVia } from "../model/events.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
 
 /** A tool that the model may call in a sample. */
@@ -164,6 +164,8 @@ export interface SampleResultBase {
   readonly text: string;
   /** The model that answered, if known. */
   readonly model?: string;
+  /** Who answered: the client, the server's own model, or the model that called the tool. */
+  readonly via: SampleVia;
   /** Why the model stopped, if known. */
   readonly stopReason?:
     | "endTurn"

@@ -16,6 +16,7 @@ import type {
   PromptResult,
   ResourceResult,
   Root,
+  SampleVia,
   TraceContext,
 } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
@@ -105,6 +106,12 @@ export interface McpToolServerContext extends ToolEnvironment {
    * server restarts, so a durable tool that depends on it should read it in `before`.
    */
   readonly canSample: boolean;
+  /**
+   * Who would answer a sample now: the client, the server's own model, or the model that called the
+   * tool. Undefined if no model can answer. A modern client takes at most ten rounds of questions,
+   * so a tool asks a client's model as few times as it can.
+   */
+  readonly sampledBy: SampleVia | undefined;
   /** The distributed trace of the caller. Empty if the caller sent none. */
   readonly trace: TraceContext;
   /** Sends a log message to the client, if the client requested messages of this level. */

@@ -51,7 +51,7 @@ describe("plan_dinner", () => {
     assert.equal(run.result.isError, true);
     assert.match(run.text, /Acme does not support sampling; .*PARLEY_MODEL/);
     assert.deepEqual(run.events.map(({ type }) => type), ["result"]);
-    assert.equal(planDinner.requires.elicitation, "form");
+    assert.equal(planDinner.requires.elicitation, true);
   });
 
   it("works with the server's own model", async () => {

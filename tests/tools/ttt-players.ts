@@ -46,7 +46,7 @@ export function modelAnswer(taste: Taste, params: SampleParams): SampleResponse 
   }
   const [name, input] = tools[0]!.name === "__schema__"
     ? ["__schema__", move(taste, tools[0]!.inputSchema)]
-    : [STRATEGY.tool, STRATEGY.arguments];
+    : [STRATEGY.tool, { ...STRATEGY.arguments, ...cellIn(taste, tools[0]!.inputSchema) }];
   const id = `call_${params.messages.length}`;
   return {
     role: "assistant",
@@ -60,7 +60,15 @@ function inWords(taste: Taste, { content }: McpMessage): unknown {
   // Clients pass single blocks on unchanged.
   const text = [content].flat().map((block) => block.type === "text" ? block.text : "").join("\n");
   const schema = /JSON Schema:\n(.+)$/s.exec(text)?.[1];
-  return schema === undefined ? STRATEGY : move(taste, JSON.parse(schema));
+  if (schema !== undefined) return move(taste, JSON.parse(schema));
+  const [, offered] = /play_offensive: .*\n +arguments: (.+)/.exec(text) ?? [];
+  const cell = offered === undefined ? {} : cellIn(taste, JSON.parse(offered));
+  return { ...STRATEGY, arguments: { ...STRATEGY.arguments, ...cell } };
+}
+
+/** The move, if a schema asks for one besides the strategy. */
+function cellIn(taste: Taste, schema: JsonObject): { cell?: Cell } {
+  return "cell" in (schema.properties as object) ? move(taste, schema) : {};
 }
 
 /** The move that a schema asks for. */

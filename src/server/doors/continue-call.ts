@@ -1,7 +1,14 @@
 /** The tool `continue_call`, with which a model continues a deferred call. */
 import { isObject } from "../../lib/json.ts";
 import { type JsonObject, text } from "../../model/content.ts";
-import type { CallResult, ClientInfo, ToolResult, ToolSessionEvent } from "../../model/events.ts";
+import type {
+  AnswerOutcome,
+  CallResult,
+  ClientInfo,
+  SampleResponse,
+  ToolResult,
+  ToolSessionEvent,
+} from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { CheckedCaller } from "../access.ts";
 import type { ServerCore } from "../core.ts";
@@ -96,6 +103,7 @@ function takeAnswer(
     key === undefined || name === key || place.key === key
   );
   const atModel = meant.filter((request) =>
+    request.type === "sample_request" ||
     (doorOf(session, request, client) ?? "form") === "model"
   );
   const [request, another] = atModel.length > 0 ? atModel : meant;
@@ -110,13 +118,27 @@ function takeAnswer(
   if (atModel.length === 0) {
     return "Cannot accept the answer: the person answers this question elsewhere; call continue_call without an answer";
   }
+  if (request.type === "sample_request") {
+    const said = typeof answer === "string" ? answer : JSON.stringify(answer);
+    const response: SampleResponse = {
+      role: "assistant",
+      content: { type: "text", text: said },
+      model: client.name ?? "the caller",
+    };
+    return refusal(session.respond(request.id, response, "caller"));
+  }
   const response = request.params.mode === "form"
     ? readModelAnswer(request.params.requestedSchema, answer)
     : undefined;
   if (!response) {
     return "Cannot accept the answer: it does not name the fields; send an object with the fields of the question";
   }
-  switch (session.respond(request.id, response, "model")) {
+  return refusal(session.respond(request.id, response, "model"));
+}
+
+/** Returns an error message if an answer was not accepted. */
+function refusal(outcome: AnswerOutcome): string | undefined {
+  switch (outcome) {
     case "accepted":
     case "repeated":
       return undefined;
@@ -127,7 +149,9 @@ function takeAnswer(
   }
 }
 
-type AskedEvent = Extract<ToolSessionEvent, { type: "elicit_request" }>;
+type AskedEvent =
+  | Extract<ToolSessionEvent, { type: "elicit_request" }>
+  | Extract<ToolSessionEvent, { type: "sample_request" }>;
 
 /**
  * The questions to the person that were open at an LSN. Only these accept the answer: a delayed
@@ -139,6 +163,7 @@ function questionsAt(session: LiveToolSession, lsn: number): AskedEvent[] {
   for (const event of log.after(log.firstLSN - 1)) {
     if (event.lsn > lsn) break;
     if (event.type === "elicit_request") open.set(event.id, event);
+    else if (event.type === "sample_request" && event.by === "caller") open.set(event.id, event);
     else if (event.type === "answer" || event.type === "withdrawn") open.delete(event.requestId);
   }
   return [...open.values()];

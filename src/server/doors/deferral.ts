@@ -4,13 +4,16 @@
  */
 import { isObject } from "../../lib/json.ts";
 import { type JsonObject, text } from "../../model/content.ts";
+import { ProtocolError } from "../../model/errors.ts";
 import type {
   CallResult,
   ClientInfo,
   Door,
   ElicitFormParams,
+  SampleRequest,
   ToolSessionRequest,
 } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import { ASK_META } from "../../ui/ask-state.ts";
@@ -18,7 +21,7 @@ import type { ServerCore } from "../core.ts";
 import { askState } from "./call-state.ts";
 import { describeForm, exampleAnswer } from "./describe-form.ts";
 import { sealTicket } from "./tickets.ts";
-import { doorOf, travels } from "./travel.ts";
+import { doorOf, isForCaller, MAX_ROUNDS, travels } from "./travel.ts";
 
 /** An open question in a deferral. */
 interface WaitingQuestion {
@@ -49,6 +52,41 @@ const WAITING: JsonObject = {
   },
   required: ["status", "ticket", "message"],
 };
+
+/** True if a deferral fits the output schema of a definition. */
+export function fitsDeferral(tool: Definition): boolean {
+  return (tool as FinalizedMcpTool).output === undefined || mayDefer(tool);
+}
+
+/**
+ * Ends a call that would need another round, and whose output schema allows no deferral: the tool
+ * has not declared that it asks.
+ */
+export function tooManyRounds(session: LiveToolSession): CallResult {
+  const problem = `tool "${session.toolName}" asked ${MAX_ROUNDS} times, and clients allow no more`;
+  session.halt(problem);
+  return {
+    content: [
+      text(`Cannot go on: ${problem}; declare .requires({ sampling: true }), or ask less often`),
+    ],
+    isError: true,
+  };
+}
+
+/** The error for a resource that asks. Its deferral would be kept as its content. */
+export function asksElsewhere(core: ServerCore, session: LiveToolSession): ProtocolError {
+  const url =
+    session.openRequests().some((request) =>
+        request.type === "elicit_request" && request.door === "page"
+      )
+      ? core.places.urlOf(session)
+      : undefined;
+  const how = url === undefined ? "read it with a client that shows forms" : `answer at ${url}`;
+  return new ProtocolError(
+    INTERNAL_ERROR,
+    `Cannot read resource "${session.toolName}": it asks the person first; ${how}, then read it again`,
+  );
+}
 
 const unions = new WeakMap<object, JsonObject>();
 
@@ -93,10 +131,10 @@ export function defer(
     { sessionId, lsn: log.lastLSN, expires },
     principal,
   );
-  const questions = session.openRequests().flatMap((request) =>
-    questionIn(core, session, request, client)
-  );
-  const message = instructions(tool, questions, ticket, waited);
+  const open = session.openRequests();
+  const questions = open.flatMap((request) => questionIn(core, session, request, client));
+  const samples = open.filter(isForCaller);
+  const message = instructions(tool, questions, samples, ticket, waited);
   if (tool.kind === "prompt") {
     return { messages: [{ role: "user", content: text(message) }] };
   }
@@ -135,12 +173,14 @@ function questionIn(
 function instructions(
   { kind, name }: Definition,
   questions: readonly OpenQuestion[],
+  samples: readonly SampleRequest[],
   ticket: string,
   waited: boolean,
 ): string {
   const bare = JSON.stringify({ ticket });
   const at = (door: OpenQuestion["door"]) => questions.filter((one) => one.door === door);
   const [model, page, app] = [at("model"), at("page"), at("app")];
+  if (samples.length > 0) return forCaller(kind, name, samples, ticket);
   if (model.length > 0) return forModel(kind, name, model, ticket);
   if (page.length > 0) return forPage(kind, name, page, bare, waited);
   if (app.length > 0) {
@@ -167,6 +207,33 @@ function forPage(
   return `The ${kind} "${name}" is not finished: the person has to answer on a page. ` +
     `Show the person this link as it is: ${url}\n\nThe page asks: ${asked}\n\n` +
     `Then call continue_call with ${call}; it waits for the answer.`;
+}
+
+/** Asks the model that called the tool for its own answer. */
+function forCaller(
+  kind: string,
+  name: string,
+  samples: readonly SampleRequest[],
+  ticket: string,
+): string {
+  const isOnly = samples.length === 1;
+  const parts = samples.map(({ name: key, params: { systemPrompt, messages } }) => {
+    const said = messages.map(({ role, content }) => {
+      const words = content.map((block) => block.type === "text" ? block.text : `(${block.type})`);
+      return `${role}: ${words.join("\n")}`;
+    });
+    const call = JSON.stringify({ ticket, ...(!isOnly && { key }), answer: "…" });
+    return [
+      ...isOnly ? [] : [`Request "${key}":`],
+      ...systemPrompt === undefined ? [] : [`Instructions: ${systemPrompt}`],
+      ...said,
+      `Then call continue_call with your answer as text: ${call}`,
+    ].join("\n\n");
+  });
+  return [
+    `The ${kind} "${name}" is not finished: it asks you, the model. Answer yourself; do not ask the person.`,
+    ...parts,
+  ].join("\n\n");
 }
 
 function forModel(

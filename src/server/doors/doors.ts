@@ -1,7 +1,7 @@
 /** Chooses the door at which a question is asked, and remembers the doors that are closed. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
 import type { ClientAnswer, Door } from "../../model/events.ts";
-import type { DoorCall, DoorPort } from "../../run/run-port.ts";
+import type { DoorCall, DoorPort, SamplingSetup } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 import type { ServerSite } from "../../tool/site.ts";
 import { canShowApps } from "../views.ts";
@@ -9,6 +9,7 @@ import { canShowApps } from "../views.ts";
 export interface DoorOptions {
   /** The doors that the operator allows. Default: all. */
   readonly doors?: readonly Door[];
+  readonly sampling?: Pick<SamplingSetup, "byCaller">;
 }
 
 const ALL: readonly Door[] = ["form", "app", "page", "model"];
@@ -19,7 +20,10 @@ export class Doors implements DoorPort {
   readonly #site: ServerSite;
   readonly #allowed: ReadonlySet<Door>;
 
-  constructor(site: ServerSite, { doors = ALL }: DoorOptions = {}) {
+  readonly modelByCaller: boolean;
+
+  constructor(site: ServerSite, { doors = ALL, sampling }: DoorOptions = {}) {
+    this.modelByCaller = sampling?.byCaller ?? false;
     this.#site = site;
     this.#allowed = new Set(doors);
   }

@@ -5,6 +5,7 @@ import type {
   ClientInfo,
   Door,
   ElicitRequest,
+  SampleRequest,
   ToolSessionRequest,
 } from "../../model/events.ts";
 import type { QuestionAnswer } from "../../session/questions.ts";
@@ -33,6 +34,7 @@ export function travels(
   const { sampling, roots } = client.capabilities;
   switch (request.type) {
     case "sample_request":
+      if (request.by === "caller") return false;
       return request.params.tools ? sampling?.tools !== undefined : sampling !== undefined;
     case "roots_request":
       return roots !== undefined;
@@ -48,6 +50,11 @@ export function travels(
           return false;
       }
   }
+}
+
+/** True if the model that called the tool answers a question itself. */
+export function isForCaller(request: ToolSessionRequest): request is SampleRequest {
+  return request.type === "sample_request" && request.by === "caller";
 }
 
 /** The open questions that the reply to a request of this client can contain. */
@@ -127,8 +134,8 @@ export function canDefer(
   client: ClientInfo,
 ): boolean {
   return open.some((request) =>
-    request.type === "elicit_request" && request.params.mode === "form" &&
-    doorOf(session, request, client) !== undefined
+    isForCaller(request) || request.type === "elicit_request" && request.params.mode === "form" &&
+      doorOf(session, request, client) !== undefined
   );
 }
 
@@ -146,6 +153,7 @@ export function holdTime(
   const open = session.openRequests();
   if (travelling(core, session, open, client).length > 0) return 0;
   for (const request of open) {
+    if (isForCaller(request)) return 0;
     if (request.type !== "elicit_request" || request.params.mode === "url") continue;
     switch (doorOf(session, request, client)) {
       case "model":

@@ -28,7 +28,7 @@ import {
 import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
 import { continuedResult } from "../doors/call-state.ts";
-import { defer } from "../doors/deferral.ts";
+import { asksElsewhere, defer } from "../doors/deferral.ts";
 import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
 import { asSent, canDefer, holdTime, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
@@ -270,8 +270,14 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Ends this call with a deferral. The run continues without it. */
   #defer(lsn: number): void {
     const { core, info, version } = this.client;
-    const result = resultFor(version, defer(core, this.session, info, this.#continues));
-    this.#deferral = { text: resultText(this.id, result), lsn };
+    const { session } = this;
+    if (session.tool.kind === "resource") {
+      const { rpcCode: code, message } = asksElsewhere(core, session);
+      this.#deferral = { text: errorText(this.id, { code, message }), lsn };
+    } else {
+      const result = resultFor(version, defer(core, session, info, this.#continues));
+      this.#deferral = { text: resultText(this.id, result), lsn };
+    }
     this.#isOver();
   }
 

@@ -21,7 +21,7 @@ import { answerCall, type ViewScope } from "../doors/answer-call.ts";
 import { continuedResult } from "../doors/call-state.ts";
 import { continueCall } from "../doors/continue-call.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
-import { defer } from "../doors/deferral.ts";
+import { asksElsewhere, defer, fitsDeferral, tooManyRounds } from "../doors/deferral.ts";
 import { asSent, canDefer, clientAnswer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
 import {
   type Caller,
@@ -271,6 +271,8 @@ export class ModernCalls {
     if (open.length === 0 || rounds >= MAX_ROUNDS) {
       const missing = canDefer(session, all, client) ? undefined : undeclared(all, client);
       if (missing) throw missingCapability(missing);
+      if (session.tool.kind === "resource") throw asksElsewhere(core, session);
+      if (!fitsDeferral(session.tool)) return completeText(core.info, id, tooManyRounds(session));
       return completeText(
         core.info,
         id,
