@@ -50,6 +50,7 @@ describe("ctx.sample()", () => {
     assert.deepEqual(seen, {
       text: "hi",
       model: "m-1",
+      via: "client",
       stopReason: "endTurn",
       exchange: {
         request: user("Hello?"),

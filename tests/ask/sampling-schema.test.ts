@@ -37,6 +37,7 @@ describe("ctx.sample() with a schema", () => {
     assert.deepEqual(value, {
       text: "",
       model: "m-1",
+      via: "client",
       stopReason: "toolUse",
       parsed: { cell: 4 },
       exchange: {
@@ -203,7 +204,12 @@ describe("ctx.sampleSchema()", () => {
       assert.equal(error.code, "PARLEY_SAMPLE_VALIDATION");
       assert.equal(error.method, "sampleSchema");
       assert.equal(error.attempts, attempts);
-      assert.deepEqual(error.lastResult, { text: "no", model: "m-9", stopReason: "endTurn" });
+      assert.deepEqual(error.lastResult, {
+        text: "no",
+        model: "m-9",
+        via: "client",
+        stopReason: "endTurn",
+      });
       assert.equal(asked.length, attempts);
     }
   });
