@@ -32,6 +32,8 @@ export interface AuthorizationServer {
   rotate(): Promise<void>;
   /** A token from the token endpoint, by the grant for programs. */
   clientToken(client: string, secret: string, scope: string): Promise<string>;
+  /** Revokes a token of a client. */
+  revoke(client: string, secret: string, token: string): Promise<void>;
 }
 
 const SCOPES = "mcp flights:read flights:book";
@@ -74,6 +76,14 @@ export function useAuthorizationServer(
           }),
         });
         return (await response.json()).access_token;
+      },
+      async revoke(client, secret, token) {
+        const response = await fetch(`${issuer}/token/revocation`, {
+          method: "POST",
+          headers: { authorization: `Basic ${btoa(`${client}:${secret}`)}` },
+          body: new URLSearchParams({ token }),
+        });
+        if (!response.ok) throw new Error(`the token was not revoked: ${await response.text()}`);
       },
     };
     const create = (): Loose =>
