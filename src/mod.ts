@@ -62,6 +62,9 @@ export type {
   ToolAnnotations,
 } from "./tool/settings.ts";
 export type { McpToolView, ToolVisibility, ViewInput, ViewSources } from "./tool/view.ts";
+export { escapeHtml, formHtml, htmlPage, readPostedForm } from "./server/html-page.ts";
+export type { HtmlPageOptions, PageForm, PageFormState, PostedForm } from "./server/html-page.ts";
+export type { Entered, FormProblem } from "./ui/form.ts";
 export { askingView } from "./ui/view-html.ts";
 export type { AskingViewOptions } from "./ui/view-html.ts";
 export type { Page, PageOptions, ServerSite, ToolEnvironment } from "./tool/site.ts";

@@ -11,14 +11,11 @@ import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { call, type Operation, race, until } from "effection";
 import { deadline, type Deadlines } from "../lib/deadlines.ts";
-import { PAGE_SCRIPT } from "../ui/built.ts";
 import { type Entered, formFields, type FormProblem } from "../ui/form.ts";
 import { readForm } from "../ui/form-data.ts";
 import { escaped, fieldsHtml } from "../ui/form-html.ts";
-import { pageHtml, type PageParts } from "../ui/page.ts";
-import { STYLE } from "../ui/style.ts";
 import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./doors/types.ts";
-import { isType } from "./guard.ts";
+import { isOwnPost, noticePage, PAGE_HEADERS, readUrlEncoded, respondWith } from "./html-page.ts";
 
 export interface AskingPageOptions {
   /** Returns the URL of the page for browsers. */
@@ -35,21 +32,8 @@ const CHANGE = 25_000;
 /** Milliseconds within which the body of a request must arrive. */
 const BODY = 30_000;
 
-const MAX_BODY = 1024 * 1024;
-
 /** How many shown forms a page accepts answers from. The oldest forms are forgotten. */
 const MAX_FORMS = 64;
-
-const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": `default-src 'none'; style-src ${digest(STYLE)}; script-src ${
-    digest(PAGE_SCRIPT)
-  }; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-};
 
 /** What happened to an answer. The next page shows it. */
 type Sent = "accept" | "decline" | "again";
@@ -91,7 +75,7 @@ class AskingPage {
       case "POST":
         return yield* this.#post(request);
       default:
-        return notice(
+        return noticePage(
           405,
           "This page does not support the request",
           "Open its link in a browser.",
@@ -136,16 +120,21 @@ class AskingPage {
   }
 
   *#post(request: Request): Operation<Response> {
-    if (!this.#isOwn(request.headers)) {
-      return notice(
+    // ASKING-2
+    if (!isOwnPost(request.headers, this.#url())) {
+      return noticePage(
         403,
         "Your answer was not accepted",
         "It came from another site. Open the link that you were given, and answer there.",
       );
     }
-    const form = yield* this.#read(request);
+    const form = yield* race([until(readUrlEncoded(request)), deadline(this.#deadlines, BODY)]);
     if (!form) {
-      return notice(413, "Your answer was not accepted", "It could not be read, or is too long.");
+      return noticePage(
+        413,
+        "Your answer was not accepted",
+        "It could not be read, or is too long.",
+      );
     }
     const current = this.#place.current();
     // ASKING-1: the token proves which question this page has shown, and whether it was answered.
@@ -159,7 +148,7 @@ class AskingPage {
     const action = form.get("action");
     if (action === "decline") return this.#answered(current, shown, "decline");
     if (action !== "accept") {
-      return notice(400, "Your answer was not accepted", "Choose Accept or Decline.");
+      return noticePage(400, "Your answer was not accepted", "Choose Accept or Decline.");
     }
     const fields = formFields(current.requestedSchema, current.sensitive);
     const { content, problems, entered } = readForm(fields, form);
@@ -215,7 +204,7 @@ class AskingPage {
       problems,
       ...(entered && { entered }),
     });
-    return html(status, {
+    return respondWith(status, {
       title: `${problems.length > 0 ? "Problem: " : ""}${name} asks`,
       watch: { url: `${path}/changed?seen=${encodeURIComponent(mark)}`, how: "tell" },
       body: `${told === undefined ? "" : `<p class="note" role="status">${escaped(told)}</p>`}
@@ -248,7 +237,7 @@ ${fields}
   #redirect(sent: Sent): Response {
     return new Response(null, {
       status: 303,
-      headers: { ...HEADERS, location: `${this.#path}?sent=${sent}` },
+      headers: { ...PAGE_HEADERS, location: `${this.#path}?sent=${sent}` },
     });
   }
 
@@ -256,16 +245,16 @@ ${fields}
     const told = isSent(sent) ? SENT[sent] : "There is nothing to answer.";
     switch (ended) {
       case "waiting":
-        return html(200, {
+        return respondWith(200, {
           title: "Waiting",
           watch: { url: `${this.#path}/changed?seen=waiting`, how: "reload" },
           body: `<h1>${told}</h1>
 <p>You can close this tab. If the tool asks something else before that, the question appears here.</p>`,
         });
       case "finished":
-        return notice(200, told, "The call has ended. You can close this tab.");
+        return noticePage(200, told, "The call has ended. You can close this tab.");
       case "gone":
-        return notice(
+        return noticePage(
           410,
           "This question is no longer open",
           "The call was cancelled, or it has expired. Nothing was sent. You can close this tab.",
@@ -278,32 +267,10 @@ ${fields}
     const next = isQuestion(this.#place.current())
       ? `<p><a href="${escaped(this.#path)}">Show the question that is open now</a></p>`
       : "<p>You can close this tab.</p>";
-    return html(409, {
+    return respondWith(409, {
       title: "Your answer was not sent",
       body: `<h1>Your answer was not sent</h1><p role="alert">${CLOSED[reason]}</p>${next}`,
     });
-  }
-
-  /** True if a form was sent from this page (ASKING-2). Browsers send `Origin` with every POST. */
-  #isOwn(headers: Headers): boolean {
-    const site = headers.get("sec-fetch-site");
-    if (site !== null && site !== "same-origin") return false;
-    const origin = headers.get("origin");
-    if (origin === null) return site === "same-origin";
-    const host = headers.get("host");
-    return origin === new URL(this.#url()).origin ||
-      (host !== null && (origin === `http://${host}` || origin === `https://${host}`));
-  }
-
-  /** Reads a posted form. Undefined if the body is not a form, too large, or too slow. */
-  *#read(request: Request): Operation<URLSearchParams | undefined> {
-    const length = Number(request.headers.get("content-length") ?? NaN);
-    if (!isType(request.headers.get("content-type"), "application/x-www-form-urlencoded")) {
-      return undefined;
-    }
-    if (!(length <= MAX_BODY)) return undefined;
-    const text = yield* race([until(request.text()), deadline(this.#deadlines, BODY)]);
-    return text === undefined ? undefined : new URLSearchParams(text);
   }
 }
 
@@ -328,23 +295,4 @@ const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
 function markOf(current: Current): string {
   if (!isQuestion(current)) return current.ended;
   return createHash("sha256").update(current.id).digest("base64url").slice(0, 22);
-}
-
-function notice(
-  status: number,
-  title: string,
-  text: string,
-  headers: { readonly [name: string]: string } = {},
-): Response {
-  const parts = { title, body: `<h1>${escaped(title)}</h1><p>${escaped(text)}</p>` };
-  return html(status, parts, headers);
-}
-
-function html(
-  status: number,
-  parts: PageParts,
-  headers: { readonly [name: string]: string } = {},
-): Response {
-  const text = pageHtml(parts.watch ? { ...parts, script: PAGE_SCRIPT } : parts);
-  return new Response(text, { status, headers: { ...HEADERS, ...headers } });
 }

@@ -14,6 +14,7 @@ import type { DoorPort, Fault, Site } from "../run/run-port.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import { Strand } from "../lib/strand.ts";
 import type { Page, PageOptions } from "../tool/site.ts";
+import { noticePage } from "./html-page.ts";
 import { Guard, isLoopback, pathOf } from "./guard.ts";
 import type { ParleyOptions } from "./options.ts";
 import { type OpenPort, Ports } from "./ports.ts";
@@ -227,7 +228,7 @@ export class Pages implements Site {
 export function gone(): Response {
   const text =
     "This page is no longer available. Go back to the app in which you started, and start again.";
-  return careful(new Response(text, { status: 404 }));
+  return careful(noticePage(404, "Nothing to show", text));
 }
 
 function failed(): Response {

@@ -30,7 +30,8 @@ p { margin: 0 0 1rem }
 .invalid { border-left: .25rem solid var(--wrong); padding-left: .8rem }
 .problems { background: var(--wrong-shade); border-radius: var(--round); padding: .8rem 1rem; margin: 0 0 1.5rem }
 .problems p { margin: 0; font-weight: 600 } .problems ul { margin: .25rem 0 0; padding-left: 1.2rem }
-.problems a { color: inherit }
+.problems a, .warning a { color: inherit } .warning { border-left: .25rem solid light-dark(#9a5b00, #ffc46b); padding-left: .8rem }
+h2 { font-size: 1.1rem; margin: 2rem 0 .5rem } a { color: var(--accent) }
 input, select, textarea, button { font: inherit; color: inherit }
 input:not([type=radio], [type=checkbox]), select, textarea { width: 100%; min-height: 2.75rem;
   padding: .5rem .7rem; background: var(--paper); border: 1px solid var(--line); border-radius: var(--round) }
@@ -43,7 +44,8 @@ input[type=radio], input[type=checkbox] { width: 1.15rem; height: 1.15rem; margi
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.75rem } .actions + .note { margin: 1rem 0 0 }
 button { min-height: 2.75rem; padding: .5rem 1.4rem; border-radius: var(--round); cursor: pointer;
   border: 1px solid var(--line); background: transparent; font-weight: 600 }
-button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent) }
+.button { display: inline-block; padding: .6rem 1.4rem; border-radius: var(--round); font-weight: 600; text-decoration: none }
+button.main, .button { background: var(--accent); border-color: var(--accent); color: var(--on-accent) }
 button[disabled] { opacity: .55; cursor: default }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px }
 .problems:focus { outline: 0 }

@@ -1,4 +1,5 @@
-/** The sign-in page. It has no script and loads nothing from other servers. */
+/** The sign-in page, in the style of the server's other pages. */
+import { escapeHtml, formHtml, htmlPage, type PageForm, type PostedForm } from "parley-mcp";
 import {
   adaptText,
   APP_PASSWORDS,
@@ -8,19 +9,13 @@ import {
   OAUTH_HOW,
   OAUTH_IS_BETTER,
 } from "./password-texts.ts";
+import { questions } from "./questions.ts";
 
-const STYLE = `
-:root { color-scheme: light dark; font: 17px/1.5 system-ui, sans-serif; }
-body { max-width: 34rem; margin: 3rem auto; padding: 0 1.25rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2.5rem; }
-label { display: block; margin: 1rem 0 .25rem; font-weight: 600; }
-input { width: 100%; box-sizing: border-box; font: inherit; padding: .5rem; }
-.button, button { display: inline-block; margin: 1rem 0 0; padding: .6rem 1.2rem; border: 0;
-  border-radius: .4rem; background: #0a66d0; color: #fff; font: inherit; text-decoration: none; }
-button { background: #5a6270; }
-.problem { border-left: .3rem solid #c0392b; padding: .25rem 1rem; }
-.warning { border-left: .3rem solid #c77700; padding: .25rem 1rem; }
-`;
+/** The form for an app password. */
+export const CREDENTIALS: PageForm = {
+  schema: questions.credentials.response,
+  sensitive: questions.credentials.sensitive,
+};
 
 export interface SignInPage {
   readonly oauth: boolean;
@@ -28,6 +23,8 @@ export interface SignInPage {
   /** The base URL of the page. */
   readonly base: string;
   readonly handle?: string | undefined;
+  /** What was entered before, with its problems. */
+  readonly posted?: PostedForm | undefined;
   readonly service: string;
   readonly problem?: string;
   /** The caller's name. Empty if callers have no names. */
@@ -41,50 +38,47 @@ export interface Client {
 }
 
 export function signInPage(page: SignInPage): Response {
-  const { oauth, password, base, handle = "", service, problem, principal, client } = page;
+  const { oauth, password, base, service, problem, posted, principal, client } = page;
   const { asked, ifNotYou } = askerOf(client);
   const host = new URL(service).host;
-  return html(problem ? 400 : 200, "Sign in to Bluesky", [
+  return html(problem || posted ? 400 : 200, "Sign in to Bluesky", [
     "<h1>Sign in to Bluesky</h1>",
-    `<p>${asked}${
-      principal ? `, on behalf of <strong>${escaped(principal)}</strong>` : ""
-    }. ${ifNotYou}, close this page.</p>`,
+    `<p>${escapeHtml(asked)}${
+      principal ? `, on behalf of <strong>${escapeHtml(principal)}</strong>` : ""
+    }. ${escapeHtml(ifNotYou)}, close this page.</p>`,
     ...(problem
-      ? [`<p class="problem" role="alert">${escaped(adaptText(problem, client))}</p>`]
+      ? [`<p class="problem" role="alert">${escapeHtml(adaptText(problem, client))}</p>`]
       : []),
     ...(oauth
       ? [
-        `<p>${escaped(OAUTH_IS_BETTER)}</p>`,
-        `<p><a class="button" href="${escaped(`${base}/oauth`)}">Sign in at ${
-          escaped(host)
+        `<p>${escapeHtml(OAUTH_IS_BETTER)}</p>`,
+        `<p><a class="button" href="${escapeHtml(`${base}/oauth`)}">Sign in at ${
+          escapeHtml(host)
         } (recommended)</a></p>`,
       ]
       : []),
-    ...(password ? [passwordForm(page, handle)] : []),
+    ...(password ? [passwordForm(page)] : []),
   ]);
 }
 
-function passwordForm({ base, oauth: second, client }: SignInPage, handle: string): string {
+function passwordForm(page: SignInPage): string {
+  const { base, oauth: second, client, handle, posted } = page;
+  const given = handle === undefined ? {} : { entered: new Map([["handle", [handle]]]) };
   return `<h2>${second ? "Or with an app password" : "With an app password"}</h2>
-<p>${escaped(NEVER_MAIN)} ${
-    escaped(MAKE_ONE).replace(APP_PASSWORDS, `<a href="${APP_PASSWORDS}">${APP_PASSWORDS}</a>`)
-  }${second ? "" : ` ${escaped(adaptText(`${OAUTH_IS_BETTER} ${OAUTH_HOW}`, client))}`}</p>
-<form method="post" action="${escaped(base)}">
-<label for="handle">Handle</label>
-<input id="handle" name="handle" required autocomplete="username" autocapitalize="none"
- spellcheck="false" placeholder="name.bsky.social" value="${escaped(handle)}">
-<label for="password">App password</label>
-<input id="password" name="password" type="password" required autocomplete="off"
- placeholder="xxxx-xxxx-xxxx-xxxx">
-<button>Sign in</button>
+<p>${escapeHtml(NEVER_MAIN)} ${
+    escapeHtml(MAKE_ONE).replace(APP_PASSWORDS, `<a href="${APP_PASSWORDS}">${APP_PASSWORDS}</a>`)
+  }${second ? "" : ` ${escapeHtml(adaptText(`${OAUTH_IS_BETTER} ${OAUTH_HOW}`, client))}`}</p>
+<form method="post" action="${escapeHtml(base)}" novalidate>
+${formHtml(CREDENTIALS, posted ?? given)}
+<div class="actions"><button class="main">Sign in</button></div>
 </form>`;
 }
 
 export function donePage(handle: string, client: Client, warning?: string): Response {
   return html(200, "Signed in", [
-    `<h1>You are signed in as @${escaped(handle)}</h1>`,
-    ...(warning ? [`<p class="warning">${escaped(warning)}</p>`] : []),
-    `<p>You can close this page and go back to ${askerOf(client).back}.</p>`,
+    `<h1>You are signed in as @${escapeHtml(handle)}</h1>`,
+    ...(warning ? [`<p class="warning">${escapeHtml(warning)}</p>`] : []),
+    `<p>You can close this page and go back to ${escapeHtml(askerOf(client).back)}.</p>`,
   ]);
 }
 
@@ -93,33 +87,13 @@ export function problemPage(problem: string, client?: Client, again?: string): R
   const back = client ? askerOf(client).back : "the app in which you started";
   return html(400, "Not signed in", [
     "<h1>You are not signed in</h1>",
-    `<p class="problem" role="alert">${escaped(text)}</p>`,
+    `<p class="problem" role="alert">${escapeHtml(text)}</p>`,
     again
-      ? `<p><a href="${escaped(again)}">Try again</a></p>`
-      : `<p>Go back to ${back} and start again.</p>`,
+      ? `<p><a href="${escapeHtml(again)}">Try again</a></p>`
+      : `<p>Go back to ${escapeHtml(back)} and start again.</p>`,
   ]);
 }
 
 function html(status: number, title: string, body: readonly string[]): Response {
-  const text = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${title}</title><style>${STYLE}</style></head>
-<body><main>
-${body.join("\n")}
-</main></body>
-</html>
-`;
-  return new Response(text, {
-    status,
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy":
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-    },
-  });
-}
-
-function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (char) => `&#${char.codePointAt(0)};`);
+  return htmlPage({ status, title, body: body.join("\n") });
 }

@@ -19,11 +19,18 @@ const password = z.string().min(1).meta({
   description: "Never the main password of the account",
 });
 
+/** The person has chosen to type the password into a form: do not open a page instead. */
+const FORM = ["form"] as const;
+
 export const questions = {
   way: { response: choices.all },
   handle: { response: z.object({ handle }) },
-  password: { response: z.object({ password }), sensitive: ["password"] },
-  credentials: { response: z.object({ handle, password }), sensitive: ["password"] },
+  password: { response: z.object({ password }), sensitive: ["password"], doors: FORM },
+  credentials: {
+    response: z.object({ handle, password }),
+    sensitive: ["password"],
+    doors: FORM,
+  },
 };
 /** The context of the tool `login`. */
 export type Context = McpToolContextWithElicits<typeof questions>;

@@ -6,10 +6,17 @@
  * SIGNIN-2  A password typed into the page is sent only to the service.
  */
 import { type Operation, resource, until, withResolvers } from "effection";
-import { type McpToolContext, ToolError } from "parley-mcp";
+import { type McpToolContext, readPostedForm, ToolError } from "parley-mcp";
 import type { NodeSavedState } from "@atproto/oauth-client-node";
 import type { Desk } from "./caller-accounts.ts";
-import { type Client, donePage, problemPage, signInPage } from "./html.ts";
+import {
+  type Client,
+  CREDENTIALS,
+  donePage,
+  problemPage,
+  type SignInPage,
+  signInPage,
+} from "./html.ts";
 import { toActor } from "./names.ts";
 import { CALLBACK, clientIdFor, redirectUriOf } from "./oauth-metadata.ts";
 import { beginOAuth, finishOAuth } from "./oauth-redirects.ts";
@@ -130,10 +137,10 @@ function* visitBack(principal: string, request: Request): Operation<Response> {
 
 function* takePassword(attempt: Attempt, request: Request): Operation<Response> {
   const { desk, options: { service } } = attempt;
-  const form = yield* until(readForm(request));
-  const given = form?.get("handle") ?? "";
-  const password = form?.get("password") ?? "";
-  if (!form || password === "") return startPage(attempt, given, "Enter an app password.");
+  const posted = yield* until(readPostedForm(request, CREDENTIALS, attempt.url));
+  if (!posted) return startPage(attempt, { problem: "The form could not be read. Try again." });
+  if (posted.problems.length > 0) return startPage(attempt, { posted });
+  const { handle: given, password } = posted.content as { handle: string; password: string };
   try {
     const handle = toActor(given);
     // SIGNIN-2
@@ -143,30 +150,23 @@ function* takePassword(attempt: Attempt, request: Request): Operation<Response> 
     return donePage(account.handle, attempt.client, warning);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    return startPage(attempt, given, error.message);
+    return startPage(attempt, { posted, problem: error.message });
   }
 }
 
-function startPage(attempt: Attempt, handle?: string, problem?: string): Response {
+function startPage(
+  attempt: Attempt,
+  more: Pick<SignInPage, "posted" | "problem"> = {},
+): Response {
   const { url, options, desk, client } = attempt;
   return signInPage({
     oauth: options.ways.oauth,
     password: options.ways.page,
     base: new URL(url).pathname,
-    handle: handle ?? options.handle,
+    handle: options.handle,
     service: options.service,
     principal: desk.principal,
     client,
-    ...(problem !== undefined && { problem }),
+    ...more,
   });
-}
-
-/** Reads the form. Undefined if it is too large: a handle and a password are short. */
-async function readForm(request: Request): Promise<URLSearchParams | undefined> {
-  const type = request.headers.get("content-type") ?? "";
-  const length = Number(request.headers.get("content-length") ?? NaN);
-  if (!type.startsWith("application/x-www-form-urlencoded") || !(length <= 10_000)) {
-    return undefined;
-  }
-  return new URLSearchParams(await request.text());
 }
