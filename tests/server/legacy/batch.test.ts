@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { until as wait } from "effection";
 import { createMcpResource, createMcpTool } from "parley-mcp";
 import { LEGACY_VERSIONS } from "../../../src/wire/versions.ts";
@@ -216,10 +217,29 @@ describe("a batch", () => {
     });
   });
 
-  it("can be left in the middle of its response", () =>
-    serving({ serve: [echo] }, async ({ fetch }) => {
+  const wordy = createMcpTool("wordy").description("x".repeat(30_000)).execute(function* () {});
+  const lists = Array.from({ length: 100 }, (_, i) => request(i, "tools/list"));
+
+  it("of many lists comes in few chunks, and if it is long, none of them is", () =>
+    serving({ serve: [wordy] }, async ({ fetch }) => {
       const client = await TestClient.connect(fetch, { version });
-      const response = await client.post([request(1, "ping"), request(2, "ping")]);
+      for (const batch of [lists, lists.slice(50)]) {
+        const response = await client.post(batch);
+        const chunks: Uint8Array[] = [];
+        for await (const chunk of response.body!) chunks.push(chunk);
+        if (batch === lists) {
+          assert.ok(chunks.length > 20 && chunks.length < 50, `${chunks.length} chunks`);
+          assert.ok(chunks.every(({ length }) => length < 100_000));
+        } else assert.ok(chunks.length <= 2, `${chunks.length} chunks`);
+        const answers: Message[] = JSON.parse(Buffer.concat(chunks).toString());
+        assert.deepEqual(answers.map(({ id }) => id), batch.map(({ id }) => id));
+      }
+    }));
+
+  it("can be left in the middle of its response", () =>
+    serving({ serve: [wordy] }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch, { version });
+      const response = await client.post(lists);
       const reader = response.body!.getReader();
       await reader.read();
       await reader.cancel();
