@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { all, type Operation, spawn } from "effection";
+import type { SQLInputValue } from "node:sqlite";
 import type { Connection } from "../../../src/store/sqlite/file.ts";
 import { useFolder } from "../../support/folder.ts";
 import { describe, it } from "../../suite.ts";
@@ -19,6 +20,20 @@ function counting(onCommit: () => void): (db: Connection) => Connection {
     prepare: (sql) => db.prepare(sql),
     close: () => db.close(),
   });
+}
+
+/** Makes events seem `times` as long as they are, because long ones take long to write. */
+function lengthened(times: number, db: Connection): Connection {
+  return {
+    ...db,
+    prepare(sql) {
+      const statement = db.prepare(sql);
+      if (!sql.includes("octet_length(event) AS size")) return statement;
+      const all = (...values: SQLInputValue[]) =>
+        statement.all(...values).map((row) => ({ ...row, size: times * Number(row.size) }));
+      return Object.assign(Object.create(statement), { all });
+    },
+  };
 }
 
 describe("SqliteToolSessionStore.sweep()", () => {
@@ -69,16 +84,24 @@ describe("SqliteToolSessionStore.sweep()", () => {
   });
 
   it("counts a long event as many", function* () {
-    const path = join(yield* useFolder(), "store.db");
-    let commits = 0;
-    const { sessions } = yield* useStoresThrough(path, counting(() => commits++));
-    yield* sessions.set("old", { ...entry("old"), expiresAt: 1 });
-    yield* sessions.append("old", events(1, 20, "x".repeat(2_000_000)), { afterLSN: 0, epoch: 1 });
-    commits = 0;
-    yield* sessions.sweep(2);
+    const folder = yield* useFolder();
+    function* commitsFor(times: number): Operation<number> {
+      const path = join(folder, `${times}.db`);
+      let commits = 0;
+      const through = (db: Connection) => lengthened(times, counting(() => commits++)(db));
+      const { sessions } = yield* useStoresThrough(path, through);
+      yield* sessions.set("old", { ...entry("old"), expiresAt: 1 });
+      yield* sessions.append("old", events(1, 20, "x".repeat(20_000)), { afterLSN: 0, epoch: 1 });
+      commits = 0;
+      yield* sessions.sweep(2);
+      assert.deepEqual(yield* sessions.read("old"), []);
+      assert.equal(sizeOf(`${path}-wal`), 0);
+      return commits;
+    }
+    const short = yield* commitsFor(1);
     // About 500 pages each, so no more than five in one commit.
-    assert.ok(commits >= 4, `${commits} commits`);
-    assert.equal(sizeOf(`${path}-wal`), 0);
+    const long = yield* commitsFor(100);
+    assert.ok(long >= short + 3, `${short} and ${long} commits`);
   });
 
   it("continues where it was halted", function* () {
