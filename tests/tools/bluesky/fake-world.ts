@@ -25,6 +25,8 @@ export interface FakeWorld {
   readonly faults: readonly Fault[];
   readonly log: readonly string[];
   readonly url: string;
+  /** How many streams the server has open. */
+  streams(): number;
   call(name: string, args?: object): Operation<Result>;
   /** Signs the person in, without any question. */
   signIn(): Operation<void>;
@@ -43,7 +45,7 @@ export function* useFakeWorld(
   const service = new FakeService();
   const vault = new MemoryVault();
   const folder = yield* useFolder();
-  const { address, faults, log } = yield* useHttp(
+  const { address, faults, log, streams } = yield* useHttp(
     { pds: service.url, plc: "https://plc.example" },
     folder,
     {
@@ -63,6 +65,7 @@ export function* useFakeWorld(
     faults,
     log,
     url,
+    streams: streams!,
     call,
     *signIn() {
       const { handle, appPassword: password } = PERSON;

@@ -25,6 +25,8 @@ export interface Served {
   readonly faults: readonly Fault[];
   /** Everything that was reported to the operator. */
   readonly log: readonly string[];
+  /** How many streams are open, if the server is in this process. */
+  streams?(): number;
 }
 
 export interface Way {
@@ -65,7 +67,8 @@ export function useHttp(
     const server = yield* until(listen(parley.fetch, { port: 0, hostname: "127.0.0.1" }));
     origin = `http://127.0.0.1:${server.port}`;
     try {
-      yield* provide({ address: { url: `${origin}/mcp` }, vault, faults, log });
+      const streams = () => parley.counts.streams;
+      yield* provide({ address: { url: `${origin}/mcp` }, vault, faults, log, streams });
     } finally {
       yield* until(parley.close());
       yield* until(server.stop());
