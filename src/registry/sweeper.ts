@@ -8,8 +8,9 @@
  * SWEEP-3  The sweeper reads the store's usage at the start and after each deletion: only the store
  *          knows which callers the deleted records belonged to.
  */
-import type { Operation, Task } from "effection";
+import type { Operation } from "effection";
 import { deadline } from "../lib/deadlines.ts";
+import { LazyLoop } from "../lib/lazy-loop.ts";
 import { promised } from "../lib/strand.ts";
 import type { FinalEvents } from "./final-events.ts";
 import type { RegistryParts } from "./parts.ts";
@@ -34,9 +35,7 @@ export class Sweeper {
   readonly #finalEvents: FinalEvents;
   readonly #resting: Resting | undefined;
   readonly #stores: readonly Sweepable[];
-  #loop: Task<void> | undefined;
-  #isRunning = false;
-  #stopped = false;
+  readonly #loop: LazyLoop;
   #counting: Promise<void> | undefined;
 
   constructor(
@@ -50,20 +49,18 @@ export class Sweeper {
     this.#finalEvents = finalEvents;
     this.#resting = resting;
     this.#stores = [parts.store, parts.server];
+    this.#loop = new LazyLoop(parts.scope, () => this.#run());
     parts.budget.countsStore = parts.outlasts && parts.store.usage !== undefined;
   }
 
   /** Starts the loop, unless it is running or is not needed (SWEEP-1). */
   start(): void {
-    if (this.#isRunning || this.#stopped || !this.#isNeeded) return;
-    this.#isRunning = true;
-    this.#loop = this.#parts.scope.run(() => this.#run());
+    if (this.#isNeeded) this.#loop.start();
   }
 
   /** Stops the loop. Resolves when no sweep and no count is in progress. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#loop?.halt();
+    await this.#loop.stop();
     await this.#counting;
   }
 
@@ -84,13 +81,9 @@ export class Sweeper {
   }
 
   *#run(): Operation<void> {
-    try {
-      while (this.#isNeeded) {
-        yield* deadline(this.#parts.deadlines, INTERVAL);
-        yield* this.#sweep(this.#parts.deadlines.now());
-      }
-    } finally {
-      this.#isRunning = false;
+    while (this.#isNeeded) {
+      yield* deadline(this.#parts.deadlines, INTERVAL);
+      yield* this.#sweep(this.#parts.deadlines.now());
     }
   }
 

@@ -7,7 +7,8 @@
  * WAKE-2  A session in memory wakes by itself. The loop resumes only sessions that are not in memory.
  * WAKE-3  A session that cannot be resumed does not delay the others. The loop retries it a few times.
  */
-import { action, type Operation, type Task, until } from "effection";
+import { action, type Operation, until } from "effection";
+import { LazyLoop } from "../lib/lazy-loop.ts";
 import type { Wake } from "../store/types.ts";
 import type { RegistryParts } from "./parts.ts";
 
@@ -28,10 +29,8 @@ export class Waker {
   #next: number | undefined;
   /** Wakes the loop while it sleeps, because a session is expected sooner. */
   #sooner: (() => void) | undefined;
-  #loop: Task<void> | undefined;
-  #isRunning = false;
+  readonly #loop: LazyLoop;
   #waking: Promise<unknown> | undefined;
-  #stopped = false;
   /**
    * The position in the store's list of sessions. All sessions before it have been resumed, or are
    * in memory.
@@ -48,6 +47,7 @@ export class Waker {
   ) {
     this.#parts = parts;
     this.#wake = wake;
+    this.#loop = new LazyLoop(parts.scope, () => this.#run());
   }
 
   /** Looks now for all sessions that are due, including those whose tool was not found before. */
@@ -58,38 +58,31 @@ export class Waker {
 
   /** Schedules a look at the store for a session that is due at `wakeAt` (WAKE-1). */
   expect(wakeAt: number): void {
-    if (this.#stopped || (this.#next !== undefined && this.#next <= wakeAt)) return;
+    if (this.#next !== undefined && this.#next <= wakeAt) return;
     this.#next = wakeAt;
     this.#sooner?.();
-    if (this.#isRunning) return;
-    this.#isRunning = true;
-    this.#loop = this.#parts.scope.run(() => this.#run());
+    this.#loop.start();
   }
 
   /** Stops the loop. Resolves when no session is being resumed. */
   async stop(): Promise<void> {
-    this.#stopped = true;
-    await this.#loop?.halt();
+    await this.#loop.stop();
     await this.#waking;
   }
 
   *#run(): Operation<void> {
     const { deadlines } = this.#parts;
-    try {
-      while (this.#next !== undefined) {
-        yield* this.#untilNext();
-        this.#next = undefined;
-        try {
-          const next = yield* this.#wakeDue();
-          if (next !== undefined) this.expect(next);
-        } catch (error) {
-          this.#report(error);
-          this.expect(deadlines.now() + RETRY_AFTER);
-        }
-        for (const { at } of this.#failed.values()) this.expect(at);
+    while (this.#next !== undefined) {
+      yield* this.#untilNext();
+      this.#next = undefined;
+      try {
+        const next = yield* this.#wakeDue();
+        if (next !== undefined) this.expect(next);
+      } catch (error) {
+        this.#report(error);
+        this.expect(deadlines.now() + RETRY_AFTER);
       }
-    } finally {
-      this.#isRunning = false;
+      for (const { at } of this.#failed.values()) this.expect(at);
     }
   }
 
@@ -154,7 +147,7 @@ export class Waker {
   /** Schedules another attempt for a session that could not be resumed (WAKE-3). */
   #hasFailed(id: string, error: unknown): void {
     // A registry that is closing refuses to resume sessions, so do not report the error.
-    if (this.#stopped) return;
+    if (this.#loop.isStopped) return;
     this.#report(error);
     const tries = (this.#failed.get(id)?.tries ?? 0) + 1;
     if (tries === MAX_TRIES) this.#failed.delete(id);

@@ -137,46 +137,30 @@ describe("useToolSessionRegistry() with a store and a way to find tools", () => 
     assert.equal(clock.timers, 0);
   });
 
-  it("leaves sessions in the store if it is halted while it looks for them", function* () {
-    const clock = createManualClock();
-    const store = new HeldStore();
-    const one = sleeper();
-    const options = { clock, store, find: one.find };
-    yield* startAndStop(options, one);
-    clock.advance(HOUR);
-    store.hold("wakes");
-    const task = yield* spawn(function* () {
-      yield* useToolSessionRegistry(options);
-      yield* suspend();
+  for (const [operation, doing] of [["wakes", "looks for"], ["take", "continues"]] as const) {
+    it(`leaves sessions in the store if it is halted while it ${doing} them`, function* () {
+      const clock = createManualClock();
+      const store = new HeldStore();
+      const one = sleeper();
+      const options = { clock, store, find: one.find };
+      yield* startAndStop(options, one);
+      clock.advance(HOUR);
+      store.hold(operation);
+      const task = yield* spawn(function* () {
+        yield* useToolSessionRegistry(options);
+        yield* suspend();
+      });
+      yield* wait(until(() => store.held));
+      const halted = task.halt();
+      yield* wait(idle());
+      // Halting waits for a session that is being continued.
+      store.goOn();
+      yield* halted;
+      assert.deepEqual(one.log, ["before"]);
+      assert.equal(store.size, 1);
+      assert.equal(clock.timers, 0);
     });
-    yield* wait(until(() => store.held));
-    yield* task.halt();
-    assert.deepEqual(one.log, ["before"]);
-    assert.equal(store.size, 1);
-    assert.equal(clock.timers, 0);
-  });
-
-  it("waits for the store if it is halted while it continues a session", function* () {
-    const clock = createManualClock();
-    const store = new HeldStore();
-    const one = sleeper();
-    const options = { clock, store, find: one.find };
-    yield* startAndStop(options, one);
-    clock.advance(HOUR);
-    store.hold("take");
-    const task = yield* spawn(function* () {
-      yield* useToolSessionRegistry(options);
-      yield* suspend();
-    });
-    yield* wait(until(() => store.held));
-    const halted = task.halt();
-    yield* wait(idle());
-    store.goOn();
-    yield* halted;
-    assert.deepEqual(one.log, ["before"]);
-    assert.equal(store.size, 1);
-    assert.equal(clock.timers, 0);
-  });
+  }
 
   it("leaves sessions whose tool it cannot find to a server that can", function* () {
     const clock = createManualClock();

@@ -1,5 +1,5 @@
 /** Handles the answers of legacy clients to the server's questions. */
-import { SessionLimitError, SessionNotContinuedError } from "../../model/errors.ts";
+import { SessionNotContinuedError } from "../../model/errors.ts";
 import type { AnswerOutcome, ClientAnswer } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { type RpcAnswer, withoutError } from "../../wire/json-rpc.ts";
@@ -7,10 +7,10 @@ import { newerAnswer } from "../../wire/legacy/forms.ts";
 import { since } from "../../wire/versions.ts";
 import type { CheckedCaller } from "../access.ts";
 import { clientAnswer } from "../doors/travel.ts";
-import { ACCEPTED, type Accepted, busy, refusalOf, type Refused } from "../reply.ts";
+import { ACCEPTED, type Accepted, refusalOf, type Refused } from "../reply.ts";
 import { type Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
-import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
+import { noRoom, notTaken } from "./refusals.ts";
 
 type Taken = Accepted | Refused;
 
@@ -32,9 +32,7 @@ export function answer(
 
 /** Refuses an answer because the call's session could not be loaded into memory. */
 function notRevived(error: unknown): Taken {
-  if (error instanceof SessionNotContinuedError) return notTaken(error.message);
-  if (!(error instanceof SessionLimitError)) throw error;
-  return busy(undefined, error.message, LEGACY_ERRORS);
+  return error instanceof SessionNotContinuedError ? notTaken(error.message) : noRoom(error);
 }
 
 function answerTo(

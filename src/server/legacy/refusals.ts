@@ -1,7 +1,8 @@
 /** The errors of the legacy era, and their codes. */
+import { SessionLimitError } from "../../model/errors.ts";
 import { INVALID_REQUEST, SERVER_BUSY, SESSION_NOT_FOUND } from "../../model/rpc-codes.ts";
 import type { RpcId } from "../../wire/json-rpc.ts";
-import { type ErrorRules, type Refused, refused } from "../reply.ts";
+import { busy, type ErrorRules, type Refused, refused } from "../reply.ts";
 
 /** In the legacy era, an error has no special HTTP status: it is sent as an ordinary response. */
 export const LEGACY_ERRORS: ErrorRules = { busyCode: SERVER_BUSY, statuses: {} };
@@ -12,6 +13,12 @@ export const CHANGE_NOT_STORED =
 /** Refuses an invalid message. A message without an id gets no JSON-RPC response. */
 export function notTaken(problem: string, id?: RpcId): Refused {
   return refused(400, INVALID_REQUEST, problem, id);
+}
+
+/** Refuses a request because its call cannot be loaded into memory now. Rethrows other errors. */
+export function noRoom(error: unknown): Refused {
+  if (!(error instanceof SessionLimitError)) throw error;
+  return busy(undefined, error.message, LEGACY_ERRORS);
 }
 
 /** Refuses a message whose client session does not exist. */
