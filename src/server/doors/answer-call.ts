@@ -128,8 +128,8 @@ function stateOf(
   session: LiveToolSession,
   more: Pick<AskState, "problems"> = {},
 ): ToolResult {
-  // A request that waits gives the result to the model by itself.
-  const tell = session.holders > 0 ? { tell: false } : {};
+  // A call that was not deferred gives the model its result, and so does a request that waits.
+  const tell = session.deferred && session.holders === 0 ? {} : { tell: false };
   if (session.outcome) {
     const { content, structuredContent, isError } = continuedResult(session.outcome);
     return {
