@@ -7,6 +7,7 @@ import { describe, it } from "../../suite.ts";
 describe("parley serve, with a listener that fails permanently", () => {
   it("closes, and exits with 1 and the reason", function* () {
     let stopped = false;
+    let streams: number | undefined;
     let error: unknown;
     try {
       yield* serve([], {
@@ -27,8 +28,9 @@ describe("parley serve, with a listener that fails permanently", () => {
         shipped: () => Promise.resolve([]),
         own: {},
         packages: () => Promise.reject(new Error("no packages")),
-        listen: (_fetch, { port, hostname }) =>
-          Promise.resolve({
+        listen: (_fetch, { port, hostname, busy }) => {
+          streams = busy?.();
+          return Promise.resolve({
             port,
             hostname,
             failed: Promise.resolve(new Error("Address already in use (os error 98)")),
@@ -36,7 +38,8 @@ describe("parley serve, with a listener that fails permanently", () => {
               stopped = true;
               return Promise.resolve();
             },
-          }),
+          });
+        },
       });
     } catch (thrown) {
       error = thrown;
@@ -48,5 +51,6 @@ describe("parley serve, with a listener that fails permanently", () => {
       "Cannot continue serving at http://127.0.0.1:4711/mcp: Address already in use (os error 98); start the server again",
     );
     assert.equal(stopped, true);
+    assert.equal(streams, 0, "the listener can ask how many streams are open");
   });
 });
