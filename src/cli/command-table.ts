@@ -167,6 +167,22 @@ export const COMMANDS: {
         'header to send to the server, as "Name: value" (repeatable)',
         collect,
       )
+      .option("--client-id <id>", "OAuth client to sign in with; default: Parley registers one")
+      .option("--client-secret-file <path>", "file with the secret of that client, if it has one")
+      .addOption(
+        new Option(
+          "--client-metadata-url <address>",
+          "client ID metadata document to sign in with, where the authorization server supports that",
+        )
+          .argParser(toDocumentAddress),
+      )
+      .addOption(
+        new Option(
+          "--callback-port <number>",
+          "port on this machine to which the browser returns after signing in; default: any",
+        )
+          .argParser(toPort),
+      )
       .addOption(
         new Option(
           "--model <who>",
@@ -178,6 +194,19 @@ export const COMMANDS: {
       .action(async (tool, args, modules, options) => {
         const { call } = await import("./commands/call.ts");
         await operate(() => call({ tool, args, modules }, options, environment));
+      });
+  },
+
+  "sign-out"(program, { operate, environment }) {
+    program.command("sign-out")
+      .summary("forget the sign-in to a server")
+      .description(
+        "Revokes and deletes the tokens that `parley call` has stored for a server.",
+      )
+      .argument("<address>", "URL of the server")
+      .action(async (url) => {
+        const { signOut } = await import("./commands/sign-out.ts");
+        await operate(() => signOut(url, environment));
       });
   },
 
@@ -303,6 +332,12 @@ function toRanges(text: string, before: readonly string[] = []): string[] {
 function toAddress(text: string): string {
   const { protocol, href } = URL.parse(text) ?? {};
   if (href !== undefined && (protocol === "http:" || protocol === "https:")) return href;
+  throw new InvalidArgumentError("It must be a URL such as https://example.com.");
+}
+
+function toDocumentAddress(text: string): string {
+  const { protocol, pathname = "/", href } = URL.parse(text) ?? {};
+  if (href !== undefined && protocol === "https:" && pathname !== "/") return href;
   throw new InvalidArgumentError("It must be a URL such as https://example.com.");
 }
 

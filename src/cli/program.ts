@@ -4,6 +4,7 @@ import { type Operation, run } from "effection";
 import { ClientError } from "../client/client-error.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { StoreError } from "../model/errors.ts";
+import { VaultError } from "../vault/errors.ts";
 import { COMMANDS } from "./command-table.ts";
 import type { Environment } from "./environment.ts";
 import { FAILED, Problem, USAGE } from "./problem.ts";
@@ -41,8 +42,10 @@ function explain(error: unknown, { terminal }: Environment): number {
     terminal.note(red(visible(error.message)));
     return error.exitCode;
   }
-  // The cause is the server or the store, not Parley: print no stack.
-  if (error instanceof ClientError || error instanceof StoreError) {
+  // The cause is the server, the store or the keyring, not Parley: print no stack.
+  if (
+    error instanceof ClientError || error instanceof StoreError || error instanceof VaultError
+  ) {
     terminal.note(red(visible(error.message)));
     return FAILED;
   }

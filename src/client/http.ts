@@ -15,6 +15,20 @@ export type HeaderLines = { readonly [name: string]: string };
 export interface Endpoint {
   readonly url: string;
   readonly headers: HeaderLines;
+  readonly authorization?: Authorization | undefined;
+}
+
+export type Refused = Pick<Response, "status" | "headers">;
+
+/** Signs in to a server that asks for that. */
+export interface Authorization {
+  /** The `Authorization` header to send. Undefined before the first sign-in. */
+  readonly header: string | undefined;
+  /**
+   * Called with each response. Returns true if the request should be sent again, with the header
+   * that there is then. `used` is the header that was sent.
+   */
+  retry(response: Refused, used: string | undefined): Operation<boolean>;
 }
 
 /** The response to one request. */
@@ -34,19 +48,37 @@ export interface Incoming {
 
 const ACCEPT = "application/json, text/event-stream";
 
-/** Headers of a session. They are sent only to the server that created the session. */
-const OF_SESSION = ["mcp-session-id", "last-event-id"];
+/** Headers of a session, and tokens. They are sent only to the server that they are from. */
+const NOT_ELSEWHERE = ["mcp-session-id", "last-event-id", "authorization"];
 
 /**
- * Sends one message and follows redirects. Another origin gets neither the person's headers nor
- * those of a session. The connection is closed when the surrounding scope ends.
+ * Sends one message and follows redirects. Another origin gets neither the person's headers and
+ * tokens nor those of a session. The connection is closed when the surrounding scope ends.
  */
 export function* send(
-  { url, headers }: Endpoint,
+  endpoint: Endpoint,
   method: "POST" | "GET" | "DELETE",
   extra: HeaderLines,
   message?: JsonObject,
 ): Operation<Reply> {
+  const { authorization } = endpoint;
+  for (;;) {
+    const used = authorization?.header;
+    const own = used === undefined ? extra : { ...extra, authorization: used };
+    const { response, redirectedTo } = yield* exchange(endpoint, method, own, message);
+    const again = authorization && redirectedTo === undefined &&
+      (yield* authorization.retry(response, used));
+    if (!again) return replyOf(response, redirectedTo);
+    yield* until(Promise.resolve(response.body?.cancel()));
+  }
+}
+
+function* exchange(
+  { url, headers }: Endpoint,
+  method: string,
+  extra: HeaderLines,
+  message: JsonObject | undefined,
+): Operation<{ response: Response; redirectedTo: string | undefined }> {
   const signal = yield* useAbortSignal();
   const common = {
     accept: method === "GET" ? "text/event-stream" : ACCEPT,
@@ -60,11 +92,12 @@ export function* send(
     const request = { method, headers: all, ...body, signal, redirect: "manual" } as const;
     const response = yield* fetched(at, request);
     if (!isRedirect(response.status)) {
-      return replyOf(response, at.origin === origin ? undefined : at.href);
+      return { response, redirectedTo: at.origin === origin ? undefined : at.href };
     }
     yield* until(Promise.resolve(response.body?.cancel()));
     const next = nextAddress(at, method, response.status, response.headers.get("location"));
-    if (next.origin !== at.origin) all = { ...common, ...without(OF_SESSION, extra) };
+    // OAUTH-1: another origin gets no tokens.
+    if (next.origin !== at.origin) all = { ...common, ...without(NOT_ELSEWHERE, extra) };
     at = next;
   }
   throw tooMany(url);

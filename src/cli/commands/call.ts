@@ -21,6 +21,7 @@ import { visibleJson } from "../terminal/visible.ts";
 import { callHere } from "./call-here.ts";
 import { loadDefinitions } from "./load.ts";
 import { ownModel } from "./model.ts";
+import { serverAddress, type SignInFlags, signInOnDemand } from "./sign-in.ts";
 
 export interface CallTarget {
   readonly tool: string;
@@ -28,7 +29,7 @@ export interface CallTarget {
   readonly modules: readonly string[];
 }
 
-export interface CallOptions {
+export interface CallOptions extends SignInFlags {
   readonly url?: string;
   readonly header?: readonly string[];
   readonly model: "auto" | "me";
@@ -121,12 +122,12 @@ function callRemote(
   url: string,
   name: string,
   args: JsonObject | undefined,
-  { header = [] }: CallOptions,
+  options: CallOptions,
   person: Person,
   environment: Environment,
 ): Operation<ToolResult> {
   return scoped(function* () {
-    const server = yield* useServer(addressOf(url), headersIn(header), environment);
+    const server = yield* useServer(serverAddress(url), options, environment);
     const tools = yield* server.tools();
     const tool = tools.find((one) => one.name === name);
     if (!tool) throw unknownTool(name, tools);
@@ -144,23 +145,16 @@ function callRemote(
 
 function* useServer(
   url: string,
-  headers: HeaderLines,
-  { version }: Environment,
+  { header = [], ...flags }: CallOptions,
+  environment: Environment,
 ): Operation<RemoteServer> {
-  const server = yield* connect({ url, headers }, { name: "parley", version });
+  const headers = headersIn(header);
+  const isSignedIn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const authorization = isSignedIn ? undefined : signInOnDemand(url, flags, environment);
+  const { version } = environment;
+  const server = yield* connect({ url, headers, authorization }, { name: "parley", version });
   yield* ensure(() => server.close());
   return server;
-}
-
-function addressOf(url: string): string {
-  const { protocol, pathname, href } = URL.parse(url) ?? {};
-  if (href === undefined || (protocol !== "http:" && protocol !== "https:")) {
-    throw new Problem(
-      `Cannot call "${url}": it is not a URL; write it as http://127.0.0.1:7411/mcp`,
-      USAGE,
-    );
-  }
-  return pathname === "/" ? new URL("/mcp", href).href : href;
 }
 
 function headersIn(lines: readonly string[]): HeaderLines {

@@ -1,0 +1,49 @@
+/** Opens pages with the command in the environment variable BROWSER. */
+import { spawn } from "node:child_process";
+import { delimiter } from "node:path";
+import process from "node:process";
+import { type Operation, until } from "effection";
+
+export function hasBrowser(): boolean {
+  return commands().length > 0;
+}
+
+/**
+ * Opens a page. Returns false if no command can be started. The browser belongs to the person, so it
+ * is neither waited for nor ended.
+ */
+export function* openBrowser(page: URL): Operation<boolean> {
+  for (const command of commands()) {
+    if (yield* until(started(argumentsOf(command, page.href)))) return true;
+  }
+  return false;
+}
+
+/** As is usual, BROWSER can be a list, and `%s` is the place of the URL. */
+function commands(): string[] {
+  return (process.env["BROWSER"] ?? "").split(delimiter).map((one) => one.trim()).filter((one) =>
+    one !== ""
+  );
+}
+
+function argumentsOf(command: string, url: string): string[] {
+  const words = command.split(/\s+/);
+  if (!command.includes("%s")) return [...words, url];
+  return words.map((word) => word.replaceAll("%s", () => url));
+}
+
+/** Starts a program without a shell, because the URL comes from a server. */
+function started([program = "", ...args]: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    try {
+      const child = spawn(program, args, { stdio: "ignore", detached: true });
+      child.once("error", () => resolve(false));
+      child.once("spawn", () => {
+        child.unref();
+        resolve(true);
+      });
+    } catch {
+      resolve(false);
+    }
+  });
+}

@@ -1,0 +1,49 @@
+/** Reads what a server asks for when it refuses a request: the `WWW-Authenticate` header. */
+
+/** A challenge for OAuth. */
+export interface Challenge {
+  /** The URL of the protected resource metadata. */
+  readonly resourceMetadata?: string;
+  /** The scopes that the request needs, separated by spaces. */
+  readonly scope?: string;
+  readonly error?: string;
+}
+
+/** A scheme without a value, or a parameter with one. */
+const PART = /\s*,?\s*([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
+
+/**
+ * Reads the `Bearer` challenge. Empty if the server sent no challenge at all; undefined if it asks
+ * for something other than OAuth, such as a password.
+ */
+export function readChallenge(headers: Headers): Challenge | undefined {
+  const text = headers.get("www-authenticate")?.trim();
+  if (!text) return {};
+  for (const { scheme, parameters } of challengesIn(text)) {
+    if (scheme !== "bearer") continue;
+    const { resource_metadata: resourceMetadata, scope, error } = parameters;
+    return {
+      ...(resourceMetadata && { resourceMetadata }),
+      ...(scope?.trim() && { scope: scope.trim() }),
+      ...(error && { error }),
+    };
+  }
+  return undefined;
+}
+
+interface Scheme {
+  readonly scheme: string;
+  readonly parameters: { [name: string]: string };
+}
+
+function challengesIn(text: string): Scheme[] {
+  const found: Scheme[] = [];
+  PART.lastIndex = 0;
+  for (let part = PART.exec(text); part; part = PART.exec(text)) {
+    const [, name = "", quoted, plain] = part;
+    const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain;
+    if (value === undefined) found.push({ scheme: name.toLowerCase(), parameters: {} });
+    else found.at(-1)?.parameters && (found.at(-1)!.parameters[name.toLowerCase()] = value);
+  }
+  return found;
+}

@@ -1,0 +1,103 @@
+/**
+ * Requests to authorization servers. The server that is called names them, so nothing that they
+ * send is trusted.
+ *
+ * REACH-1  Only encrypted addresses are used. A server on this machine may also name unencrypted
+ *          addresses of this machine.
+ * REACH-2  Redirects are not followed, so that credentials go only where the metadata says.
+ * REACH-3  Responses are limited in size and time.
+ */
+import { isLoopbackAddress, parseAddress } from "../../lib/ip-address.ts";
+import { messageOf } from "../../lib/message-of.ts";
+import { ClientError } from "../client-error.ts";
+
+const MAX_BYTES = 256 * 1024;
+/** Milliseconds from the request to the last byte of the response. */
+const TIMEOUT = 20_000;
+
+export class Reach {
+  readonly #isLocal: boolean;
+
+  /** `server` is the URL that the user gave. */
+  constructor(server: string) {
+    this.#isLocal = isOnThisMachine(new URL(server));
+  }
+
+  /** Checks an address that a server named (REACH-1). */
+  check(address: unknown, what: string): URL {
+    const url = typeof address === "string" ? URL.parse(address) : undefined;
+    if (!url) {
+      throw new ClientError(
+        `Cannot sign in: ${what} is not a URL; report this to the operator of the server`,
+      );
+    }
+    if (this.isSafe(url) && url.username === "" && url.password === "") return url;
+    throw new ClientError(
+      `Cannot sign in: ${what} is ${url.origin}, which is not an https address; report this to the operator of the server`,
+    );
+  }
+
+  /** True if tokens may be sent to this address (REACH-1). */
+  isSafe(url: URL): boolean {
+    return url.protocol === "https:" ||
+      (url.protocol === "http:" && this.#isLocal && isOnThisMachine(url));
+  }
+
+  /** A `fetch` for `oauth4webapi`. */
+  readonly fetch = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
+    const url = this.check(String(address), "an address of its authorization server");
+    const signals = [AbortSignal.timeout(TIMEOUT), ...init.signal ? [init.signal] : []];
+    const signal = AbortSignal.any(signals);
+    let response: Response;
+    let bytes: Uint8Array;
+    try {
+      response = await fetch(url, { ...init, signal, redirect: "manual" });
+      bytes = await bodyOf(response);
+    } catch (error) {
+      if (error instanceof ClientError) throw error;
+      const why = signal.aborted ? "it did not answer in time" : messageOf(error);
+      throw new ClientError(`Cannot reach ${url.origin}${url.pathname}: ${why}; try again later`);
+    }
+    const { status, headers } = response;
+    // REACH-2: a redirect is an error of the server.
+    if (status >= 300 && status < 400) {
+      throw new ClientError(
+        `Cannot sign in: ${url.origin}${url.pathname} redirects to another address; report this to the operator of the server`,
+      );
+    }
+    const content = status === 204 || bytes.length === 0 ? null : new Blob([bytes as BlobPart]);
+    const type = headers.get("content-type");
+    return new Response(content, { status, headers: type ? { "content-type": type } : {} });
+  };
+}
+
+/** The body of a response, which is within the limit (REACH-3). */
+async function bodyOf({ body, url }: Response): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BYTES) {
+      throw new ClientError(
+        `Cannot sign in: the response of ${
+          new URL(url).origin
+        } is larger than ${MAX_BYTES} bytes; report this to the operator of the server`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.byteLength;
+  }
+  return whole;
+}
+
+function isOnThisMachine({ hostname }: URL): boolean {
+  const host = hostname.replace(/^\[|\]$/g, "");
+  if (host === "localhost") return true;
+  const address = parseAddress(host);
+  return address !== undefined && isLoopbackAddress(address);
+}
