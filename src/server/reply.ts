@@ -11,6 +11,7 @@ import type { RpcError } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
 import { INTERNAL_ERROR } from "../model/rpc-codes.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
+import type { Definition } from "../tool/types.ts";
 import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
 import { type CheckedCaller, InsufficientScopeError } from "./access.ts";
 import type { ServerCore } from "./core.ts";
@@ -213,7 +214,7 @@ export function failed(core: ServerCore, id: RpcId, error: unknown, rules: Error
 /** The refusal for a caller that lacks a scope of a call's tool (ACCESS-1). */
 export function refusalOf(
   { access }: ServerCore,
-  { session: { tool } }: { readonly session: LiveToolSession },
+  tool: Definition,
   caller: CheckedCaller,
 ): Refused | undefined {
   try {

@@ -42,7 +42,7 @@ function answerTo(
   caller: CheckedCaller,
 ): Taken {
   if (call?.lost) return notTaken(CALL_LOST);
-  const refusal = call && refusalOf(client.core, call, caller);
+  const refusal = call && refusalOf(client.core, call.session.tool, caller);
   if (refusal) return refusal;
   const id = String(message.id);
   const outcome = call && respond(client, call.session, id, message);

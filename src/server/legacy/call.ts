@@ -16,6 +16,7 @@ import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { SessionOwner } from "../../session/session-home.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { Definition } from "../../tool/types.ts";
 import { errorText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import {
   encodeEvent,
@@ -53,6 +54,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #lost = false;
   #lossTold = false;
   #seenAt: number | undefined;
+  #tool: Definition | undefined;
   #isGone = false;
   #hungUp = false;
   #reader: LogReader | undefined;
@@ -81,6 +83,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Sets the session of a new call (CALL-1). */
   begin(session: LiveToolSession): void {
     this.#session = session;
+    this.#tool = session.tool;
     this.#durable = session.durable;
   }
 
@@ -109,8 +112,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   continue(session: LiveToolSession, after: number): void {
     this.#continues = true;
     this.#start = this.#cursor = after;
-    this.#session = session;
-    this.#durable = session.durable;
+    this.begin(session);
     this.#sent = new Set();
     if (session.outcome) return;
     const owner = session.belongTo(this);
@@ -118,6 +120,11 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       this.#former = owner.#former;
       owner.gone();
     } else this.#former = owner;
+  }
+
+  /** The tool of the call. Undefined for a restored call until `revive` has found its session. */
+  get tool(): Definition | undefined {
+    return this.#tool;
   }
 
   /** The session's id, also while the session is not in memory. */

@@ -1,10 +1,11 @@
 /** Resumes a stream after the last event that the client received. */
+import { SessionLimitError } from "../../model/errors.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { CheckedCaller } from "../access.ts";
-import { later, refusalOf, refused, type Reply } from "../reply.ts";
+import { busy, later, refusalOf, refused, type Reply } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
 import { NOTIFICATIONS } from "./notification-stream.ts";
-import { noRoom, notTaken } from "./refusals.ts";
+import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { Reconnection } from "./reply.ts";
 import { CallStream, parsePosition } from "./stream.ts";
 
@@ -22,10 +23,9 @@ export function resumeStream(
   const { stream, cursors } = position;
   const feed = stream === NOTIFICATIONS ? client.notifications : client.streams.get(stream);
   const resume = (): Reply => {
-    for (const call of feed instanceof CallStream ? feed.calls : []) {
-      // A lost call has no session and no tool. The client only learns that it is lost.
-      if (call.lost) continue;
-      const refusal = refusalOf(client.core, call, caller);
+    for (const { tool } of feed instanceof CallStream ? feed.calls : []) {
+      // A call without a tool was lost in a restart. Only that is reported.
+      const refusal = tool && refusalOf(client.core, tool, caller);
       if (refusal) return refusal;
     }
     if (feed?.canResumeAt(cursors)) {
@@ -39,7 +39,13 @@ export function resumeStream(
   if (!(feed instanceof CallStream)) return resume();
   const revived = Promise.all(feed.calls.map((call) => call.revive())).then(
     () => undefined,
-    noRoom,
+    (error) => {
+      if (error instanceof SessionLimitError) return error;
+      throw error;
+    },
   );
-  return later(revived, (refused) => refused ?? resume());
+  return later(
+    revived,
+    (noRoom) => noRoom ? busy(undefined, noRoom.message, LEGACY_ERRORS) : resume(),
+  );
 }
