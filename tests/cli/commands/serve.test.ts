@@ -49,19 +49,23 @@ describe("parley serve", () => {
     assert.equal(program.stdout, "");
   });
 
-  it("asks for passwords in forms only if that is allowed", function* () {
-    const asking = join(root, "tests/cli/tools.ts");
+  it("asks for passwords on a page, and in forms only if that is allowed", function* () {
     const capabilities = { elicitation: { form: {} } };
+    const onPage = /"door":"page"/;
+    const refused = /this server does not allow passwords in forms/;
     const cases = [
-      [[], /this server does not allow passwords in forms/, false],
-      [["--no-form-passwords"], /this server does not allow passwords in forms/, true],
+      [[], refused, false],
+      [["--no-form-passwords"], refused, true],
       [["--allow-form-passwords"], /"inputRequests".*"pin"/s, false],
     ] as const;
-    for (const [flags, expected, warned] of cases) {
+    for (const [flags, inForm, warned] of cases) {
+      const asking = join(root, "tests/cli/password-tools.ts");
       const program = yield* useProgram(["serve", asking, "--port", "0", ...flags]);
       const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
-      const answer = yield* until(call(url, "register", { event: "fair" }, capabilities));
-      assert.match(answer, expected);
+      const answer = yield* until(call(url, "unlock", {}, capabilities));
+      assert.match(answer, onPage);
+      assert.doesNotMatch(answer, /"inputRequests"/);
+      assert.match(yield* until(call(url, "unlock_in_form", {}, capabilities)), inForm);
       const warning = /--no-form-passwords has no effect: .+; remove the flag/;
       if (warned) yield* until(program.says(warning));
       else assert.doesNotMatch(program.stderr, warning);
@@ -204,7 +208,8 @@ describe("parley serve, after a signal,", () => {
 
   onPosix("does not wait for calls that wait for an answer", function* () {
     const { program, url } = yield* serve("--grace", "3600");
-    assert.match(yield* until(call(url, "add", { a: 1 })), /does not support elicitation/);
+    const waiting = yield* until(call(url, "add", { a: 1 }));
+    assert.match(waiting, /"status":"waiting".*What is to be added to 1\?/);
     program.signal("SIGTERM");
     assert.deepEqual(yield* until(program.exit), { code: 0, signal: null });
   });

@@ -95,7 +95,14 @@ describe("an earlier official client", () => {
   it("of 2024-11-05 is served over HTTP+SSE", () =>
     onLegacySocket({ serve, legacySse: true }, async ({ origin, parley, watch }) => {
       const { client, asked } = await connect("mcp-sdk-2024-11-05", `${origin}/sse`, "sse");
-      assert.equal((await client.listTools()).tools.length, 3);
+      const { tools } = await client.listTools();
+      assert.deepEqual(tools.map(({ name }) => name), [
+        "plan_trip",
+        "rich",
+        "pizza",
+        "continue_call",
+        "answer_call",
+      ]);
       const progress: unknown[] = [];
       const { content } = await client.callTool({ name: "rich" }, undefined, {
         onprogress: (step: unknown) => progress.push(step),
@@ -114,9 +121,16 @@ describe("an earlier official client", () => {
       const { content } = await client.callTool({ name: "rich" });
       assert.deepEqual(content.map(({ type }) => type), ["text", "audio", "text"]);
       assert.deepEqual(asked, ["sampling"]);
-      // It declared elicitation, which its revision does not have.
-      const { content: [refused] } = await client.callTool({ name: "pizza" });
-      assert.match(refused!.text!, /mcp-sdk-2025-03-26 does not support elicitation/);
+      // It declared elicitation, which its revision does not have. So the model asks.
+      const { content: [deferral] } = await client.callTool({ name: "pizza" });
+      assert.match(deferral!.text!, /Toppings\?/);
+      const [, ticket] = /"ticket":"([^"]+)"/.exec(deferral!.text!)!;
+      const { content: [chosen] } = await client.callTool({
+        name: "continue_call",
+        arguments: { ticket, answer: { toppings: ["b"] } },
+      });
+      assert.deepEqual(JSON.parse(chosen!.text!), { toppings: ["b"] });
+      assert.deepEqual(asked, ["sampling"]);
       await client.close();
     }));
 

@@ -98,13 +98,31 @@ describe("the official modern client", () => {
   );
 
   it(
-    "completes as many rounds as it allows, and gets concurrent questions in one",
+    "gets nine rounds of questions in one request, and concurrent questions in one round",
     connected([greetAll, both], async ({ client, asked }) => {
-      const many = await client.callTool({ name: "greet_all", arguments: { count: 10 } });
-      assert.match(JSON.stringify(many.content), /N1 and N2 .* and N10!/);
-      assert.equal(asked.length, 10);
+      const many = await client.callTool({ name: "greet_all", arguments: { count: 9 } });
+      assert.match(JSON.stringify(many.content), /N1 and N2 .* and N9!/);
+      assert.equal(asked.length, 9);
       const two = await client.callTool({ name: "both", arguments: {} });
-      assert.deepEqual(two.content, [{ type: "text", text: "T11,T12" }]);
+      assert.deepEqual(two.content, [{ type: "text", text: "T10,T11" }]);
+    }),
+  );
+
+  it(
+    "continues a call with more questions than it allows rounds",
+    connected([greetAll], async ({ client, asked }) => {
+      let result = await client.callTool({ name: "greet_all", arguments: { count: 20 } });
+      const deferrals: string[] = [];
+      while (result.structuredContent?.["status"] === "waiting") {
+        const { ticket, message } = result.structuredContent as { [key: string]: string };
+        deferrals.push(message!);
+        assert.equal(asked.length, deferrals.length * 9);
+        result = await client.callTool({ name: "continue_call", arguments: { ticket } });
+      }
+      assert.match(JSON.stringify(result.content), /N1 and N2 .* and N20!/);
+      assert.equal(asked.length, 20);
+      assert.equal(deferrals.length, 2, "one for each ten rounds");
+      for (const message of deferrals) assert.match(message, /Call continue_call with .* now/);
     }),
   );
 
@@ -176,7 +194,13 @@ describe("the official modern client", () => {
       });
       parley.add(both);
       assert.equal(await heard.promise, "map://tøwn");
-      assert.equal((await client.listTools()).tools.length, 2);
+      const { tools } = await client.listTools();
+      assert.deepEqual(tools.map(({ name }) => name), [
+        "greet_all",
+        "both",
+        "continue_call",
+        "answer_call",
+      ]);
       await parley.close();
       assert.equal(await subscription.closed, "graceful");
     })();

@@ -60,12 +60,20 @@ export function inspectorCases(start: () => Start): void {
     assert.deepEqual(content, [{ type: "text", text: "hello" }]);
   }, { within: 60_000 });
 
-  it("serves the Inspector's command line, modern era, and says what it lacks", async () => {
+  it("serves the Inspector's command line, modern era, and says how to answer", async () => {
     installPeers();
     const add = ["--tool-name", "add", "--tool-arg", "a=1"];
-    const { isError, content } = await inspect("modern", "tools/call", ...add);
-    assert.equal(isError, true);
-    assert.match(JSON.stringify(content), /use a client that supports it/);
+    const called = await inspect("modern", "tools/call", ...add);
+    assert.notEqual(called.isError, true);
+    const { status, ticket, message } = called.structuredContent as { [key: string]: string };
+    assert.equal(status, "waiting");
+    assert.deepEqual(called.content, [{ type: "text", text: message }]);
+    assert.match(message!, /What is to be added to 1\?/);
+    assert.match(
+      message!,
+      /Show the person this link as it is: http:\/\/127\.0\.0\.1:\d+\/pages\//,
+    );
+    assert.ok(message!.includes(`continue_call with ${JSON.stringify({ ticket })}`), message);
   }, { within: 60_000 });
 }
 
