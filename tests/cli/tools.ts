@@ -19,6 +19,7 @@ export const register = createMcpTool("register")
         pin: z.string().min(4),
       }),
       sensitive: ["pin"],
+      doors: ["form"],
     },
     sure: { response: z.object({}) },
   })
