@@ -17,6 +17,12 @@ const order = createMcpTool("order").description("d").durable().elicits({ who: n
     return `${gift.content.name} for ${who.content.name}`;
   });
 
+const announced = createMcpTool("announced").description("d").durable().elicits({ who: name })
+  .execute(function* (_params, ctx) {
+    yield* ctx.log("error", "I am about to ask");
+    return (yield* ctx.elicit("who", { message: "Who?" })).action;
+  });
+
 /** A client that was away when its call left memory. */
 async function left(server: TestServer): Promise<{ client: TestClient; call: Exchange }> {
   const client = await TestClient.connect(server.fetch, { capabilities: ABLE });
@@ -66,5 +72,18 @@ describe("a durable call of a legacy client, after it has left memory", () => {
       await client.notify("notifications/cancelled", { requestId: call.id });
       await until(() => server.parley.counts.finished === 1);
       assert.equal(server.parley.counts.live, 0);
+    }));
+
+  it("repeats its deferral on its stream", () =>
+    serving({ serve: [announced] }, async (server) => {
+      const client = await TestClient.connect(server.fetch, { capabilities: {} });
+      const call = await client.call("announced");
+      const { result } = (await call.rest()).find(({ id }) => id === call.id)!;
+      assert.match(textOf(result), /Who\?/);
+      server.clock.advance(60_000);
+      await until(() => server.parley.counts.live === 0);
+      const resumed = await client.listen(`${call.lastEventId!.split(".")[0]}.0`);
+      const again = (await resumed.rest()).find(({ id }) => id === call.id)!;
+      assert.deepEqual(again.result, result);
     }));
 });

@@ -1,11 +1,10 @@
 /** Resumes a stream after the last event that the client received. */
-import { SessionLimitError } from "../../model/errors.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { CheckedCaller } from "../access.ts";
-import { busy, later, refusalOf, refused, type Reply } from "../reply.ts";
+import { later, refusalOf, refused, type Reply } from "../reply.ts";
 import type { ClientSession } from "./client-session.ts";
 import { NOTIFICATIONS } from "./notification-stream.ts";
-import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
+import { noRoom, notTaken } from "./refusals.ts";
 import { Reconnection } from "./reply.ts";
 import { CallStream, parsePosition } from "./stream.ts";
 
@@ -24,7 +23,7 @@ export function resumeStream(
   const feed = stream === NOTIFICATIONS ? client.notifications : client.streams.get(stream);
   const resume = (): Reply => {
     for (const { tool } of feed instanceof CallStream ? feed.calls : []) {
-      // A call without a tool was lost in a restart. Only that is reported.
+      // A call without a tool was lost in a restart. The client only learns that it is lost.
       const refusal = tool && refusalOf(client.core, tool, caller);
       if (refusal) return refusal;
     }
@@ -39,13 +38,7 @@ export function resumeStream(
   if (!(feed instanceof CallStream)) return resume();
   const revived = Promise.all(feed.calls.map((call) => call.revive())).then(
     () => undefined,
-    (error) => {
-      if (error instanceof SessionLimitError) return error;
-      throw error;
-    },
+    noRoom,
   );
-  return later(
-    revived,
-    (noRoom) => noRoom ? busy(undefined, noRoom.message, LEGACY_ERRORS) : resume(),
-  );
+  return later(revived, (refused) => refused ?? resume());
 }

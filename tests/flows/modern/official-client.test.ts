@@ -52,6 +52,8 @@ const needy = createMcpTool("needy").description("Needs roots").requires({ roots
     return "ran";
   });
 
+type Fields = { readonly [name: string]: string };
+
 interface Kit {
   readonly client: Client;
   readonly parley: Parley;
@@ -113,8 +115,9 @@ describe("the official modern client", () => {
     connected([greetAll], async ({ client, asked }) => {
       let result = await client.callTool({ name: "greet_all", arguments: { count: 20 } });
       const deferrals: string[] = [];
-      while (result.structuredContent?.["status"] === "waiting") {
-        const { ticket, message } = result.structuredContent as { [key: string]: string };
+      for (;;) {
+        const { status, ticket, message } = (result.structuredContent ?? {}) as Fields;
+        if (status !== "waiting") break;
         deferrals.push(message!);
         assert.equal(asked.length, deferrals.length * 9);
         result = await client.callTool({ name: "continue_call", arguments: { ticket } });
