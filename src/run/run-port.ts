@@ -8,6 +8,7 @@ import type {
   ClientAnswer,
   ClientInfo,
   Door,
+  ElicitRequest,
   EventBody,
   Place,
   RpcError,
@@ -90,7 +91,14 @@ export interface DoorPort {
    * Returns true if the client answered at the door `form` without showing the question to a
    * person.
    */
-  isUnseen(call: DoorCall, response: ClientAnswer, elapsed: number): boolean;
+  isUnseen(
+    call: DoorCall,
+    request: ElicitRequest,
+    response: ClientAnswer,
+    elapsed: number,
+  ): boolean;
+  /** Notes how long a message of a client took that needs no person, in milliseconds. */
+  observe?(caller: Pick<DoorCall, "client" | "principal">, ms: number): void;
 }
 
 export interface RunPort {

@@ -265,7 +265,7 @@ export class Questions {
     const elapsed = Math.max(0, this.#session.deadlines.now() - askedAt);
     const isUnseen = via === "form" && request.type === "elicit_request" &&
       request.params.mode === "form" &&
-      this.#session.site.doors.isUnseen(this.#session, response, elapsed);
+      this.#session.site.doors.isUnseen(this.#session, request, response, elapsed);
     return { via, elapsed, ...(isUnseen && { closed: true }) };
   }
 

@@ -1,10 +1,11 @@
 /** Chooses the door at which a question is asked, and remembers the doors that are closed. */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
-import type { ClientAnswer, Door } from "../../model/events.ts";
+import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall, DoorPort, SamplingSetup } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 import type { ServerSite } from "../../tool/site.ts";
 import { canShowApps } from "../views.ts";
+import { ClosedDoors } from "./closed-doors.ts";
 
 export interface DoorOptions {
   /** The doors that the operator allows. Default: all. */
@@ -19,6 +20,7 @@ const FOR_SECRETS: readonly Door[] = ["page", "form"];
 export class Doors implements DoorPort {
   readonly #site: ServerSite;
   readonly #allowed: ReadonlySet<Door>;
+  readonly #closed = new ClosedDoors();
 
   readonly modelByCaller: boolean;
 
@@ -35,14 +37,18 @@ export class Doors implements DoorPort {
     refused: boolean,
   ): Door | undefined {
     const order = form.sensitive.length > 0 ? FOR_SECRETS : ALL;
+    let closed: Door | undefined;
     for (const door of order) {
       if (!this.#allowed.has(door) || tried.includes(door)) continue;
       if (form.doors && !form.doors.includes(door)) continue;
       // The person did not see the question, so the model must not answer in their place.
       if (refused && door === "model") continue;
-      if (this.#isThere(door, call, form)) return door;
+      if (!this.#isThere(door, call, form)) continue;
+      if (!this.#closed.has(call, door)) return door;
+      closed ??= door;
     }
-    return undefined;
+    // A closed door is better than none.
+    return tried.length === 0 ? closed : undefined;
   }
 
   /** True if the client and the server support a door, and it is allowed for the question. */
@@ -63,8 +69,17 @@ export class Doors implements DoorPort {
     }
   }
 
-  isUnseen(_call: DoorCall, _response: ClientAnswer, _elapsed: number): boolean {
-    return false;
+  isUnseen(
+    call: DoorCall,
+    request: ElicitRequest,
+    response: ClientAnswer,
+    elapsed: number,
+  ): boolean {
+    return this.#closed.isUnseen(call, request, response, elapsed);
+  }
+
+  observe(caller: Pick<DoorCall, "client" | "principal">, ms: number): void {
+    this.#closed.observe(caller, ms);
   }
 }
 

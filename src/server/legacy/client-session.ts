@@ -63,6 +63,7 @@ export class ClientSession {
   changed = false;
   /** True after the session was ended permanently. It is never stored again. */
   endedForGood = false;
+  #introducedAt: number | undefined;
   /** Bytes counted against the caller's memory budget. */
   #bytes = 0;
   protected readonly deafen: () => void;
@@ -93,6 +94,15 @@ export class ClientSession {
     this.initialized = true;
     this.offered = offered;
     this.info = info;
+    this.#introducedAt = this.core.deadlines.now();
+  }
+
+  /** The client has received the reply to `initialize`, and says so without a person. */
+  ready(): void {
+    if (this.#introducedAt === undefined) return;
+    const { info: client, principal, core: { deadlines, pages } } = this;
+    pages.doors.observe?.({ client, principal }, deadlines.now() - this.#introducedAt);
+    this.#introducedAt = undefined;
   }
 
   subscribe(uri: string): void {

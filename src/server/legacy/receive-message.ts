@@ -237,6 +237,7 @@ function outcomeText(client: ClientSession, id: RpcId, outcome: StrandOutcome<Js
 }
 
 function notification(client: ClientSession, { method, params }: RpcNotification): Received {
+  if (method === "notifications/initialized") client.ready();
   if (method === "notifications/cancelled") {
     const { requestId, reason } = params;
     const why = typeof reason === "string"

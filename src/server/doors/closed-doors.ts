@@ -1,0 +1,97 @@
+/**
+ * Finds doors that are closed: clients that declare forms, and answer without showing them to a
+ * person. What a client does is remembered per caller, client name and version, in this process.
+ */
+import { isObject } from "../../lib/json.ts";
+import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
+import type { DoorCall } from "../../run/run-port.ts";
+import { knownClient } from "./known-clients.ts";
+
+/** Milliseconds beyond the client's round trip in which no person can refuse. */
+const REACTION = 300;
+/** The longest round trip that counts, in milliseconds. */
+const MAX_ROUND_TRIP = 1_000;
+/** How many quick refusals close a door, if none was accepted in between. */
+const QUICK_REFUSALS = 2;
+/** How many clients are remembered. The oldest are forgotten. */
+const MAX_CLIENTS = 1_000;
+
+interface Habits {
+  /** The shortest round trip that was observed, in milliseconds. */
+  roundTrip?: number;
+  /** How many refusals in a row came too fast for a person. */
+  quick: number;
+  readonly closed: Set<Door>;
+}
+
+type Caller = Pick<DoorCall, "client" | "principal">;
+
+export class ClosedDoors {
+  readonly #habits = new Map<string, Habits>();
+
+  /** True if a client turned out not to show what is asked at a door. */
+  has(caller: Caller, door: Door): boolean {
+    return this.#habits.size > 0 && this.#habits.get(keyOf(caller))?.closed.has(door) === true;
+  }
+
+  /** Notes how long a message of a client took that needs no person. */
+  observe(caller: Caller, ms: number): void {
+    const habits = this.#habitsOf(caller);
+    habits.roundTrip = Math.min(habits.roundTrip ?? Infinity, ms, MAX_ROUND_TRIP);
+  }
+
+  /** True if the client gave this answer without showing the question. Closes the door then. */
+  isUnseen(
+    caller: Caller,
+    request: ElicitRequest,
+    response: ClientAnswer,
+    elapsed: number,
+  ): boolean {
+    const known = knownClient(caller.client);
+    if (known?.isPrompt || !isObject(response) || "error" in response) return false;
+    const { action, content } = response as { action?: unknown; content?: unknown };
+    const habits = this.#habitsOf(caller);
+    const door = request.door ?? "form";
+    if (action === "accept") {
+      if (door === "form" && isBlank(request, content)) return this.#close(habits, door);
+      habits.quick = 0;
+      return false;
+    }
+    if (action !== "decline" && action !== "cancel") return false;
+    if (elapsed > (habits.roundTrip ?? 0) + REACTION) return false;
+    habits.quick++;
+    return known?.refusesUnseen || habits.quick >= QUICK_REFUSALS
+      ? this.#close(habits, door)
+      : false;
+  }
+
+  #close(habits: Habits, door: Door): true {
+    habits.quick = 0;
+    habits.closed.add(door);
+    return true;
+  }
+
+  #habitsOf(caller: Caller): Habits {
+    const key = keyOf(caller);
+    let habits = this.#habits.get(key);
+    if (!habits) {
+      if (this.#habits.size >= MAX_CLIENTS) {
+        this.#habits.delete(this.#habits.keys().next().value!);
+      }
+      this.#habits.set(key, habits = { quick: 0, closed: new Set() });
+    }
+    return habits;
+  }
+}
+
+function keyOf({ client: { name = "", version = "" }, principal }: Caller): string {
+  return `${principal}\0${name}\0${version}`;
+}
+
+/** True if a form with required fields was accepted, and none of its fields was filled in. */
+function isBlank({ params }: ElicitRequest, content: unknown): boolean {
+  if (params.mode !== "form") return false;
+  const { required } = params.requestedSchema;
+  return Array.isArray(required) && required.length > 0 &&
+    (content === undefined || isObject(content) && Object.keys(content).length === 0);
+}

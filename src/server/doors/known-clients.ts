@@ -1,0 +1,120 @@
+/**
+ * What clients really do with questions, as far as it is known. Clients declare what they support,
+ * but some show no question that they accept. `docs/clients.md` shows this table.
+ */
+import type { ClientInfo } from "../../model/events.ts";
+
+/** What is known of a client. */
+export interface KnownClient {
+  readonly client: string;
+  /** Matches the name that the client sends. */
+  readonly name: RegExp;
+  /** What the client declares. */
+  readonly declares: string;
+  /** What a person sees of a form. */
+  readonly shows: string;
+  /** The client can refuse a form that no person has seen. */
+  readonly refusesUnseen?: true;
+  /** A person or a script always answers: a quick refusal is meant. */
+  readonly isPrompt?: true;
+  /** When the client gives up on a call. */
+  readonly deadline: string;
+  /** Where this comes from. */
+  readonly source: string;
+}
+
+const RUN = "run on 2026-11-18";
+
+export const KNOWN_CLIENTS: readonly KnownClient[] = [
+  {
+    client: "Claude Code",
+    name: /^claude-code/i,
+    declares: "forms, URL",
+    shows: "forms; without a terminal it answers `cancel`",
+    refusesUnseen: true,
+    deadline: "300 s without progress",
+    source: `2.1.326, ${RUN}; anthropics/claude-code#79174, #88901`,
+  },
+  {
+    client: "Claude Agent SDK",
+    name: /^claude-agent/i,
+    declares: "forms, URL",
+    shows: "what its program shows",
+    refusesUnseen: true,
+    deadline: "300 s without progress",
+    source: `0.3.326, ${RUN}`,
+  },
+  {
+    client: "claude.ai",
+    name: /^claude-?ai/i,
+    declares: "MCP Apps",
+    shows: "no forms; views",
+    deadline: "?",
+    source: "anthropics/claude-ai-mcp#153",
+  },
+  {
+    client: "Claude Desktop",
+    name: /^claude[ -]?desktop/i,
+    declares: "?",
+    shows: "no forms; views",
+    refusesUnseen: true,
+    deadline: "60 s to 4 min",
+    source: "anthropics/claude-code#96043, #41347",
+  },
+  {
+    client: "Codex",
+    name: /^codex/i,
+    declares: "forms, URL",
+    shows: "forms; a form with numbers as yes or no, and it accepts `{}`",
+    refusesUnseen: true,
+    deadline: "300 s",
+    source: `0.169.0, ${RUN}; openai/codex#21277, #45621`,
+  },
+  {
+    client: "Copilot CLI",
+    name: /copilot/i,
+    declares: "forms, URL, sampling",
+    shows: "forms; without a terminal it answers `decline`",
+    refusesUnseen: true,
+    deadline: "?",
+    source: `1.0.102, ${RUN}`,
+  },
+  {
+    client: "Gemini CLI",
+    name: /^gemini/i,
+    declares: "nothing",
+    shows: "nothing",
+    deadline: "?",
+    source: `0.61.0, ${RUN}`,
+  },
+  {
+    client: "opencode",
+    name: /^opencode/i,
+    declares: "nothing",
+    shows: "nothing",
+    deadline: "?",
+    source: `1.18.33, ${RUN}`,
+  },
+  {
+    client: "MCP Inspector",
+    name: /inspector/i,
+    declares: "forms, URL, sampling, MCP Apps",
+    shows: "forms, also drawn by apps",
+    deadline: "60 s",
+    source: `2.12, ${RUN}`,
+  },
+  {
+    client: "`parley call`",
+    name: /^parley$/,
+    declares: "forms, URL, sampling",
+    shows: "forms, in the terminal",
+    isPrompt: true,
+    deadline: "none",
+    source: "the test suite",
+  },
+];
+
+/** What is known of a client, by the name that it sends. */
+export function knownClient({ name }: ClientInfo): KnownClient | undefined {
+  return name === undefined ? undefined : KNOWN_CLIENTS.find((one) => one.name.test(name));
+}

@@ -1,0 +1,134 @@
+import assert from "node:assert/strict";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { readText } from "../harness/files.ts";
+import { KNOWN_CLIENTS } from "../../src/server/doors/known-clients.ts";
+import { ORIGIN } from "../support/exchange.ts";
+import { describe, it } from "../suite.ts";
+import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
+import { answerPage, linkIn } from "./page.ts";
+
+const ask = createMcpTool("ask").description("Asks.")
+  .output(z.object({ said: z.string() }))
+  .elicits({ name: { response: z.object({ name: z.string() }) } })
+  .execute(function* (_params, ctx) {
+    const name = yield* ctx.elicit("name", { message: "Who?" });
+    return {
+      said: name.action === "accept" ? `${name.content.name} via ${name.via}` : name.action,
+    };
+  });
+
+const FORMS = { elicitation: { form: {} } };
+const SERVED = { serve: [ask], publicUrl: ORIGIN };
+const decline = () => ({ action: "decline" });
+
+for (const era of ERAS) {
+  describe(`a door that is closed, in the ${era} era`, () => {
+    it("is left after the second refusal that no person can have made", async () => {
+      await servingEra(era, SERVED, async ({ fetch, parley }) => {
+        const host = await connectHost(era, fetch, { capabilities: FORMS, answer: decline });
+        assert.equal((await host.call("ask")).structuredContent.said, "decline");
+        const second = await host.call("ask");
+        assert.match(textOf(second), /answer on a page/);
+        const ticket = ticketOf(second);
+        await answerPage(parley.fetch, linkIn(textOf(second)), { name: "Ada" });
+        const result = await host.call("continue_call", { ticket });
+        assert.equal(result.structuredContent.said, "Ada via page");
+        // It is remembered: the form is not tried again.
+        ticketOf(await host.call("ask"));
+      });
+    });
+
+    it("is left at once if the client is known to refuse what nobody has seen", async () => {
+      await servingEra(era, SERVED, async ({ fetch }) => {
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer: decline,
+          name: "claude-code",
+        });
+        assert.match(textOf(await host.call("ask")), /answer on a page/);
+      });
+    });
+
+    it("never passes a refusal on to the model: without another door, it stands", async () => {
+      await servingEra(era, { serve: [ask] }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer: decline,
+          name: "claude-code",
+        });
+        assert.equal((await host.call("ask")).structuredContent.said, "decline");
+      });
+    });
+
+    it("is not closed by a person who refuses", async () => {
+      await servingEra(era, SERVED, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          name: "claude-code",
+          answer() {
+            clock.advance(2_000);
+            return { action: "decline" };
+          },
+        });
+        for (let i = 0; i < 3; i++) {
+          assert.equal((await host.call("ask")).structuredContent.said, "decline");
+        }
+      });
+    });
+
+    it("is not closed if an answer was accepted in between", async () => {
+      await servingEra(era, SERVED, async ({ fetch }) => {
+        let asked = 0;
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer: () =>
+            ++asked % 2 === 0
+              ? { action: "accept", content: { name: "Ada" } }
+              : { action: "decline" },
+        });
+        for (const said of ["decline", "Ada via form", "decline", "Ada via form"]) {
+          assert.equal((await host.call("ask")).structuredContent.said, said);
+        }
+      });
+    });
+
+    it("is left at once if a form with required fields comes back empty", async () => {
+      await servingEra(era, { serve: [ask] }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer: () => ({ action: "accept", content: {} }),
+        });
+        const ticket = ticketOf(await host.call("ask"));
+        const result = await host.call("continue_call", { ticket, answer: "Ada" });
+        assert.equal(result.structuredContent.said, "Ada via model");
+      });
+    });
+
+    it("is left after four answers that do not fit", async () => {
+      await servingEra(era, { serve: [ask] }, async ({ fetch }) => {
+        let asked = 0;
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer() {
+            asked++;
+            return { action: "accept", content: { name: 7 } };
+          },
+        });
+        ticketOf(await host.call("ask"));
+        assert.equal(asked, 4);
+      });
+    });
+  });
+}
+
+describe("the known clients", () => {
+  it("are in docs/clients.md, each with its source", () => {
+    const docs = readText("docs/clients.md");
+    for (const { client, declares, shows, deadline, source } of KNOWN_CLIENTS) {
+      const row = docs.split("\n").map((line) => line.replace(/ +\| ?/g, " | ").trim())
+        .find((line) => line.startsWith(`| ${client} |`) && line.includes(source));
+      assert.equal(row, `| ${client} | ${declares} | ${shows} | ${deadline} | ${source} |`);
+    }
+  });
+});
