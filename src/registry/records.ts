@@ -172,7 +172,7 @@ export class SessionRecords {
         turnOver?.();
       },
       failed: (error) => session.storeFailed(error),
-      standing: () => {
+      state: () => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
         // RECOVERY-2: an event does not prove that the session has survived, unless it is the final

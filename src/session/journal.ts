@@ -16,7 +16,7 @@ export interface JournalReader {
    * Returns the changes to write together with the current events. `meta` replaces the `meta` of
    * the entry.
    */
-  standing(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
+  state(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
 /** The journal as its own methods see it. For other code, its fields are read-only. */
@@ -103,14 +103,14 @@ export class Journal {
     // Set this before the write, so that a change during the write causes another write.
     this.#entryWritten = true;
     if (batch.length > 0) {
-      const { meta, ...standing } = this.#reader.standing();
-      (this as Own).expiresAt = standing.expiresAt ?? this.expiresAt;
+      const { meta, ...state } = this.#reader.state();
+      (this as Own).expiresAt = state.expiresAt ?? this.expiresAt;
       if (meta) entry = this.#entry = { ...this.#entry, meta };
       yield* this.#store.append(id, batch, {
         afterLSN: batch[0]!.lsn - 1,
         epoch: this.epoch,
         ...(entry && { entry }),
-        ...standing,
+        ...state,
       });
     } else if (entry) yield* this.#store.set(id, entry);
   }

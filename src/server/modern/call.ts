@@ -282,10 +282,10 @@ export class ModernCalls {
     const now = core.deadlines.now();
     const expires = now + core.registry.timeToLiveOf(session);
     const state = { sessionId: session.id, lsn: session.log.lastLSN, expires, rounds: rounds + 1 };
-    const { requestState, carried } = this.#states.seal(session, state, binding);
+    const { requestState, portable } = this.#states.seal(session, state, binding);
     const view = client.capabilities.extensions && formViewOf(session.tool, client);
     const text = inputRequiredText(core.info, id, open, requestState, view);
-    core.registry.promise(session, carried ? now + PORTABLE_TIME : expires);
+    core.registry.promise(session, portable ? now + PORTABLE_TIME : expires);
     return text;
   }
 

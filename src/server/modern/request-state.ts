@@ -49,7 +49,7 @@ export function sealState(sealer: Sealer, state: RequestState, context: string):
 const LONGEST = 64 * 1024;
 
 /** Seals a state with the record of a portable session. Undefined if the record is too large. */
-function carriedState(
+function portableState(
   sealer: Sealer,
   session: LiveToolSession,
   state: RequestState,
@@ -141,12 +141,12 @@ export class States {
   seal(session: LiveToolSession, state: RequestState, binding: StateBinding): SealedState {
     const context = contextOf(binding);
     if (session.portable && session.replayable) {
-      const requestState = carriedState(this.#sealer, session, state, context);
-      if (requestState !== undefined) return { requestState, carried: true };
+      const requestState = portableState(this.#sealer, session, state, context);
+      if (requestState !== undefined) return { requestState, portable: true };
     }
     const sealed = sealState(this.#sealer, state, context);
     if (context.length <= MAX_KNOWN_LENGTH) this.#remember({ sealed, state, context });
-    return { requestState: sealed, carried: false };
+    return { requestState: sealed, portable: false };
   }
 
   open(sealed: unknown, binding: StateBinding, now: number): RequestState | undefined {
@@ -168,7 +168,7 @@ export class States {
 export interface SealedState {
   readonly requestState: string;
   /** True if the state contains the record of the session. */
-  readonly carried: boolean;
+  readonly portable: boolean;
 }
 
 /**
