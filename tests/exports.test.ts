@@ -230,6 +230,7 @@ const surface: string[] = [
   "type ServerSite",
   "type SetAsideCall",
   "type SetAsideCalls",
+  "type SignInOptions",
   "type SqliteStores",
   "type Stdio",
   "type TextContent",

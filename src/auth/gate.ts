@@ -5,22 +5,35 @@
  * GATE-2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
 import { Access, type AuthOptions, type Gate } from "../server/access.ts";
 import type { ParleyOptions } from "../server/options.ts";
 import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
+import { BrowserSessions } from "./browser-session.ts";
 import { checkAuthOptions, issuerUrls } from "./options.ts";
 import type { Proofs } from "./dpop.ts";
 import { IssuerUnavailable, ProofRefused, TokenRefused } from "./refusal.ts";
 import { PROOF_ALGORITHMS, ProtectedResource } from "./resource.ts";
+import type { SignIn } from "./sign-in.ts";
 import { hashOf, TokenCache } from "./token-cache.ts";
 import { TokenFile } from "./token-file.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** The longest `Authorization` header that is read. Runtimes limit all headers to about as much. */
 const MAX_HEADER = 16_384;
+
+/** Where the issuer sends browsers back to, below the public URL. */
+const CALLBACK = "/signed-in";
+
+/** What is loaded on first use. */
+interface Checks {
+  readonly tokens: Tokens;
+  readonly proofs: Proofs;
+  readonly signIn: SignIn | undefined;
+}
 
 export class TokenGate implements Gate {
   readonly access: Access;
@@ -31,12 +44,19 @@ export class TokenGate implements Gate {
   readonly #options: AuthOptions;
   readonly #reach: Reach;
   readonly #file: TokenFile | undefined;
-  #checks: Promise<{ readonly tokens: Tokens; readonly proofs: Proofs }> | undefined;
+  readonly #server: Pick<ParleyOptions, "publicUrl">;
+  readonly #sessions: BrowserSessions;
+  #checks: Promise<Checks> | undefined;
 
   constructor(options: ParleyOptions & { readonly auth: AuthOptions }) {
     const { auth, publicUrl, path = "/mcp", clock = systemClock } = options;
     checkAuthOptions(options);
     this.#options = auth;
+    this.#server = options;
+    this.#sessions = new BrowserSessions(
+      options.sealer ?? new Sealer(),
+      () => this.#publicUrl().startsWith("https:"),
+    );
     this.access = new Access(this, auth.scopeHierarchy ?? {});
     this.#clock = clock;
     const { fetch } = auth;
@@ -86,6 +106,21 @@ export class TokenGate implements Gate {
     return named ? this.#admitted(request, named) : this.#verified(request, given, hash);
   }
 
+  visitorOf(request: Request): Principal | Response | Promise<Principal | Response> {
+    if (!this.#options.signIn || request.headers.has("authorization")) {
+      return this.callerOf(request);
+    }
+    const visitor = this.#sessions.visitorIn(request, this.#clock.now());
+    if (visitor) return this.#admitted(request, visitor);
+    return isNavigation(request) ? this.#signInFirst(request) : this.#challenge(request, 401);
+  }
+
+  signedIn(request: Request, path: string): Promise<Response> | undefined {
+    if (!this.#options.signIn || request.method !== "GET") return undefined;
+    if (path !== CALLBACK && path !== new URL(this.#callback()).pathname) return undefined;
+    return this.#checked().then(({ signIn }) => signIn!.finish(request));
+  }
+
   insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string {
     const all = new Set([...this.#options.scopes ?? [], ...scopes]);
     return this.#resource.challenge(headers, {
@@ -98,6 +133,30 @@ export class TokenGate implements Gate {
     this.#closing.abort();
   }
 
+  async #signInFirst(request: Request): Promise<Response> {
+    try {
+      const { signIn } = await this.#checked();
+      const { pathname, search } = new URL(request.url);
+      const below = new URL(this.#publicUrl()).pathname.replace(/\/+$/, "");
+      // A proxy may have removed the path of the public URL.
+      const page = pathname.startsWith(`${below}/`) ? pathname : below + pathname;
+      return await signIn!.begin(page + search);
+    } catch (error) {
+      return this.#refusal(request, error);
+    }
+  }
+
+  #callback(): string {
+    return this.#publicUrl().replace(/\/+$/, "") + CALLBACK;
+  }
+
+  /** The URL at which browsers reach the server. */
+  #publicUrl(): string {
+    const { publicUrl } = this.#server;
+    const told = typeof publicUrl === "function" ? publicUrl() : publicUrl;
+    return told ?? new URL(this.#resource.url).origin;
+  }
+
   async #verified(
     request: Request,
     { token, proven }: GivenToken,
@@ -105,7 +164,7 @@ export class TokenGate implements Gate {
   ): Promise<Principal | Response> {
     try {
       if (issuerUrls(this.#options).length === 0) throw new TokenRefused("The token is unknown");
-      const { tokens, proofs } = await (this.#checks ??= this.#load());
+      const { tokens, proofs } = await this.#checked();
       const { jkt, principal } = this.#cache.get(hash, this.#clock.now()) ??
         await this.#cache.verified(hash, () => tokens.verify(token));
       if (proven !== (jkt !== undefined)) {
@@ -122,14 +181,34 @@ export class TokenGate implements Gate {
     }
   }
 
+  #checked(): Promise<Checks> {
+    return this.#checks ??= this.#load();
+  }
+
   /** Loads the libraries on first use, so that servers start fast. */
-  async #load() {
-    const [{ Tokens }, { Proofs }] = await Promise.all([
+  async #load(): Promise<Checks> {
+    const [{ Tokens }, { Proofs }, { SignIn }] = await Promise.all([
       import("./tokens.ts"),
       import("./dpop.ts"),
+      import("./sign-in.ts"),
     ]);
+    const { signIn: options, scopes = [] } = this.#options;
     const tokens = new Tokens(this.#options, this.#reach, () => this.#resource.audience);
-    return { tokens, proofs: new Proofs(this.#clock) };
+    const signIn = options && new SignIn({
+      options,
+      issuer: tokens.first,
+      sessions: this.#sessions,
+      scopes,
+      resource: () => this.#resource.url,
+      callback: () => this.#callback(),
+      now: () => this.#clock.now(),
+      check: async (token) => {
+        const { principal, jkt } = await tokens.verify(token);
+        if (jkt === undefined && this.access.hasScopes(principal, scopes)) return principal;
+        throw new TokenRefused("The person may not use this server");
+      },
+    });
+    return { tokens, proofs: new Proofs(this.#clock), signIn };
   }
 
   /** Checks the scopes that every request needs. */
@@ -194,6 +273,13 @@ export class TokenGate implements Gate {
 }
 
 const DPOP = `DPoP error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS.join(" ")}"`;
+
+/** Whether a person opens a page, and not a script that loads something. */
+function isNavigation({ method, headers }: Request): boolean {
+  const mode = headers.get("sec-fetch-mode");
+  return method === "GET" && (mode === null || mode === "navigate") &&
+    (headers.get("accept") ?? "").includes("text/html");
+}
 
 interface GivenToken {
   readonly token: string;

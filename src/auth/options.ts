@@ -34,6 +34,11 @@ export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthO
       "Cannot check tokens: the server does not know its own address, which tokens name as their audience; set publicUrl or auth.resource",
     );
   }
+  if (auth.signIn && issuers.length === 0) {
+    throw new TypeError(
+      "Cannot sign people in: there is no issuer at which they could; set auth.issuers",
+    );
+  }
   if (auth.scopes?.includes("offline_access")) {
     throw new TypeError(
       'Cannot require the scope "offline_access": it is for clients, to get refresh tokens; leave it out',

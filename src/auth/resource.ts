@@ -29,7 +29,7 @@ export class ProtectedResource {
 
   /** The URL of the MCP endpoint, by the name that a loopback client uses. */
   urlFor(headers: Headers | undefined): string {
-    const url = new URL(this.#url());
+    const url = new URL(this.url);
     const host = headers?.get("host") ?? null;
     // `localhost` and `127.0.0.1` are the same server, and clients compare what they typed.
     if (host !== null && isLoopback(url.host) && isLoopback(host) && portOf(host) === url.port) {
@@ -40,19 +40,19 @@ export class ProtectedResource {
 
   /** The audiences that tokens may be for. */
   get audience(): readonly string[] {
-    return this.#options.audience ?? aliases(this.#url());
+    return this.#options.audience ?? aliases(this.url);
   }
 
   /** Whether the server is at this URL. */
   isAt(url: string): boolean {
-    return aliases(this.#url()).includes(url);
+    return aliases(this.url).includes(url);
   }
 
   /** Whether a path is one of the metadata document. */
   hasMetadataAt(path: string): boolean {
     if (!path.startsWith(WELL_KNOWN) || !this.#leadsToIssuers) return false;
     const rest = path.slice(WELL_KNOWN.length);
-    return rest === "" || rest === this.#options.path || rest === new URL(this.#url()).pathname;
+    return rest === "" || rest === this.#options.path || rest === new URL(this.url).pathname;
   }
 
   metadata(headers: Headers): object {
@@ -95,7 +95,8 @@ export class ProtectedResource {
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }
 
-  #url(): string {
+  /** The URL of the MCP endpoint. */
+  get url(): string {
     const url = this.#options.url();
     if (url !== undefined) return url;
     throw new TypeError(

@@ -65,6 +65,11 @@ export class Tokens {
     this.#introspected = introspected[0];
   }
 
+  /** The issuer at which people sign in: the first one. */
+  get first(): Issuer {
+    return this.#issuers.values().next().value!;
+  }
+
   /** Throws `TokenRefused` or `IssuerUnavailable`. */
   async verify(token: string): Promise<Verified> {
     const issuer = this.#issuerOf(token);

@@ -98,10 +98,13 @@ export const COMMANDS: {
         new Option("--auth-profile <name>", "how the issuer's tokens look, if not as in RFC 9068")
           .choices(["standard", "keycloak", "auth0", "entra", "okta", "cognito"]),
       )
-      .option("--auth-client-id <id>", "id of this server at the issuer")
+      .option(
+        "--auth-client-id <id>",
+        "id of this server at the issuer, to sign in people who open its pages",
+      )
       .option(
         "--auth-client-secret-file <file>",
-        "file with the secret of this server at the issuer, to ask it about tokens that are not JWTs",
+        "file with the secret of this server at the issuer; also lets it ask about tokens that are not JWTs",
       )
       .option(
         "--token-file <file>",

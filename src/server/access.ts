@@ -26,6 +26,13 @@ export interface Gate {
    */
   callerOf(request: Request): Principal | Response | Promise<Principal | Response>;
   /**
+   * The person who opens a page in a browser, or the response: a refusal, or a redirect to where
+   * people sign in.
+   */
+  visitorOf(request: Request): Principal | Response | Promise<Principal | Response>;
+  /** The response to a browser that comes back from signing in. Undefined for other requests. */
+  signedIn(request: Request, path: string): Promise<Response> | undefined;
+  /**
    * The value of `WWW-Authenticate` for a caller that needs these scopes in addition to those that
    * every request needs.
    */
@@ -127,8 +134,21 @@ export interface AuthOptions {
    * Scopes that include others, such as `{ "flights:book": ["flights:read"] }`. Default: none.
    */
   readonly scopeHierarchy?: { readonly [scope: string]: readonly string[] };
+  /**
+   * How people sign in who open a page in a browser. The server is then a client of the issuer, with
+   * the redirect URI `/signed-in` at `publicUrl`. Default: pages are only for requests with a token.
+   */
+  readonly signIn?: SignInOptions;
   /** Sends the requests to issuers. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
+}
+
+/** This server as a client of an issuer, to sign people in. */
+export interface SignInOptions {
+  /** The id of this server at the issuer. */
+  readonly clientId: string;
+  /** The secret of this server at the issuer. Default: none; the server is a public client. */
+  readonly clientSecret?: string;
 }
 
 /** An authorization server whose tokens are accepted. */

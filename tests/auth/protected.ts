@@ -50,9 +50,10 @@ const ask = createMcpTool("ask").description("Asks.")
   });
 const page = createMcpTool("page").description("Opens a page.").execute(function* (_, ctx) {
   const { url } = yield* ctx.usePage({
-    stays: 600_000,
+    stays: 7_200_000,
     *respond() {
-      return new Response(`A page for ${ctx.principal.subject}`);
+      const headers = { "content-type": "text/plain" };
+      return new Response(`A page for ${ctx.principal.subject}`, { headers });
     },
   });
   return url;

@@ -32,6 +32,8 @@ export interface AuthorizationServer {
   rotate(): Promise<void>;
   /** A token from the token endpoint, by the grant for programs. */
   clientToken(client: string, secret: string, scope: string): Promise<string>;
+  /** Adds a client. */
+  register(client: object): void;
   /** Revokes a token of a client. */
   revoke(client: string, secret: string, token: string): Promise<void>;
 }
@@ -57,6 +59,7 @@ export function useAuthorizationServer(
     let key = yield* until(newKey());
     const idKey = yield* until(newKey("RS256"));
     let rotations = 0;
+    const clients = [...options.clients ?? []];
     const self: AuthorizationServer = {
       issuer,
       requests,
@@ -77,6 +80,10 @@ export function useAuthorizationServer(
         });
         return (await response.json()).access_token;
       },
+      register(client) {
+        clients.push(client);
+        provider = create();
+      },
       async revoke(client, secret, token) {
         const response = await fetch(`${issuer}/token/revocation`, {
           method: "POST",
@@ -87,7 +94,7 @@ export function useAuthorizationServer(
       },
     };
     const create = (): Loose =>
-      new Provider(issuer, configuration(options, self, [key, idKey], records));
+      new Provider(issuer, configuration({ ...options, clients }, self, [key, idKey], records));
     let provider = create();
     server.on("request", async (request: IncomingMessage, response: ServerResponse) => {
       const path = request.url!.split("?")[0]!;

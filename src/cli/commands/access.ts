@@ -4,7 +4,7 @@ import { checkAuthOptions } from "../../auth/options.ts";
 import { TokenFile } from "../../auth/token-file.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import type { AuthOptions, TokenProfile } from "../../server/access.ts";
+import type { AuthOptions, SignInOptions, TokenProfile } from "../../server/access.ts";
 import { Problem, USAGE } from "../problem.ts";
 
 export interface AccessFlags {
@@ -51,12 +51,18 @@ export function authFrom(flags: AccessFlags): AuthOptions | undefined {
       USAGE,
     );
   }
-  const auth = {
-    issuers: issuers.map((issuer) => ({
+  const signIn = credentials(flags);
+  const auth: AuthOptions = {
+    issuers: issuers.map((issuer, index) => ({
       issuer,
       ...(flags.authProfile && { profile: flags.authProfile }),
-      ...credentials(flags),
+      // The credentials are those at the first issuer.
+      ...(index === 0 && signIn?.clientSecret !== undefined && {
+        introspection: { clientId: signIn.clientId, clientSecret: signIn.clientSecret },
+      }),
+      ...(flags.authProfile === "cognito" && signIn && { clients: [signIn.clientId] }),
     })),
+    ...(signIn && { signIn }),
     ...(tokenFile !== undefined && { tokenFile }),
     ...(authAudience && { audience: authAudience }),
     ...(authScope && { scopes: authScope }),
@@ -83,26 +89,18 @@ function refuseWithoutIssuer(flags: AccessFlags): void {
 }
 
 /** The server's own credentials at the issuer. */
-function credentials({ authClientId, authClientSecretFile, authProfile }: AccessFlags): {
-  introspection?: { clientId: string; clientSecret: string };
-  clients?: string[];
-} {
+function credentials({ authClientId, authClientSecretFile }: AccessFlags):
+  | SignInOptions
+  | undefined {
   if (authClientId === undefined) {
-    if (authClientSecretFile === undefined) return {};
+    if (authClientSecretFile === undefined) return undefined;
     throw new Problem(
       "Cannot use --auth-client-secret-file: it is the secret of no client; add --auth-client-id",
       USAGE,
     );
   }
-  const clientSecret = authClientSecretFile === undefined
-    ? undefined
-    : secretIn(authClientSecretFile);
-  return {
-    ...(clientSecret !== undefined && {
-      introspection: { clientId: authClientId, clientSecret },
-    }),
-    ...(authProfile === "cognito" && { clients: [authClientId] }),
-  };
+  if (authClientSecretFile === undefined) return { clientId: authClientId };
+  return { clientId: authClientId, clientSecret: secretIn(authClientSecretFile) };
 }
 
 function secretIn(file: string): string {

@@ -24,6 +24,11 @@ export class Callers {
     this.areAnonymous = !gate && !principal;
   }
 
+  /** Finds the person who opens a page in a browser. */
+  visitorOf(request: Request): FoundCaller | Promise<FoundCaller> {
+    return this.#gate ? this.#gate.visitorOf(request) : this.of(request);
+  }
+
   /** Finds the caller. Returns a promise only if finding it takes time. */
   of(request: Request): FoundCaller | Promise<FoundCaller> {
     if (this.#gate) return this.#gate.callerOf(request);

@@ -178,6 +178,8 @@ export class Handler implements McpHandler {
   async #find(request: Request, path: string): Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
+      const back = this.#gate?.signedIn(request, path);
+      if (back) return await back;
       const pages = this.core.pages.at(path);
       if (pages.length > 0) return await this.#visit(request, pages);
       if (path.includes("/pages/")) return await this.#reopened(request, path);
@@ -259,7 +261,7 @@ export class Handler implements McpHandler {
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
-    const visitor = await this.#callers.of(request);
+    const visitor = await this.#callers.visitorOf(request);
     if (visitor instanceof Response) return visitor;
     const page = pages.find((page) => page.principal === idOf(visitor));
     return page ? await this.core.pages.visit(page, request) : refuse(

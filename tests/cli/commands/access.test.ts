@@ -58,6 +58,7 @@ describe("authFrom()", () => {
     writeFileSync(file, "s3cret\n");
     const introspection = { clientId: "parley", clientSecret: "s3cret" };
     assert.deepEqual(authFrom(flags)!.issuers, [{ issuer: ISSUER, introspection }]);
+    assert.deepEqual(authFrom(flags)!.signIn, introspection);
   });
 
   const wrong: { readonly [what: string]: Partial<AccessFlags> } = {
