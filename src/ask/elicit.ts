@@ -69,24 +69,38 @@ export function* elicit(
   const response = narrower === undefined ? form.response : narrowed(asker.schemas, form, narrower);
   const end = timeout === undefined ? undefined : asker.time() + timeout;
   let tried = NO_DOORS;
+  let repeats = 0;
+  let problem = "";
   for (;;) {
-    const outcome: AtDoor = yield* askAt(asker, door, {
-      key,
-      sensitive,
-      message,
-      response,
-      end,
-      moved: tried.length > 0,
-    });
-    if (outcome.type === "timeout") return { action: "timeout" };
-    if (outcome.type === "accepted") {
-      return accepted(form, outcome.reply, context, outcome.value);
+    const reply = yield* asker.ask(
+      {
+        kind: "elicit",
+        key,
+        params: {
+          mode: "form",
+          message: repeats === 0 ? message : `${message}${AGAIN} ${problem}.`,
+          requestedSchema: response.json,
+        },
+        ...(sensitive.length > 0 && { sensitive }),
+        ...(door !== "form" && { door }),
+        ...(tried.length > 0 && repeats === 0 && { moved: true }),
+      },
+      end === undefined ? undefined : Math.max(0, end - asker.time()),
+    );
+    if (reply.type === "timeout") return { action: "timeout" };
+    const outcome = readReply(asker, form, response, message, reply);
+    if (outcome.type === "accepted") return accepted(form, reply, context, outcome.value);
+    if (outcome.type === "refused" && !reply.closed) return { action: outcome.action };
+    if (outcome.type === "invalid" && repeats < MAX_REPEATS) {
+      repeats++;
+      problem = outcome.problem;
+      continue;
     }
-    if (outcome.type === "refused" && !outcome.closed) return { action: outcome.action };
     tried = [...tried, door];
     const next = asker.nextDoor(form, tried, outcome.type === "refused");
     if (next) {
       door = next;
+      repeats = 0;
       continue;
     }
     switch (outcome.type) {
@@ -111,74 +125,47 @@ export function* elicit(
 
 const NO_DOORS: readonly Door[] = [];
 
-/** The outcome of a question at one door. */
-type AtDoor =
-  | { readonly type: "timeout" }
-  | { readonly type: "accepted"; readonly value: unknown; readonly reply: Answered }
-  /** `closed` is true if the client refused without asking the person. */
-  | { readonly type: "refused"; readonly action: "decline" | "cancel"; readonly closed: boolean }
+type Answered = Extract<Reply, { type: "answered" }>;
+
+/** What a reply means for its question. */
+type ReadReply =
+  | { readonly type: "accepted"; readonly value: unknown }
+  /** If the reply is closed, the client refused without asking the person. */
+  | { readonly type: "refused"; readonly action: "decline" | "cancel" }
   /**
    * The client accepted a form with required fields, but filled in none, so nobody saw the form.
    */
   | { readonly type: "blank" }
   | { readonly type: "invalid"; readonly problem: string };
 
-type Answered = Extract<Reply, { type: "answered" }>;
-
-interface FormQuestion {
-  readonly key: string;
-  readonly sensitive: readonly string[];
-  readonly message: string;
-  readonly response: Schema<unknown>;
-  /** The time at which the tool stops waiting, in milliseconds since the epoch. */
-  readonly end: number | undefined;
-  /** True if the question was asked at another door before. */
-  readonly moved: boolean;
-}
-
-/** Asks a question at one door, and repeats it after an invalid answer. */
-function* askAt(
+/**
+ * Reads the reply to a question. A plain function: while the question is open, only the generator
+ * of `elicit` stays in memory.
+ */
+function readReply(
   asker: Asker,
-  door: Door,
-  { key, sensitive, message, response, end, moved }: FormQuestion,
-): Operation<AtDoor> {
-  const requestedSchema = response.json;
-  let asked = message;
-  let problem = "";
-  for (let repeats = 0; repeats <= MAX_REPEATS; repeats++) {
-    const reply = yield* asker.ask(
-      {
-        kind: "elicit",
-        key,
-        params: { mode: "form", message: asked, requestedSchema },
-        ...(sensitive.length > 0 && { sensitive }),
-        ...(door !== "form" && { door }),
-        ...(moved && repeats === 0 && { moved }),
-      },
-      end === undefined ? undefined : Math.max(0, end - asker.time()),
-    );
-    if (reply.type === "timeout") return reply;
-    if (reply.closed && isFailure(reply.response)) return { type: "blank" };
-    const action = actionOf(key, reply.response);
-    if (action === "decline" || action === "cancel") {
-      return { type: "refused", action, closed: reply.closed === true };
-    }
-    if (action === "accept") {
-      const { content } = reply.response as { content?: unknown };
-      const parsed = response.parse(content ?? {});
-      if (parsed.ok) return { type: "accepted", value: parsed.value, reply };
-      // The author's schema threw an error. Asking again would not help.
-      if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
-      // Earlier versions repeated the question here. A replay of their records must repeat it too.
-      const isByClient = (reply.via ?? "form") === "form";
-      if (
-        isByClient && isBlank(content, requestedSchema) &&
-        !asker.askedNext(key, `${message}${AGAIN}`)
-      ) return { type: "blank" };
-      problem = describeIssues(parsed.issues.map((issue) => redacted(issue, sensitive)));
-    } else problem = `its action is not accept, decline or cancel`;
-    asked = `${message}${AGAIN} ${problem}.`;
+  { key, sensitive }: ElicitForm,
+  response: Schema<unknown>,
+  message: string,
+  reply: Answered,
+): ReadReply {
+  if (reply.closed && isFailure(reply.response)) return { type: "blank" };
+  const action = actionOf(key, reply.response);
+  if (action === "decline" || action === "cancel") return { type: "refused", action };
+  if (action !== "accept") {
+    return { type: "invalid", problem: "its action is not accept, decline or cancel" };
   }
+  const { content } = reply.response as { content?: unknown };
+  const parsed = response.parse(content ?? {});
+  if (parsed.ok) return { type: "accepted", value: parsed.value };
+  // The author's schema threw an error. Asking again would not help.
+  if (parsed.cause !== undefined && !(parsed.cause instanceof RangeError)) throw parsed.cause;
+  // Earlier versions repeated the question here. A replay of their records must repeat it too.
+  const isByClient = (reply.via ?? "form") === "form";
+  if (
+    isByClient && isBlank(content, response.json) && !asker.askedNext(key, `${message}${AGAIN}`)
+  ) return { type: "blank" };
+  const problem = describeIssues(parsed.issues.map((issue) => redacted(issue, sensitive)));
   return { type: "invalid", problem };
 }
 
