@@ -12,6 +12,7 @@ import type { Definition, FinalizedMcpResource, FinalizedMcpTool } from "../tool
 import type { McpToolView } from "../tool/view.ts";
 import { askingView } from "../ui/view-html.ts";
 import type { Catalog } from "./catalog.ts";
+import type { ServerCore } from "./core.ts";
 
 export const UI_EXTENSION = "io.modelcontextprotocol/ui";
 export const VIEW_TYPE = "text/html;profile=mcp-app";
@@ -77,12 +78,16 @@ export function listsDiffer(catalog: Catalog): boolean {
   return [...catalog.tools.values()].some(({ elicits }) => elicits.size > 0);
 }
 
-/** The capabilities that a server with views declares to a client that can show views. */
+/**
+ * The capabilities that a server with views declares to a client that can show views. Tools that are
+ * not loaded yet may have views.
+ */
 export function viewCapabilities(
-  catalog: Catalog,
+  { catalog, arrival }: Pick<ServerCore, "catalog" | "arrival">,
   client: Pick<ClientInfo, "capabilities">,
 ): { resources?: object; extensions?: object } {
-  if (!canShowApps(client) || !hasViews(catalog)) return {};
+  if (!canShowApps(client)) return {};
+  if (!hasViews(catalog) && !arrival?.kinds.includes("tool")) return {};
   return { resources: {}, extensions: { [UI_EXTENSION]: { elicitation: {} } } };
 }
 

@@ -53,6 +53,12 @@ describe("a server whose tools are loaded later", () => {
       assert.deepEqual(result.capabilities.tools, { listChanged: true });
       assert.equal(result.capabilities.prompts, undefined);
       assert.equal(later.asked, 0);
+      // Tools that are not loaded yet may have views.
+      const ui = "io.modelcontextprotocol/ui";
+      const capabilities = { extensions: { [ui]: {} } };
+      const shown = await (await new TestClient(fetch).post(initialize({ capabilities }))).json();
+      assert.deepEqual(shown.result.capabilities.resources, {});
+      assert.deepEqual(shown.result.capabilities.extensions, { [ui]: { elicitation: {} } });
     });
   });
 

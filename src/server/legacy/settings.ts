@@ -81,7 +81,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
   const offered = {
-    ...viewCapabilities(client.core.catalog, { capabilities }),
+    ...viewCapabilities(client.core, { capabilities }),
     ...serverCapabilities(client.core),
     logging: {},
   };

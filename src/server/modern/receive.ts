@@ -212,7 +212,7 @@ export class ModernEra implements Era {
   #discovered(capabilities: JsonObject, client: ClientInfo): JsonObject {
     const { instructions, catalog } = this.#core;
     const tasks = [...catalog.tools.values()].some((tool) => tool.task);
-    const views = viewCapabilities(catalog, client);
+    const views = viewCapabilities(this.#core, client);
     return {
       supportedVersions: [MODERN_VERSION],
       capabilities: {
