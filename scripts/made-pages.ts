@@ -1,5 +1,6 @@
 /** The pages that are generated from the source, in whole or in part. */
-import { sets } from "../tests/conformance/scenarios.ts";
+import { clientSets, EXTENSIONS } from "../tests/conformance/client-scenarios.ts";
+import { type ScenarioSet, sets } from "../tests/conformance/scenarios.ts";
 import { readText } from "../tests/harness/files.ts";
 import { apiPage, formatted, publicSymbols } from "./api-reference.ts";
 import { flagsTable } from "./flags-reference.ts";
@@ -10,13 +11,33 @@ export function madePages(): ReadonlyMap<string, string> {
   return new Map([
     ["docs/api.md", apiPage(publicSymbols())],
     ["docs/operation.md", withBlock(readText("docs/operation.md"), "flags", flagsTable())],
-    ["docs/protocol.md", withBlock(readText("docs/protocol.md"), "scenarios", scenarios())],
+    ["docs/protocol.md", withBlock(protocolPage(), "client-scenarios", clientScenarios())],
   ].map(([path, text]) => [path!, formatted(text!)]));
 }
 
-function scenarios(): string {
+function protocolPage(): string {
+  return withBlock(readText("docs/protocol.md"), "scenarios", scenarios(sets));
+}
+
+function scenarios(sets: readonly ScenarioSet[]): string {
   const rows = sets.map(({ name, scenarios }) =>
-    `| ${name} | ${scenarios.length} | ${scenarios.map((one) => `\`${one}\``).join(", ")} |`
+    `| ${name} | ${scenarios.length} | ${codes(scenarios)} |`
   );
   return ["| revision | passed | scenarios |", "| --- | --- | --- |", ...rows].join("\n");
+}
+
+/** Those that pass, and those of extensions, which do not. */
+function clientScenarios(): string {
+  const others = Object.entries(EXTENSIONS).map(([one, why]) => `| \`${one}\` | ${why} |`);
+  return [
+    scenarios(clientSets),
+    "",
+    "| not supported | why |",
+    "| --- | --- |",
+    ...others,
+  ].join("\n");
+}
+
+function codes(names: readonly string[]): string {
+  return names.map((one) => `\`${one}\``).join(", ");
 }

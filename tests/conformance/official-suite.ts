@@ -5,8 +5,10 @@
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { root } from "../harness/files.ts";
 import { installPeers, peerCommand } from "../harness/peers.ts";
+import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import { runProgram, serveModules } from "../support/child-server.ts";
 
 export interface Check {
@@ -20,6 +22,8 @@ export type Checks = ReadonlyMap<string, readonly Check[]>;
 
 /** Milliseconds that one scenario may take. */
 const TIMEOUT = "10000";
+/** The same for a client. The suite starts all of them at once, so they have to share the machine. */
+const CLIENT_TIMEOUT = "100000";
 
 /** Runs the suite with these arguments against the server at `url`. */
 export async function runSuite(url: string, args: readonly string[]): Promise<Checks> {
@@ -34,7 +38,34 @@ export async function runSuite(url: string, args: readonly string[]): Promise<Ch
   }
 }
 
-/** The same against the fixture server, started in its own process. */
+/** Runs the suite with these arguments against our client, under the runtime that runs the tests. */
+export async function runSuiteOnClient(
+  args: readonly string[],
+  program = "tests/conformance/client-program.ts",
+): Promise<Checks> {
+  installPeers();
+  const folder = mkdtempSync(join(tmpdir(), "parley-conformance-"));
+  const name = currentRuntime();
+  const client = [
+    useRuntime(name).path,
+    ...name === "deno" ? ["run", "-A", "--no-check"] : [],
+    join(root, program),
+  ];
+  try {
+    const command = ["client", "--command", client.join(" "), "--timeout", CLIENT_TIMEOUT];
+    const suite = [...peerCommand("conformance"), ...command, "-o", folder, ...args] as const;
+    await runProgram(suite as readonly [string, ...string[]], {
+      PARLEY_KEYRING: "off",
+      PARLEY_PASSPHRASE: "",
+      BROWSER: `${useRuntime("bun").path} ${join(root, "tests/client/oauth/browser-program.ts")}`,
+    });
+    return readChecks(folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Runs the suite against the fixture server, started in its own process. */
 export async function runSuiteOnFixtures(args: readonly string[]): Promise<Checks> {
   const server = await serveModules("tests/conformance/everything.ts");
   try {
@@ -44,13 +75,15 @@ export async function runSuiteOnFixtures(args: readonly string[]): Promise<Check
   }
 }
 
-/** Each scenario leaves a folder named after it and the time. */
+/** Each scenario leaves a folder named after it and the time. Its name may contain a slash. */
 function readChecks(folder: string): Checks {
   const checks = new Map<string, readonly Check[]>();
-  for (const entry of readdirSync(folder)) {
-    const scenario = /^server-(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(entry)?.[1];
+  for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    if (basename(entry) !== "checks.json") continue;
+    const name = dirname(entry).replaceAll("\\", "/");
+    const scenario = /^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1];
     if (scenario === undefined) throw new Error(`Cannot tell what "${entry}" is the result of`);
-    checks.set(scenario, JSON.parse(readFileSync(join(folder, entry, "checks.json"), "utf8")));
+    checks.set(scenario, JSON.parse(readFileSync(join(folder, entry), "utf8")));
   }
   return checks;
 }
