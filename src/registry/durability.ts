@@ -221,7 +221,8 @@ export class Durability {
     // events.
     const taken = yield* store.take(id);
     if (!taken) return this.#noRecord(id);
-    const mine = outlasts ? yield* this.recovery.count(taken) : taken;
+    const isUncounted = outlasts && metaOf(taken).settled === undefined;
+    const mine = isUncounted ? yield* this.recovery.count(taken) : taken;
     try {
       return this.#restore(mine, definition, yield* store.read(id));
     } catch (error) {

@@ -167,9 +167,8 @@ export class Recovery {
     return false;
   }
 
-  /** Adds `settled` to the record of a resumed session, if the record has none (RECOVERY-1). */
+  /** Adds `settled` to the record of a resumed session that has none (RECOVERY-1). */
   *count(mine: ToolSessionEntry): Operation<ToolSessionEntry> {
-    if (metaOf(mine).settled !== undefined) return mine;
     const counted = { ...mine, meta: { ...mine.meta, settled: mine.epoch - 1 } };
     yield* this.#parts.store.set(mine.id, counted);
     return counted;

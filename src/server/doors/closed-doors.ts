@@ -47,16 +47,20 @@ export class ClosedDoors {
     response: ClientAnswer,
     elapsed: number,
   ): boolean {
-    const known = knownClient(caller.client);
-    if (known?.isPrompt || !isObject(response) || "error" in response) return false;
+    if (!isObject(response) || "error" in response) return false;
     const { action, content } = response as { action?: unknown; content?: unknown };
-    const habits = this.#habitsOf(caller);
     const door = request.door ?? "form";
-    if (action === "accept") {
-      if (door === "form" && isBlank(request, content)) return this.#close(habits, door);
-      habits.quick = 0;
+    const isAccepted = action === "accept";
+    if (isAccepted && !(door === "form" && isBlank(request, content))) {
+      // Most clients never give reason to remember anything.
+      const habits = this.#habits.size > 0 ? this.#habits.get(keyOf(caller)) : undefined;
+      if (habits) habits.quick = 0;
       return false;
     }
+    const known = knownClient(caller.client);
+    if (known?.isPrompt) return false;
+    const habits = this.#habitsOf(caller);
+    if (isAccepted) return this.#close(habits, door);
     if (action !== "decline" && action !== "cancel") return false;
     if (elapsed > (habits.roundTrip ?? 0) + REACTION) return false;
     habits.quick++;

@@ -64,7 +64,9 @@ export function travelling(
   open: readonly ToolSessionRequest[],
   client: ClientInfo,
 ): readonly ToolSessionRequest[] {
-  return open.filter((request) => travels(core, session, request, client));
+  const found: ToolSessionRequest[] = [];
+  for (const request of open) if (travels(core, session, request, client)) found.push(request);
+  return found;
 }
 
 /** The question in the form in which it is sent. A question on a page is sent as the page's URL. */

@@ -18,11 +18,13 @@ export function readAnswers(inputResponses: unknown): Answers {
       "Cannot accept the answers: inputResponses is not an object; send an object with one answer for each key",
     );
   }
-  // The modern era does not let a client answer with an error.
-  return Object.entries(inputResponses).map(([name, answer]) => [
-    name,
-    (isObject(answer) ? withoutError(answer) : {}) as unknown as ClientAnswer,
-  ]);
+  const answers: [string, ClientAnswer][] = [];
+  for (const [name, answer] of Object.entries(inputResponses)) {
+    // The modern era does not let a client answer with an error.
+    const response = isObject(answer) ? withoutError(answer) : {};
+    answers.push([name, response as unknown as ClientAnswer]);
+  }
+  return answers;
 }
 
 /** The capabilities that the open questions require but the client has not declared. */

@@ -116,7 +116,9 @@ export class ModernCalls {
     const { session, after } = resumption
       ? this.#resume(resumption, meta, answers, context.caller)
       : this.#start({ definition, args }, meta, who ?? principal, answers, isTask);
-    if (!session.outcome && !resumption && mayShowView(definition, meta.client)) {
+    // Clients declare views as an extension.
+    const mayHaveView = meta.client.capabilities.extensions && !session.outcome && !resumption;
+    if (mayHaveView && mayShowView(definition, meta.client)) {
       const scope = scopeOf(context);
       if (scope) this.#core.apps.expect(session, args, scope);
     }

@@ -73,8 +73,8 @@ export class Handler implements McpHandler {
     this.#checksPeers = !options.localOnly && options.peerOf !== undefined;
     // Deno creates the second argument for each request if the handler declares it.
     this.fetch = this.#proxies.trustsAny || this.#checksPeers
-      ? (request, connection) => this.#fetch(request, connection)
-      : this.#fetch.bind(this);
+      ? this.#fetch.bind(this)
+      : (request) => this.#fetch(request, undefined);
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
@@ -94,7 +94,7 @@ export class Handler implements McpHandler {
   }
 
   /** Handles a request. Not `async`, because each additional `await` slows down every request. */
-  #fetch(request: Request, connection: unknown = undefined): Promise<Response> {
+  #fetch(request: Request, connection: unknown): Promise<Response> {
     try {
       const path = pathOf(request.url);
       if (path === "/healthz" || path === "/readyz") {
