@@ -25,6 +25,7 @@ export class SharedServer {
   /** `checkout` is the folder of the server's code. Default: this checkout. */
   static async start(
     runtime: RuntimeName,
+    callers: "named" | "anonymous",
     store?: string,
     checkout = process.env["PARLEY_EXHAUST_CHECKOUT"] ?? root,
   ): Promise<SharedServer> {
@@ -32,7 +33,12 @@ export class SharedServer {
       ? ["run", "-A", "--no-check", "--v8-flags=--expose-gc"]
       : ["--expose-gc"];
     const file = join(checkout, "bench/servers/parley-exhaust.ts");
-    const child = spawn(useRuntime(runtime).path, [...flags, file, ...store ? [store] : []], {
+    const child = spawn(useRuntime(runtime).path, [
+      ...flags,
+      file,
+      callers,
+      ...store ? [store] : [],
+    ], {
       cwd: checkout,
       stdio: ["ignore", "pipe", "ignore"],
     });

@@ -21,7 +21,7 @@ async function run(bench: Bench): Promise<void> {
 }
 
 async function inMemory({ runtime, found, problem }: Bench): Promise<void> {
-  const server = await SharedServer.start(runtime);
+  const server = await SharedServer.start(runtime, "anonymous");
   const started = performance.now();
   const seen = new Map<number, number>();
   let peak = 0;
@@ -42,17 +42,19 @@ async function inMemory({ runtime, found, problem }: Bench): Promise<void> {
     `${figures}; ${live} wait, ${peak.toFixed(0)} MB at most, live heap ${heap.toFixed(0)} MB`,
   );
   if (!(peak < MAX_MEMORY)) problem(`it took ${peak.toFixed(0)} MB`);
+  if (!seen.has(200)) problem("nothing was accepted");
   if (!seen.has(503)) problem("nothing was refused");
   await server.stop();
 }
 
 async function longNames({ runtime, found, problem }: Bench): Promise<void> {
-  const server = await SharedServer.start(runtime);
+  const server = await SharedServer.start(runtime, "anonymous");
   const before = (await server.standing()).heap;
   await times(100, 4, async () => void await call(server, "waits", {}, { client: LONG }));
   const { heap, live } = await server.standing();
   const more = heap - before;
   found(`${live} calls of clients with a name of 4 MB: ${more.toFixed(1)} MB more live heap`);
+  if (live === 0) problem("nothing was accepted");
   if (more > 20) problem("the names are kept");
   await server.stop();
 }
@@ -62,7 +64,7 @@ async function inStore({ runtime, found, problem }: Bench): Promise<void> {
   try {
     for (const as of [undefined, "mallory"]) {
       const store = join(folder, `${as}.db`);
-      const server = await SharedServer.start(runtime, store);
+      const server = await SharedServer.start(runtime, as ? "named" : "anonymous", store);
       const seen = new Map<number, number>();
       const started = performance.now();
       await times(DURABLE, 2, async () => {
@@ -83,6 +85,7 @@ async function inStore({ runtime, found, problem }: Bench): Promise<void> {
           seconds.toFixed(1)
         } s, ${disk.toFixed(0)} MB of disk, ${server.memory.toFixed(0)} MB of memory`,
       );
+      if (!seen.has(200)) problem("nothing was accepted");
       if (disk > (as ? MAX_DISK / 3 : MAX_DISK)) problem(`the store took ${disk.toFixed(0)} MB`);
       const other = await call(server, "keeps", {}, { as: "ann" });
       if (as && other.status !== 200) problem(`another caller got ${other.status}`);

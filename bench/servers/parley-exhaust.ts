@@ -1,8 +1,8 @@
 /**
- * The server for the exhaustion scenarios. Prints its port. Callers send their name in the header
- * `x-name`. `GET /standing` collects garbage and returns the server's figures.
+ * The server for the exhaustion scenarios. Prints its port. Named callers send their name in the
+ * header `x-name`. `GET /standing` collects garbage and returns the server's figures.
  *
- *     parley-exhaust.ts [path of a SQLite store]
+ *     parley-exhaust.ts named|anonymous [path of a SQLite store]
  */
 import process from "node:process";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { listen } from "../../src/platform/listen.ts";
 import { createMcpTool, createParley, openStore } from "../../src/mod.ts";
 import { heapMeter } from "../kit/heap.ts";
 
-const [path] = process.argv.slice(2);
+const [callers, path] = process.argv.slice(2);
 
 const waits = createMcpTool("waits").description("Takes a text, and waits")
   .parameters(z.object({ text: z.string().default("") }))
@@ -45,7 +45,7 @@ let address = "";
 const parley = createParley({
   serve: [waits, keeps, login],
   publicUrl: () => address,
-  principal: (request) => request.headers.get("x-name") ?? "",
+  ...(callers === "named" && { principal: (request) => request.headers.get("x-name") ?? "" }),
   // Calls leave memory soon, so that the store fills up first.
   limits: { passivateAfter: 200 },
   ...(stores && { store: stores.sessions, clients: stores.clients }),
