@@ -221,7 +221,7 @@ export type {
   ToolSessionRegistry,
 } from "./session/types.ts";
 export type { Clock } from "./lib/clock.ts";
-export type { Fault, SamplingSetup } from "./run/run-port.ts";
+export type { Fault, Middleware, MiddlewareCall, SamplingSetup } from "./run/run-port.ts";
 export { InMemoryToolSessionStore } from "./store/memory.ts";
 export { openStore } from "./store/open.ts";
 export type { SqliteStores } from "./store/sqlite/stores.ts";

@@ -150,6 +150,8 @@ const surface: string[] = [
   "type McpToolTask",
   "type McpToolView",
   "type MessageContent",
+  "type Middleware",
+  "type MiddlewareCall",
   "type ModelPreferences",
   "type NarrowedElicitOptions",
   "type Narrower",

@@ -110,6 +110,10 @@ export const COMMANDS: {
         "--token-file <file>",
         "file of static tokens for programs that cannot sign in; `parley token` creates them",
       )
+      .option(
+        "--audit-log <file>",
+        "file to which a JSON line is added for each call: who called what, when, and how it ended",
+      )
       .option("--allow-anonymous", "let everybody call who can connect, without signing in")
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import { PageError } from "../model/errors.ts";
 import type { ClientInfo, ServerChange } from "../model/events.ts";
-import type { DoorPort, Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { DoorPort, Fault, Middleware, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
@@ -99,6 +99,8 @@ export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   readonly ended?: (session: LiveToolSession) => void;
   /** The server as tools see it. Default: none, so tools cannot open pages. */
   readonly site?: Site;
+  /** Runs around each call. Default: nothing does. */
+  readonly around?: Middleware;
   /** Called with each change that tools announce to all clients. */
   readonly announce?: (change: ServerChange) => void;
 }

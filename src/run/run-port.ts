@@ -101,12 +101,44 @@ export interface DoorPort {
   observe?(caller: Pick<DoorCall, "client" | "principal">, ms: number): void;
 }
 
+/** A call, as middleware sees it. */
+export interface MiddlewareCall {
+  /** Whether a tool, a prompt or a resource is called. */
+  readonly kind: Definition["kind"];
+  /** The name of the tool, prompt or resource. */
+  readonly name: string;
+  /** The arguments of the call. */
+  readonly arguments: unknown;
+  /** The id of the session. */
+  readonly sessionId: string;
+  /** The caller, as it was when the call began. */
+  readonly principal: Principal;
+  /** The client that called. */
+  readonly client: ClientInfo;
+  /** True if the call resumes from its record. The middleware has run for it before. */
+  readonly replayed: boolean;
+}
+
+/**
+ * Runs around each call. Call `next` to run the tool, and return its value. Throw a `ToolError` to
+ * refuse the call with a message for the model. A durable call runs its middleware again when it
+ * resumes from its record.
+ */
+export type Middleware = (
+  call: MiddlewareCall,
+  next: () => Operation<unknown>,
+) => Operation<unknown>;
+
 export interface RunPort {
   readonly id: string;
   /** The principal on whose behalf the tool runs. */
   readonly principal: string;
   /** The caller as it was when the call began. Undefined if only its id is known. */
   readonly caller: Principal | undefined;
+  /** Runs around the body of the tool. Undefined if the server has no middleware. */
+  readonly around: Middleware | undefined;
+  /** True if the session resumes from its record. */
+  readonly replayed: boolean;
   readonly site: Site;
   readonly client: ClientInfo;
   readonly trace: TraceContext;

@@ -14,6 +14,7 @@ import {
   SessionHaltedError,
   ToolError,
 } from "../model/errors.ts";
+import { namedPrincipal } from "../model/principal.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import { describeIssues } from "../schema/issues.ts";
 import { refusal, toResult } from "../tool/result.ts";
@@ -97,6 +98,24 @@ class ToolRun extends StrandBase<unknown> implements Run {
     const params = this.#params;
     // The generator owns the parameters from here on.
     this.#params = undefined;
+    const tool = this.#tool;
+    const host = this.#host;
+    const { around } = host;
+    if (!around) return this.#inner(params);
+    const { kind, name } = tool;
+    const call = {
+      kind,
+      name,
+      arguments: params,
+      sessionId: host.id,
+      principal: host.caller ?? namedPrincipal(host.principal),
+      client: host.client,
+      replayed: host.replayed,
+    };
+    return operationOf("middleware", around(call, () => this.#inner(params)));
+  }
+
+  #inner(params: unknown): Operation<unknown> {
     const tool = this.#tool;
     const host = this.#host;
     return tool.body.type === "execute"

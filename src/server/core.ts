@@ -4,6 +4,7 @@ import { Shares } from "../lib/shares.ts";
 import type { ServerChange } from "../model/events.ts";
 import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
+import type { Middleware } from "../run/run-port.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { Access, type Gate } from "./access.ts";
@@ -75,8 +76,10 @@ export class ServerCore {
     this.pages = new Pages(options, pages);
     this.pages.doors = new Doors(this.pages, options);
     this.askWait = options.askWait ?? ASK_WAIT;
+    const around = composed(options.use ?? []);
     const hooks: ServerHooks = {
       site: this.pages,
+      ...(around && { around }),
       announce: (change) => this.changes.announce(change),
       find: (kind, name) => this.catalog.find(kind, name),
       woken: (session) => tend(this, session),
@@ -134,6 +137,12 @@ export class ServerCore {
       if (!this.closing) this.registry.wake();
     });
   }
+}
+
+/** All middleware as one: the first is the outermost. Undefined if there is none. */
+function composed(all: readonly Middleware[]): Middleware | undefined {
+  if (all.length === 0) return undefined;
+  return all.reduceRight((inner, outer) => (call, next) => outer(call, () => inner(call, next)));
 }
 
 /** Hears of changes. `about` is the definition that was added or removed, if it is one. */

@@ -5,7 +5,7 @@ import type { Icon } from "../model/content.ts";
 import type { Door } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
 import type { RegistryLimits } from "../registry/options.ts";
-import type { Fault, SamplingSetup } from "../run/run-port.ts";
+import type { Fault, Middleware, SamplingSetup } from "../run/run-port.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ClientSessionStore, ToolSessionStore } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
@@ -213,6 +213,8 @@ export interface ParleyOptions {
   readonly clock?: Clock;
   /** Called with each internal error and each unexpected error of a tool. Default: prints to stderr. */
   readonly report?: (fault: Fault) => void;
+  /** Runs around each call, for audit, quotas and the like. The first is the outermost. Default: none. */
+  readonly use?: readonly Middleware[];
   /** Called with each call that has ended, for logs and metrics. */
   readonly onCall?: (call: EndedCall) => void;
 }

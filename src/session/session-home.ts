@@ -3,7 +3,7 @@ import type { Scope } from "effection";
 import type { ServerChange, ToolSessionEvent } from "../model/events.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Linked } from "../lib/linked-list.ts";
-import type { Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { Fault, Middleware, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "./event-log.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { LiveToolSession } from "./tool-session.ts";
@@ -16,7 +16,11 @@ export interface SessionHome {
   readonly sampling: SamplingSetup;
   readonly sealer: Sealer;
   /** The server that sessions run for. */
-  readonly server: { readonly site: Site; announce(change: ServerChange): void };
+  readonly server: {
+    readonly site: Site;
+    readonly around: Middleware | undefined;
+    announce(change: ServerChange): void;
+  };
   report(fault: Fault): void;
   /** Called when the session began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void;

@@ -32,7 +32,14 @@ import type {
   TraceContext,
 } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
-import type { Fault, RunOutcome, RunPort, SamplingSetup, Site } from "../run/run-port.ts";
+import type {
+  Fault,
+  Middleware,
+  RunOutcome,
+  RunPort,
+  SamplingSetup,
+  Site,
+} from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import {
@@ -293,6 +300,14 @@ export class LiveToolSession implements RunPort, RegistryNotes {
 
   get sampling(): SamplingSetup {
     return this.#home.sampling;
+  }
+
+  get around(): Middleware | undefined {
+    return this.#home.server.around;
+  }
+
+  get replayed(): boolean {
+    return this.replay !== undefined;
   }
 
   get site(): Site {

@@ -13,6 +13,7 @@ import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";
 import { writeError } from "../terminal/terminal.ts";
 import { type AccessFlags, authFrom, isLocal, reachOf } from "./access.ts";
+import { useAuditLog } from "./audit-log.ts";
 import { dataCheck } from "./data-check.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
@@ -34,6 +35,8 @@ export interface ServeOptions extends FormPasswordFlags, AccessFlags {
   readonly maxMemory: number;
   /** The size limit for all stored calls, in megabytes. */
   readonly maxStore: number;
+  /** The file of the audit log. */
+  readonly auditLog?: string;
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
   /** How long running calls may continue after a signal, in seconds. */
@@ -75,6 +78,9 @@ export function* serve(
     );
   let server: Listening | undefined = undefined;
   const checkData = dataCheck(log);
+  const audit = options.auditLog === undefined
+    ? undefined
+    : yield* useAuditLog(options.auditLog, log);
   const parley = yield* useParley({
     serve,
     version: environment.version,
@@ -83,6 +89,7 @@ export function* serve(
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
     ...(auth && { auth }),
+    ...(audit && { use: [audit.middleware] }),
     localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: formPasswords(options, log),
@@ -98,6 +105,7 @@ export function* serve(
     report: (fault) => log.fault(fault),
     onCall: (call) => {
       log.call(call);
+      audit?.ended(call);
       checkData(call);
     },
   });
