@@ -7,6 +7,7 @@ import type { ClientInfo } from "../model/events.ts";
 import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { DoorPort } from "../run/run-port.ts";
 import { bytesOf } from "../session/estimate-size.ts";
+import type { ServerSite } from "../tool/site.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import type { CheckedCaller } from "./access.ts";
 import type { FoundResource } from "./catalog.ts";
@@ -139,6 +140,18 @@ export function missingCapabilities(
   } else if (sampling && !client.capabilities.sampling) missing.sampling = {};
   if (roots && !client.capabilities.roots) missing.roots = {};
   return Object.keys(missing).length > 0 ? missing : undefined;
+}
+
+/** What to do about missing capabilities. A page can show a question, if browsers can reach it. */
+export function wayOut(
+  { requires }: Definition,
+  missing: JsonObject,
+  { url, local }: ServerSite,
+): string {
+  const needsPage = requires.elicitation === true && missing.elicitation && !local;
+  return needsPage && url === undefined
+    ? "use a client that does, or start the server with --public-url, so that a browser can show the question"
+    : "use a client that does";
 }
 
 /** The error message for a batch with too many messages. */

@@ -39,7 +39,7 @@ import {
   type Value,
   value,
 } from "../reply.ts";
-import { missingCapabilities, type Target, targetOf } from "../run-target.ts";
+import { missingCapabilities, type Target, targetOf, wayOut } from "../run-target.ts";
 import { mayShowView } from "../views.ts";
 import { answer } from "./answers.ts";
 import { Call } from "./call.ts";
@@ -201,7 +201,7 @@ function incapable(
     definition,
     `Cannot run ${definition.kind} "${definition.name}": it needs ${what}, which ${
       client.info.name ?? "this client"
-    } does not support; use a client that does`,
+    } does not support; ${wayOut(definition, missing, client.core.pages)}`,
   );
   return refused.type === "result" ? resultText(id, refused.result) : errorText(id, refused.error);
 }

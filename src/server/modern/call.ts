@@ -34,7 +34,7 @@ import {
   type Value,
   value,
 } from "../reply.ts";
-import { missingCapabilities, type Target } from "../run-target.ts";
+import { missingCapabilities, type Target, wayOut } from "../run-target.ts";
 import { mayShowView } from "../views.ts";
 import { formViewOf } from "../views.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
@@ -91,7 +91,7 @@ export class ModernCalls {
       this.#core.pages.doors,
       principal,
     );
-    if (missing) throw missingCapability(missing);
+    if (missing) throw missingCapability(missing, wayOut(definition, missing, this.#core.pages));
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };

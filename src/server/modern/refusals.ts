@@ -31,11 +31,14 @@ export function unknownMethod(method: string): ProtocolError {
   );
 }
 
-export function missingCapability(requiredCapabilities: JsonObject): ProtocolError {
+export function missingCapability(
+  requiredCapabilities: JsonObject,
+  wayOut = "use a client that does",
+): ProtocolError {
   const names = Object.keys(requiredCapabilities).join(" and ");
   return new ProtocolError(
     MISSING_CAPABILITY,
-    `Cannot serve the request: the client does not declare ${names}; use a client that does`,
+    `Cannot serve the request: the client does not declare ${names}; ${wayOut}`,
     { requiredCapabilities },
   );
 }
