@@ -148,7 +148,17 @@ async function submit(send: () => Promise<void>): Promise<void> {
 const textOf = (result: ViewResult) =>
   (result.content ?? []).map(({ text = "" }) => text).join("\n").trim();
 
-const answerCall = (args: JsonObject) => host.callTool("answer_call", args);
+/** Requests are numbered: a reply that was overtaken by a later one says nothing new. */
+let started = 0;
+let taken = 0;
+const numbers = new WeakMap<ViewResult, number>();
+
+async function answerCall(args: JsonObject): Promise<ViewResult> {
+  const number = ++started;
+  const result = await host.callTool("answer_call", args);
+  numbers.set(result, number);
+  return result;
+}
 
 const stateIn = ({ _meta }: ViewResult) => _meta?.[ASK_META] as AskState | undefined;
 
@@ -161,6 +171,9 @@ function take(result: ViewResult, whole: boolean): void {
     }
     return;
   }
+  const number = numbers.get(result) ?? 0;
+  if (number < taken) return;
+  taken = number;
   // A secret is sent only once.
   state = { ...state, ...found };
   const { question, problems } = found;
@@ -258,7 +271,8 @@ async function passedOn(result: ViewResult): Promise<void> {
     showResult(result);
     return;
   }
-  if (deferred) take(result, false);
+  // Once the view has found its call, it knows better than an older result.
+  if (deferred && !state) take(result, false);
   // An old conversation may show a question that has been answered since.
   const fresh = await answerCall({ ticket }).catch(() => undefined);
   if (fresh && stateIn(fresh)) take(fresh, true);

@@ -160,6 +160,32 @@ describe("the view that asks, in a host with AppBridge", () => {
     assert.deepEqual(call.answers, [{ action: "accept", content: { name: "Ada" } }]);
   }, LONG);
 
+  inBrowser("ignores a reply that a later one has overtaken", function* () {
+    const call = new ScriptedCall([SEAT, CONFIRM]);
+    const late = Promise.withResolvers<void>();
+    const app = yield* useApp(async (params) => {
+      const reply = call.callTool(params);
+      if (params.arguments.ticket) await late.promise;
+      return reply;
+    });
+    const { view } = app;
+    yield* until((async () => {
+      await app.mount({ html });
+      await view.getByText("Which seat?").waitFor();
+      await app.result(call.deferral());
+      await app.page.waitForFunction(
+        "events.some(({ kind, value }) => kind === 'tools/call' && value.arguments.ticket)",
+      );
+      await view.getByLabel("window").check();
+      await view.getByRole("button", { name: "Accept" }).click();
+      await view.getByLabel("Name").fill("Ada");
+      late.resolve();
+      await view.getByLabel("Name").press("Enter");
+      await view.getByText("Booked.").waitFor();
+    })());
+    assert.deepEqual(call.answers.length, 2);
+  }, LONG);
+
   inBrowser("goes on if its question was answered elsewhere", function* () {
     const call = new ScriptedCall([CONFIRM, SEAT]);
     const app = yield* useApp(call.callTool);
