@@ -170,7 +170,7 @@ function readReply(
 }
 
 /** Returns the error for a question that no door allows. */
-function noDoor({ key, sensitive, by }: ElicitForm, { name }: ClientInfo): Error {
+function noDoor({ key, sensitive, by, doors }: ElicitForm, { name }: ClientInfo): Error {
   if (sensitive.length > 0) {
     return new ElicitationError(
       key,
@@ -178,7 +178,11 @@ function noDoor({ key, sensitive, by }: ElicitForm, { name }: ClientInfo): Error
       "use a page, or start the server with --allow-form-passwords",
     );
   }
-  return new CapabilityError("elicitation", name, by === "anyone" ? WAY_OUT : WAY_TO_PERSON);
+  return new CapabilityError(
+    "elicitation",
+    name,
+    by === "anyone" && !doors ? WAY_OUT : WAY_TO_PERSON,
+  );
 }
 
 /**

@@ -117,6 +117,11 @@ export const COMMANDS: {
       .option("--allow-anonymous", "let everybody call who can connect, without signing in")
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
+      .addOption(doors())
+      .addOption(askWait())
+      .addOption(askPatience())
+      .addOption(browser())
+      .addOption(modelByCaller())
       .option("--legacy-sse", "also serve the HTTP+SSE transport of revision 2024-11-05, at /sse")
       .addOption(
         new Option("--grace <seconds>", "how long running calls may continue after Ctrl-C")
@@ -139,6 +144,11 @@ export const COMMANDS: {
       .argument("[module...]", MODULES)
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
+      .addOption(doors())
+      .addOption(askWait())
+      .addOption(askPatience())
+      .addOption(browser())
+      .addOption(modelByCaller())
       .addOption(logLevel("warning"))
       .addOption(logFormat())
       .action(async (modules, options) => {
@@ -318,6 +328,45 @@ function allowFormPasswords(): Option {
 /** Accepted for compatibility. It has no effect; using it logs a warning. */
 function noFormPasswords(): Option {
   return new Option("--no-form-passwords").hideHelp();
+}
+
+function doors(): Option {
+  return new Option(
+    "--doors <list>",
+    "where tools may ask the person: form, app, page, model; default: all",
+  ).argParser(toDoors);
+}
+
+function askWait(): Option {
+  return new Option("--ask-wait <seconds>", "how long continue_call waits for the person")
+    .argParser(toSeconds).default(20);
+}
+
+function askPatience(): Option {
+  return new Option(
+    "--ask-patience <seconds>",
+    "how long a form may stay unanswered before a page is opened beside it; default: forever",
+  ).argParser(toSeconds);
+}
+
+function browser(): Option {
+  return new Option(
+    "--browser <when>",
+    "open pages that ask the person in a browser of this machine",
+  ).choices(["auto", "always", "never"]).default("auto");
+}
+
+function modelByCaller(): Option {
+  return new Option(
+    "--model-by-caller",
+    "let the model that called a tool answer its samples, if there is no other model",
+  );
+}
+
+function toDoors(text: string): string[] {
+  const doors = text.split(",").map((door) => door.trim());
+  if (doors.every((door) => ["form", "app", "page", "model"].includes(door))) return doors;
+  throw new InvalidArgumentError("It must be a list of form, app, page and model.");
 }
 
 function logFormat(): Option {

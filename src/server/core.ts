@@ -45,6 +45,9 @@ export class ServerCore {
   readonly apps = new AppCalls();
   /** Milliseconds for which `continue_call` waits for an answer. */
   readonly askWait: number;
+  /** Milliseconds after which a page is opened beside an unanswered form. Undefined for never. */
+  readonly askPatience: number | undefined;
+  readonly openBrowser: ((url: string) => void) | undefined;
   readonly deadlines: Deadlines;
   /** The checks that must succeed before the server is ready for calls. */
   readonly readiness: Readiness;
@@ -77,6 +80,8 @@ export class ServerCore {
     this.pages.doors = new Doors(this.pages, options);
     this.askWait = options.askWait ?? ASK_WAIT;
     const around = composed(options.use ?? []);
+    this.askPatience = options.askPatience;
+    this.openBrowser = options.openBrowser;
     const hooks: ServerHooks = {
       site: this.pages,
       ...(around && { around }),

@@ -186,6 +186,16 @@ export interface ParleyOptions {
    * Default: 20 seconds.
    */
   readonly askWait?: number;
+  /**
+   * How long a form may stay unanswered before a page is opened beside it, in milliseconds.
+   * Whichever is answered first counts. It applies to the legacy era. Default: forever.
+   */
+  readonly askPatience?: number;
+  /**
+   * Opens a page on which the person is asked in a browser of this machine. It is used only if
+   * browsers on this machine can reach the server. Default: none.
+   */
+  readonly openBrowser?: (url: string) => void;
 
   /** Where the records of durable calls are stored. Default: in memory. */
   readonly store?: ToolSessionStore;

@@ -62,7 +62,12 @@ function* attend(
       case "sample_request":
       case "roots_request": {
         const task = yield* spawn(function* () {
-          session.respond(event.id, yield* person.answer(questionOf(event)));
+          const answer = yield* person.answer(questionOf(event));
+          session.respond(
+            event.id,
+            answer,
+            event.type === "elicit_request" ? "terminal" : undefined,
+          );
         });
         answers.set(event.id, task);
         break;

@@ -16,11 +16,11 @@ import { type AccessFlags, authFrom, isLocal, reachOf } from "./access.ts";
 import { useAuditLog } from "./audit-log.ts";
 import { dataCheck } from "./data-check.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
+import { type AskFlags, askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { keysIn, sealerFrom } from "./key.ts";
-import { samplingSetup } from "./model.ts";
 
-export interface ServeOptions extends FormPasswordFlags, AccessFlags {
+export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags {
   readonly port: number;
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
@@ -67,7 +67,7 @@ export function* serve(
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
   const { announced, serve } = yield* until(loadDefinitions(modules, environment));
-  const sampling = samplingSetup();
+  const asking = askOptions(options);
   // Refuse a generated key: other servers could not open the state that it seals.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
   const store = options.store === undefined
@@ -93,7 +93,7 @@ export function* serve(
     localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: formPasswords(options, log),
-    sampling,
+    ...asking,
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
     limits: {
@@ -117,7 +117,7 @@ export function* serve(
   );
   const address = addressOf(server);
   const { terminal, version } = environment;
-  const { provider } = sampling;
+  const { provider } = asking.sampling ?? {};
   const reach = reachOf(options, auth);
   if (options.logFormat === "json") {
     log.say("info", "serving", { address, version, model: provider?.name, reach });

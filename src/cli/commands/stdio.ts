@@ -2,16 +2,16 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../../platform/process-stdio.ts";
+import { type AskFlags, askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
-import { samplingSetup } from "./model.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import type { Environment } from "../environment.ts";
 import { useParley } from "../../parley.ts";
 
-export interface StdioOptions extends FormPasswordFlags {
+export interface StdioOptions extends FormPasswordFlags, AskFlags {
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
@@ -30,7 +30,7 @@ export function* stdio(
   const parley = yield* useParley({
     serve,
     version: environment.version,
-    sampling: samplingSetup(),
+    ...askOptions(options),
     formPasswords: formPasswords(options, log),
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),

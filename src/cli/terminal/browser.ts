@@ -19,6 +19,37 @@ export function* openBrowser(page: URL): Operation<boolean> {
   return false;
 }
 
+/**
+ * The command that opens pages on this desktop, or undefined without evidence of one. Apps start a
+ * server with few environment variables, so that no sign of a remote session proves nothing.
+ */
+export function desktopBrowser(
+  env: { readonly [name: string]: string | undefined } = process.env,
+  platform: string = process.platform,
+): string | undefined {
+  if (env["CI"] || env["SSH_CONNECTION"] || env["SSH_TTY"]) return undefined;
+  if (env["BROWSER"]) return env["BROWSER"];
+  switch (platform) {
+    case "darwin":
+      return env["__CFBundleIdentifier"] || env["TERM_PROGRAM"] ? "open" : undefined;
+    case "win32":
+      return env["SESSIONNAME"] === "Console" ? "rundll32 url.dll,FileProtocolHandler" : undefined;
+    default:
+      return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? "xdg-open" : undefined;
+  }
+}
+
+const OPENERS: { readonly [platform: string]: string | undefined } = {
+  darwin: "open",
+  win32: "rundll32 url.dll,FileProtocolHandler",
+};
+
+/** Opens a page in the browser of this desktop, without waiting for it. */
+export function startBrowser(url: string): void {
+  const command = desktopBrowser() ?? OPENERS[process.platform] ?? "xdg-open";
+  void started(argumentsOf(command, url));
+}
+
 /** As is usual, BROWSER can be a list, and `%s` is the place of the URL. */
 function commands(): string[] {
   return (process.env["BROWSER"] ?? "").split(delimiter).map((one) => one.trim()).filter((one) =>

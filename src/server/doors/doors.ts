@@ -11,6 +11,7 @@ export interface DoorOptions {
   /** The doors that the operator allows. Default: all. */
   readonly doors?: readonly Door[];
   readonly sampling?: Pick<SamplingSetup, "byCaller">;
+  readonly openBrowser?: (url: string) => void;
 }
 
 const ALL: readonly Door[] = ["form", "app", "page", "model"];
@@ -23,8 +24,10 @@ export class Doors implements DoorPort {
   readonly #closed = new ClosedDoors();
 
   readonly modelByCaller: boolean;
+  readonly #opensBrowser: boolean;
 
-  constructor(site: ServerSite, { doors = ALL, sampling }: DoorOptions = {}) {
+  constructor(site: ServerSite, { doors = ALL, sampling, openBrowser }: DoorOptions = {}) {
+    this.#opensBrowser = openBrowser !== undefined;
     this.modelByCaller = sampling?.byCaller ?? false;
     this.#site = site;
     this.#allowed = new Set(doors);
@@ -62,7 +65,8 @@ export class Doors implements DoorPort {
         return tool.kind === "tool" && canShowApps(client) && !canElicitForm(client);
       case "page":
         return (this.#site.url !== undefined || this.#site.local) &&
-          (canShowLink(doors) || canElicitUrl(client));
+          (canShowLink(doors) || canElicitUrl(client) ||
+            this.#opensBrowser && this.#site.local);
       case "model":
         // A client would store the text of a deferral as the content of the resource.
         return by === "anyone" && tool.kind !== "resource";

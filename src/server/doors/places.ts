@@ -7,6 +7,7 @@
  * PLACE-2  A page is open from its first question until a while after the end of its call.
  */
 import { action, type Operation, until } from "effection";
+import { canElicitUrl } from "../../ask/elicit.ts";
 import { type StartedOperation, startOperation } from "../../lib/start-operation.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { Door, ElicitFormParams, ElicitRequest } from "../../model/events.ts";
@@ -110,12 +111,13 @@ export class AskingPlaces {
     );
     const opened = ({ outcome }: StartedOperation<Page>) => {
       delete place.opening;
-      if (outcome?.type === "returned") place.page = outcome.value;
+      if (outcome?.type === "returned") this.#opened(sessionId, place, outcome.value);
       else this.#failed(sessionId, place);
     };
     if (opening.outcome) {
-      if (opening.outcome.type === "returned") place.page = opening.outcome.value;
-      // Wait for a microtask: the run must not continue while a reader reads its log.
+      if (opening.outcome.type === "returned") {
+        this.#opened(sessionId, place, opening.outcome.value);
+      } // Wait for a microtask: the run must not continue while a reader reads its log.
       else queueMicrotask(() => this.#failed(sessionId, place));
     } else {
       place.opening = opening;
@@ -125,6 +127,16 @@ export class AskingPlaces {
       });
     }
     return place;
+  }
+
+  #opened(sessionId: string, place: OpenPlace, page: Page): void {
+    place.page = page;
+    const { openBrowser, pages, registry } = this.#core;
+    const session = registry.find(sessionId);
+    if (!openBrowser || !pages.local || !session) return;
+    const [request] = questionsAtDoor(session, "page");
+    // A client that refused without asking is no reason to open a browser.
+    if (request && !request.moved && !canElicitUrl(session.client)) openBrowser(page.url);
   }
 
   /** Called when the page cannot be opened. Its questions are asked at the next door. */
@@ -147,8 +159,22 @@ export class AskingPlaces {
 /** The open questions of a session that are asked at a door. */
 export function questionsAtDoor(session: LiveToolSession, door: Door): ElicitRequest[] {
   return session.openRequests().filter((request): request is ElicitRequest =>
-    request.type === "elicit_request" && request.door === door && request.params.mode === "form"
+    request.type === "elicit_request" && request.params.mode === "form" &&
+    (request.door === door || door === "page" && isBeside(session, request))
   );
+}
+
+/** The forms that are also shown on a page, because nobody answered them. */
+const beside = new WeakMap<LiveToolSession, Set<string>>();
+
+/** Shows a form on a page too. The first answer counts. */
+export function showBeside(session: LiveToolSession, { id }: ElicitRequest): void {
+  beside.set(session, (beside.get(session) ?? new Set<string>()).add(id));
+}
+
+/** True if a form is also shown on a page. */
+export function isBeside(session: LiveToolSession, { id }: ElicitRequest): boolean {
+  return beside.get(session)?.has(id) ?? false;
 }
 
 /** Answers a question that is asked at a door. The tool does not see an answer that does not fit. */

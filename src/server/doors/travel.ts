@@ -11,6 +11,7 @@ import type {
 import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
+import { isBeside } from "./places.ts";
 
 /**
  * How many `input_required` results a request may get. Known clients give up at the tenth. Before
@@ -42,7 +43,7 @@ export function travels(
       if (request.params.mode === "url") return canElicitUrl(client);
       switch (request.door ?? "form") {
         case "form":
-          return canElicitForm(client);
+          return canElicitForm(client) && !isBeside(session, request);
         case "page":
           return canElicitUrl(client) && !core.places.isVisited(session, request.id) &&
             core.places.urlOf(session) !== undefined;
@@ -119,6 +120,7 @@ export function doorOf(
   request: ElicitRequest,
   client: ClientInfo,
 ): Door | undefined {
+  if (isBeside(session, request)) return "page";
   const door = request.door ?? "form";
   if (door !== "form" || request.params.mode === "url" || canElicitForm(client)) return door;
   const form = session.tool.elicits.get(request.place.key);

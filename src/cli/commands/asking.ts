@@ -1,0 +1,35 @@
+/** The flags that decide how tools ask people and models. */
+import type { Door } from "../../model/events.ts";
+import type { SamplingSetup } from "../../run/run-port.ts";
+import type { ParleyOptions } from "../../server/options.ts";
+import { desktopBrowser, startBrowser } from "../terminal/browser.ts";
+import { samplingSetup } from "./model.ts";
+
+export interface AskFlags {
+  readonly doors?: readonly Door[];
+  /** Seconds. */
+  readonly askWait: number;
+  /** Seconds. */
+  readonly askPatience?: number;
+  readonly browser: "auto" | "always" | "never";
+  readonly modelByCaller?: boolean;
+}
+
+/** The options of a server that these flags set. */
+export function askOptions(
+  flags: AskFlags,
+): Pick<ParleyOptions, "doors" | "askWait" | "askPatience" | "openBrowser" | "sampling"> {
+  const { doors, askWait, askPatience, browser } = flags;
+  const opens = browser === "always" || browser === "auto" && desktopBrowser() !== undefined;
+  return {
+    ...(doors && { doors }),
+    askWait: askWait * 1_000,
+    ...(askPatience !== undefined && { askPatience: askPatience * 1_000 }),
+    ...(opens && { openBrowser: startBrowser }),
+    sampling: samplingFlags(flags),
+  };
+}
+
+function samplingFlags({ modelByCaller }: AskFlags): SamplingSetup {
+  return { ...samplingSetup(), ...(modelByCaller && { byCaller: true }) };
+}

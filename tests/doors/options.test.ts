@@ -1,0 +1,207 @@
+import assert from "node:assert/strict";
+import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
+import { z } from "zod";
+import { desktopBrowser } from "../../src/cli/terminal/browser.ts";
+import { ORIGIN } from "../support/exchange.ts";
+import { TestClient } from "../support/legacy/client.ts";
+import { idle } from "../support/turn.ts";
+import { describe, it } from "../suite.ts";
+import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
+import { answerPage, linkIn } from "./page.ts";
+
+const who = { response: z.object({ name: z.string() }) };
+
+const ask = createMcpTool("ask").description("Asks.").elicits({ who })
+  .execute(function* (_params, ctx) {
+    const name = yield* ctx.elicit("who", { message: "Who?" });
+    return name.action === "accept" ? `${name.content.name} via ${name.via}` : name.action;
+  });
+
+const FORMS = { elicitation: { form: {} } };
+
+for (const era of ERAS) {
+  describe(`the doors of a server, in the ${era} era`, () => {
+    it("are those that the operator allows", async () => {
+      const options = { serve: [ask], publicUrl: ORIGIN, doors: ["form", "model"] as const };
+      await servingEra(era, options, async ({ fetch }) => {
+        const host = await connectHost(era, fetch);
+        const result = await host.call("ask");
+        assert.equal(result.structuredContent.questions[0].door, "model");
+      });
+    });
+
+    it("are those that the question allows", async () => {
+      const pageOnly = createMcpTool("page_only").description("d")
+        .elicits({ who: { ...who, doors: ["page"] } })
+        .execute(function* (_params, ctx) {
+          const name = yield* ctx.elicit("who", { message: "Who?" });
+          return name.action;
+        });
+      const signedIn = createMcpTool("signed_in").description("d")
+        .elicits({ who: { ...who, by: "signed-in" } })
+        .requires({ elicitation: true })
+        .execute(function* () {
+          return "not reached";
+        });
+      const opened: string[] = [];
+      const serve = [pageOnly, signedIn];
+      await servingEra(era, { serve, publicUrl: ORIGIN }, async ({ fetch }) => {
+        // A link in a result could be followed by a model with a shell.
+        const plain = await connectHost(era, fetch);
+        assert.match(textOf(await plain.call("page_only")), /--public-url/);
+        const { error, result } = await plain.request("tools/call", { name: "signed_in" });
+        assert.ok(error || result.isError);
+      });
+      const openBrowser = (url: string) => void opened.push(url);
+      await servingEra(era, { serve, publicUrl: ORIGIN, openBrowser }, async ({ fetch }) => {
+        const plain = await connectHost(era, fetch);
+        ticketOf(await plain.call("page_only"));
+        assert.equal(opened.length, 1);
+      });
+    });
+
+    it("let the model that called answer samples, if the operator allows it", async () => {
+      const poet = createMcpTool("poet").description("d").output(z.object({ said: z.string() }))
+        .requires({ sampling: true })
+        .execute(function* (_params, ctx) {
+          const { text, via } = yield* ctx.sample({ prompt: "Rhyme!" });
+          return { said: `${text} via ${via} (${ctx.sampledBy})` };
+        });
+      await servingEra(
+        era,
+        { serve: [poet], sampling: { byCaller: true } },
+        async ({ fetch }) => {
+          const host = await connectHost(era, fetch);
+          const first = await host.call("poet");
+          assert.match(textOf(first), /user: Rhyme!/);
+          const last = await host.call("continue_call", {
+            ticket: ticketOf(first),
+            answer: "Time and lime.",
+          });
+          assert.equal(last.structuredContent.said, "Time and lime. via caller (caller)");
+        },
+      );
+      await servingEra(era, { serve: [poet] }, async ({ fetch }) => {
+        const { error, result } = await (await connectHost(era, fetch)).request("tools/call", {
+          name: "poet",
+        });
+        assert.ok(error || result.isError);
+      });
+    });
+
+    it("serve prompts: continue_call returns the messages as text", async () => {
+      const hello = createMcpPrompt("hello").description("d").elicits({ who })
+        .execute(function* (_params, ctx) {
+          const name = yield* ctx.elicit("who", { message: "Who?" });
+          return name.action === "accept" ? `Hello, ${name.content.name}!` : "Hello!";
+        });
+      await servingEra(era, { serve: [hello] }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch);
+        const { result } = await host.request("prompts/get", { name: "hello" });
+        assert.equal(result.messages.length, 1);
+        const { role, content: { text } } = result.messages[0];
+        assert.equal(role, "user");
+        const [, ticket] = /"ticket":"([^"]+)"/.exec(text)!;
+        const last = await host.call("continue_call", { ticket, answer: "Ada" });
+        assert.equal(textOf(last), "user: Hello, Ada!");
+      });
+    });
+
+    it("do not defer a resource: the error names the page", async () => {
+      const note = createMcpResource("note").uri("note://one").elicits({ who })
+        .read(function* (_params, ctx) {
+          const name = yield* ctx.elicit("who", { message: "Who?" });
+          return name.action;
+        });
+      await servingEra(era, { serve: [note], publicUrl: ORIGIN }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch);
+        const { error } = await host.request("resources/read", { uri: "note://one" });
+        linkIn(error.message);
+      });
+    });
+
+    it("show several questions at once, each answered by its key", async () => {
+      const both = createMcpTool("both").description("d").elicits({ a: who, b: who })
+        .execute(function* (_params, ctx) {
+          const [a, b] = yield* ctx.branches([
+            (branch) => branch.elicit("a", { message: "A?" }),
+            (branch) => branch.elicit("b", { message: "B?" }),
+          ]);
+          return [a, b].map((one) => one.action === "accept" ? one.content.name : one.action)
+            .join();
+        });
+      await servingEra(era, { serve: [both] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch);
+        const calling = host.call("both");
+        await idle();
+        clock.advance(20);
+        const first = await calling;
+        const ticket = ticketOf(first);
+        assert.deepEqual(
+          first.structuredContent.questions.map(({ key }: { key: string }) => key),
+          ["a", "b"],
+        );
+        const unclear = await host.call("continue_call", { ticket, answer: "x" });
+        assert.equal(unclear.isError, true);
+        const answering = host.call("continue_call", { ticket, key: "b", answer: "two" });
+        await idle();
+        clock.advance(20);
+        const second = await answering;
+        const last = await host.call("continue_call", {
+          ticket: ticketOf(second),
+          key: "a",
+          answer: "one",
+        });
+        assert.equal(textOf(last), "one,two");
+      });
+    });
+  });
+}
+
+describe("the option askPatience", () => {
+  const options = { serve: [ask], publicUrl: ORIGIN, askPatience: 5_000 };
+
+  it("opens a page beside a form that nobody answers", async () => {
+    await servingEra("legacy", options, async ({ fetch, clock, parley }) => {
+      const client = await TestClient.connect(fetch, { capabilities: FORMS });
+      const call = await client.call("ask");
+      await call.expect("elicitation/create");
+      const rest = call.rest();
+      await idle();
+      clock.advance(5_000);
+      const [{ result } = {}] = await rest;
+      await answerPage(parley.fetch, linkIn(textOf(result)), { name: "Ada" });
+      const next = await client.call("continue_call", { ticket: ticketOf(result) });
+      assert.equal(await next.text(), "Ada via page");
+    });
+  });
+
+  it("counts the first answer, also that of the form", async () => {
+    await servingEra("legacy", options, async ({ fetch, clock }) => {
+      const client = await TestClient.connect(fetch, { capabilities: FORMS });
+      const call = await client.call("ask");
+      const question = await call.expect("elicitation/create");
+      const rest = call.rest();
+      await idle();
+      clock.advance(5_000);
+      const [{ result } = {}] = await rest;
+      await client.answer(question, { action: "accept", content: { name: "Bob" } });
+      const next = await client.call("continue_call", { ticket: ticketOf(result) });
+      assert.equal(await next.text(), "Bob via form");
+    });
+  });
+});
+
+describe("desktopBrowser()", () => {
+  it("needs evidence of a desktop", () => {
+    assert.equal(desktopBrowser({}, "linux"), undefined);
+    assert.equal(desktopBrowser({ DISPLAY: ":0" }, "linux"), "xdg-open");
+    assert.equal(desktopBrowser({ WAYLAND_DISPLAY: "wayland-0" }, "linux"), "xdg-open");
+    assert.equal(desktopBrowser({ DISPLAY: ":0", SSH_CONNECTION: "x" }, "linux"), undefined);
+    assert.equal(desktopBrowser({ DISPLAY: ":0", CI: "true" }, "linux"), undefined);
+    assert.equal(desktopBrowser({ BROWSER: "firefox" }, "linux"), "firefox");
+    assert.equal(desktopBrowser({}, "darwin"), undefined);
+    assert.equal(desktopBrowser({ TERM_PROGRAM: "x" }, "darwin"), "open");
+    assert.equal(desktopBrowser({}, "win32"), undefined);
+  });
+});
