@@ -45,6 +45,7 @@ const OTHERS: { readonly [text: string]: string } = {
   'there is no package "…" here; on Deno, import it as "npm:…"':
     "becomes part of the sentence about the module that cannot be loaded",
   "Stopped.": "the person stopped it, and knows",
+  "It must be a list of form, app, page and model.": "ends the command line's own sentence",
   "It must be a number from 0 to 65535.": "ends the command line's own sentence about the flag",
   "It must be a URL such as https://example.com.": "ends the command line's own sentence",
   "Signing in with OAuth failed: …":

@@ -31,7 +31,7 @@ export function desktopBrowser(
   if (env["BROWSER"]) return env["BROWSER"];
   switch (platform) {
     case "darwin":
-      return env["__CFBundleIdentifier"] || env["TERM_PROGRAM"] ? "open" : undefined;
+      return env["TERM_PROGRAM"] ? "open" : undefined;
     case "win32":
       return env["SESSIONNAME"] === "Console" ? "rundll32 url.dll,FileProtocolHandler" : undefined;
     default:

@@ -18,6 +18,8 @@ describe("parley serve, with a listener that fails permanently", () => {
         maxMemory: 256,
         maxStore: 1_024,
         formPasswords: false,
+        askWait: 20,
+        browser: "never",
         logLevel: "silent",
         logFormat: "text",
         grace: 0,
