@@ -157,6 +157,33 @@ describe(`the view of a real server (${era})`, () => {
     LONG,
   );
 
+  inBrowser("draws the forms of a client that hands them over (SEP-3118)", function* () {
+    const app = yield* useApp(() => ({ isError: true, content: [] }));
+    yield* until(
+      servingEra(era, { serve: [createPlayTtt(() => 0)] }, async ({ fetch }) => {
+        const cells = [...GAMES[1]!.cells];
+        const extensions = { [UI]: { ...APPS.extensions[UI], elicitation: {} } };
+        const host: Host = await connectHost(era, fetch, {
+          capabilities: { elicitation: { form: {} }, extensions },
+          async answer({ method, params }) {
+            assert.equal(method, "elicitation/create");
+            const { uri, text } = (await host.request("resources/read", {
+              uri: params._meta.ui.resourceUri,
+            })).result.contents[0];
+            assert.equal(uri, "ui://parley/tools/play_ttt.html");
+            await app.page.evaluate("document.querySelector('iframe')?.remove()");
+            await app.mount({ html: text });
+            const answer = app.elicit(params);
+            await app.view.getByRole("button", { name: new RegExp(`^${cells.shift()}:`) }).click();
+            return await answer as object;
+          },
+        });
+        const { structuredContent } = await host.call("play_ttt");
+        assert.equal(structuredContent.ending, "lost");
+      }),
+    );
+  }, LONG);
+
   inBrowser("plays tic-tac-toe on its board: won, lost and drawn", () =>
     atTable(
       era,
