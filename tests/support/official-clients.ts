@@ -16,7 +16,16 @@ import {
   POEM,
 } from "./multi-round-tool.ts";
 
-const INFO = { name: "official", version: "1.0.0" };
+let count = 0;
+
+/**
+ * Each client has its own name. Clients with the same name that decline this fast would count as a
+ * client that does not show forms.
+ */
+function newInfo() {
+  return { name: `official ${++count}`, version: "1.0.0" };
+}
+
 const CAPABILITIES = { elicitation: { form: {} }, sampling: {} };
 
 export interface Official {
@@ -47,7 +56,7 @@ export async function connectV1Over(
 ): Promise<Official> {
   const conversation = newConversation();
   const { answer, sampled, logged, progressed } = handlers(conversation);
-  const client = new Client(INFO, { capabilities: CAPABILITIES });
+  const client = new Client(newInfo(), { capabilities: CAPABILITIES });
   client.setRequestHandler(ElicitRequestSchema, answer);
   client.setRequestHandler(CreateMessageRequestSchema, sampled);
   client.setNotificationHandler(LoggingMessageNotificationSchema, logged);
@@ -89,7 +98,7 @@ export async function connectV2Over(
 ): Promise<Official> {
   const conversation = newConversation();
   const { answer, sampled, logged, progressed } = handlers(conversation);
-  const client = new v2.Client(INFO, {
+  const client = new v2.Client(newInfo(), {
     capabilities: CAPABILITIES,
     versionNegotiation: { mode },
   });
