@@ -65,6 +65,13 @@ export class Guard {
     return `it came from ${peer} with the host name "${host}", which only callers on this machine may use; use the name of the server, or allow this name with --allow-host`;
   }
 
+  /** True if an accepted request has a host name by which other machines reach the server. */
+  isExposed(request: Request): boolean {
+    // Without allowed names, only loopback names are accepted.
+    if (this.#hosts.size === 0) return false;
+    return !LOOPBACK.test(request.headers.get("host") ?? hostOf(request.url));
+  }
+
   allowsOrigin(origin: string): boolean {
     if (this.#origins.has("*") || this.#origins.has(origin.toLowerCase())) return true;
     const [scheme, host] = origin.split("://");

@@ -58,7 +58,7 @@ export class Pages implements Site {
   privately = false;
   /** True after the server has received any call over HTTP. */
   exposed = false;
-  /** True after a proxy has forwarded a request from another machine. */
+  /** True after a request that may come from another machine: through a proxy, or by another name. */
   proxied = false;
   readonly #publicUrl: PagesOptions["publicUrl"];
   readonly #ports: Ports;

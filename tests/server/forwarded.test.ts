@@ -117,6 +117,16 @@ describe("a request through an untrusted proxy", () => {
       assert.deepEqual(await call(), EXPOSED);
     }));
 
+  it("is noticed by an allowed name alone, if the proxy adds no header", async () => {
+    for (const allowHosts of [["tools.example.com"], ["*"]]) {
+      await serving({ allowHosts }, async (call) => {
+        assert.deepEqual(await call(), LOCAL);
+        assert.deepEqual(await call({ host: "tools.example.com" }), EXPOSED);
+        assert.deepEqual(await call(), EXPOSED);
+      });
+    }
+  });
+
   it("is judged by its real Host header, not by what it says of the name", () =>
     serving({ allowHosts: ["tools.example.com"] }, async (call) => {
       assert.equal(await call({ "x-forwarded-host": "tools.example.com" }), 403);
