@@ -256,6 +256,7 @@ export class Durability {
       createdAt,
     );
     session.takeOver({ events, keepUntil, taskSince, needsCaller: attended });
+    if (meta.deferred) session.defer();
     session.settled = settled ?? epoch;
     // From now on, the bytes of the session count as those of a live session.
     this.#resting?.delete(id);

@@ -213,6 +213,8 @@ export interface EntryMeta {
   readonly keepUntil: number;
   readonly taskSince?: number;
   readonly attended?: boolean;
+  /** Present if a request of the session has ended with a ticket. */
+  readonly deferred?: boolean;
   /** The epoch at which the session last survived (RECOVERY-1). Absent in records of earlier versions. */
   readonly settled?: number;
   /** Present if the session is set aside (RECOVERY-5). */
@@ -256,5 +258,6 @@ function entryMetaOf(session: LiveToolSession): EntryMeta {
     settled,
     ...(taskSince !== undefined && { taskSince }),
     ...(needsCaller && { attended: true }),
+    ...(session.deferred && { deferred: true }),
   };
 }

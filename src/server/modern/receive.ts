@@ -237,7 +237,7 @@ export class ModernEra implements Era {
   #task(method: string, params: JsonObject, session: LiveToolSession): JsonObject {
     switch (method) {
       case "tasks/update":
-        updateTask(session, params);
+        updateTask(this.#core, session, params);
         return {};
       case "tasks/cancel":
         session.halt("cancelled by the client", "caller");

@@ -9,7 +9,10 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { McpToolTask } from "../../tool/settings.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { completeResult, inputRequests } from "../../wire/modern/encode.ts";
+import type { ToolSessionRequest } from "../../model/events.ts";
 import type { ServerCore } from "../core.ts";
+import { defer } from "../doors/deferral.ts";
+import { asSent, canDefer, clientAnswer, holdTime, travelling } from "../doors/travel.ts";
 import { readAnswers } from "./answers.ts";
 
 const DEFAULT_TTL = 3_600_000;
@@ -62,7 +65,9 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
   const { outcome } = session;
   const base = taskFields(session);
   if (!outcome) {
-    const open = session.openRequests();
+    const deferral = deferralOf(core, session);
+    if (deferral) return { ...base, status: "completed", result: deferral };
+    const open = sentQuestions(core, session);
     return open.length > 0 ? { ...base, inputRequests: inputRequests(open) } : base;
   }
   switch (outcome.status) {
@@ -73,6 +78,36 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
     case "cancelled":
       return { ...base, statusMessage: outcome.reason };
   }
+}
+
+/** The open questions of a task that its client can answer. */
+function sentQuestions(core: ServerCore, session: LiveToolSession): ToolSessionRequest[] {
+  return travelling(core, session, session.openRequests(), session.client)
+    .map((request) => asSent(core, session, request));
+}
+
+/** Deferrals of tasks. They are kept, because each new one would look like a change. */
+const deferrals = new WeakMap<LiveToolSession, { readonly lsn: number; readonly of: JsonObject }>();
+
+/**
+ * The deferral that completes a task, if its client can answer none of its questions. A task that
+ * was completed stays completed; its run continues under its ticket.
+ */
+function deferralOf(core: ServerCore, session: LiveToolSession): JsonObject | undefined {
+  const { client, log: { lastLSN: lsn } } = session;
+  const open = session.openRequests();
+  if (!session.deferred) {
+    if (open.length === 0 || sentQuestions(core, session).length > 0) return undefined;
+    if (!canDefer(session, open, client)) return undefined;
+    if (holdTime(core, session, client, false) > 0 && core.places.isOpening(session)) {
+      return undefined;
+    }
+  }
+  const known = deferrals.get(session);
+  if (known?.lsn === lsn) return known.of;
+  const of = completeResult(defer(core, session, client), core.info);
+  deferrals.set(session, { lsn, of });
+  return of;
 }
 
 export function taskFields(session: LiveToolSession): JsonObject {
@@ -127,11 +162,15 @@ export function findTask(
 }
 
 /** Passes answers to a task. Answers that match no open question are ignored. */
-export function updateTask(session: LiveToolSession, { inputResponses }: JsonObject): void {
+export function updateTask(
+  core: ServerCore,
+  session: LiveToolSession,
+  { inputResponses }: JsonObject,
+): void {
   const open = session.openRequests();
   const answers = readAnswers(inputResponses).flatMap(([name, response]) => {
     const request = open.find((one) => one.name === name);
-    return request ? [{ requestId: request.id, response }] : [];
+    return request ? clientAnswer(core, session, request, response) ?? [] : [];
   });
   session.respondAll(answers);
 }
