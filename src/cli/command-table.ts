@@ -299,6 +299,26 @@ export const COMMANDS: {
       });
   },
 
+  store(program, { operate, environment }) {
+    program.command("store")
+      .summary("export or erase the data of one caller")
+      .description(
+        "Prints the stored calls and sessions of one caller as JSON lines, or erases them. Stop the server first.",
+      )
+      .addArgument(
+        program.createArgument("<action>", "what to do with the data").choices([
+          "export",
+          "erase",
+        ]),
+      )
+      .requiredOption("--principal <id>", "id of the caller, as in the audit log")
+      .requiredOption("--store <address>", "store of the server, in the form sqlite:PATH")
+      .action(async (action, options) => {
+        const { principalData } = await import("./commands/principal-data.ts");
+        await operate(() => principalData(action, options, environment));
+      });
+  },
+
   completions(program, { environment }) {
     program.command("completions")
       .summary("print a completion script for a shell")

@@ -113,6 +113,11 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
       .sort(order).slice(0, limit);
   }
 
+  *sessionsOf(principal: string): Operation<readonly string[]> {
+    return [...this.#sessions.values()].map(({ entry }) => entry)
+      .filter((entry) => (entry.principal ?? "") === principal).map(({ id }) => id);
+  }
+
   *sweep(now: number): Operation<number> {
     let swept = 0;
     for (const id of this.#expiries.expired(now)) {

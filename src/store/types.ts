@@ -107,6 +107,11 @@ export interface ToolSessionStore {
    * method, the limit `maxStore` does not apply.
    */
   usage?(): Operation<ReadonlyMap<string, number>>;
+  /**
+   * Returns the ids of all sessions of a principal, to export or erase its data. Without this method,
+   * `parley store` cannot find them.
+   */
+  sessionsOf?(principal: string): Operation<readonly string[]>;
 }
 
 /** The stored state of a legacy client, so that its session survives a restart. */

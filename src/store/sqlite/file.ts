@@ -51,6 +51,11 @@ export class SqliteFile {
     this.#db = through(openDatabase(path, durability, busyTimeout));
   }
 
+  /** From now on, deleted data is overwritten with zeros. */
+  overwriteDeleted(): void {
+    this.read(() => this.#db.exec("PRAGMA secure_delete = ON"));
+  }
+
   /** Returns a statement that is prepared once and then reused. */
   prepare(sql: string): StatementSync {
     let statement = this.#statements.get(sql);

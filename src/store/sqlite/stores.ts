@@ -274,6 +274,13 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     );
   }
 
+  *sessionsOf(principal: string): Operation<readonly string[]> {
+    return this.#file.read(() =>
+      this.#file.prepare("SELECT id FROM sessions WHERE principal = ? ORDER BY number")
+        .all(principal).map(({ id }) => String(id))
+    );
+  }
+
   /**
    * Removes expired sessions in small steps, so that other jobs can run in between. If a sweep is
    * halted, the next sweep continues its work.
@@ -425,6 +432,8 @@ export interface SqliteStores {
   readonly sessions: Required<ToolSessionStore> & { readonly isEmpty: boolean };
   /** The store of legacy client sessions. */
   readonly clients: ClientSessionStore;
+  /** From now on, deleted data is overwritten with zeros. Slower. Default: space is only reused. */
+  overwriteDeleted(): void;
   /** Closes the file. */
   close(): void;
 }
@@ -442,6 +451,7 @@ export function openSqlite(
   return {
     sessions: new SqliteToolSessionStore(file),
     clients: new SqliteClientSessionStore(file),
+    overwriteDeleted: () => file.overwriteDeleted(),
     close: () => file.close(),
   };
 }

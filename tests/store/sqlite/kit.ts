@@ -58,6 +58,7 @@ export function useStoresThrough(
       yield* provide({
         sessions: new SqliteToolSessionStore(file),
         clients: new SqliteClientSessionStore(file),
+        overwriteDeleted: () => file.overwriteDeleted(),
         close: () => file.close(),
       });
     } finally {

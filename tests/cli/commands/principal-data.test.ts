@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { type Operation, until } from "effection";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createMcpTool, createParley, InMemoryToolSessionStore, openStore } from "parley-mcp";
+import { z } from "zod";
+import { useFolder } from "../../support/folder.ts";
+import { TestClient as LegacyClient } from "../../support/legacy/client.ts";
+import { TestClient } from "../../support/modern/client.ts";
+import { useProgram } from "../../support/program.ts";
+import { describe, it } from "../../suite.ts";
+
+const ask = createMcpTool("ask").description("Asks.").durable()
+  .parameters(z.object({ about: z.string() }))
+  .elicits({ ok: { response: z.object({ yes: z.boolean() }) } })
+  .execute(function* (_, ctx) {
+    return (yield* ctx.elicit("ok", { message: "Sure?" })).action;
+  });
+
+/** A store with a call and a client session of each caller. */
+function* useFilledStore(): Operation<string> {
+  const file = join(yield* useFolder(), "calls.db");
+  const stores = yield* until(openStore(`sqlite:${file}`));
+  const parley = createParley({
+    serve: [ask],
+    store: stores.sessions,
+    clients: stores.clients,
+    principal: (request) => request.headers.get("x-caller") ?? new Response("", { status: 401 }),
+  });
+  for (const caller of ["alice", "bob"]) {
+    const headers = { "x-caller": caller };
+    const client = new TestClient(parley.fetch, { headers });
+    yield* until(client.call("ask", { about: `the secret of ${caller}` }));
+    yield* until(LegacyClient.connect(parley.fetch, { headers }));
+  }
+  yield* until(parley.close());
+  stores.close();
+  return file;
+}
+
+function* run(...args: string[]): Operation<{ code: number | null; stdout: string }> {
+  const program = yield* useProgram(args);
+  const { code } = yield* until(program.exit);
+  return { code, stdout: program.stdout };
+}
+
+describe("parley store", () => {
+  it("exports the data of one caller, and erases it from the file", function* () {
+    const file = yield* useFilledStore();
+    const store = (action: string, principal: string) =>
+      run("store", action, "--store", `sqlite:${file}`, "--principal", principal);
+    const { stdout } = yield* store("export", "alice");
+    const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    assert.deepEqual(lines.map(({ type }) => type).sort(), ["call", "client session"]);
+    const call = lines.find(({ type }) => type === "call");
+    assert.equal(call.call.params.about, "the secret of alice");
+    assert.ok(call.events.length > 0);
+    assert.ok(!stdout.includes("bob"));
+
+    assert.equal((yield* store("erase", "alice")).code, 0);
+    assert.equal((yield* store("export", "alice")).stdout, "");
+    assert.ok(!readFileSync(file).includes("the secret of alice"), "it is gone from the file");
+    const { stdout: others } = yield* store("export", "bob");
+    assert.equal(others.trim().split("\n").length, 2);
+  });
+
+  it("needs a caller and a store", function* () {
+    assert.equal((yield* run("store", "export", "--principal", "a")).code, 2);
+    assert.equal((yield* run("store", "shred", "--principal", "a", "--store", "sqlite:x")).code, 2);
+  });
+});
+
+describe("InMemoryToolSessionStore.sessionsOf()", () => {
+  it("finds the sessions of one caller", function* () {
+    const store = new InMemoryToolSessionStore();
+    const parley = createParley({ serve: [ask], store, principal: () => "alice" });
+    yield* until(new TestClient(parley.fetch).call("ask", { about: "x" }));
+    assert.equal((yield* store.sessionsOf("alice")).length, 1);
+    assert.equal((yield* store.sessionsOf("")).length, 0);
+    yield* until(parley.close());
+  });
+});
