@@ -79,10 +79,14 @@ export class LegacySse {
     if (!client || !outbox) {
       return refuse(404, "Cannot find the session: it has ended; open the stream again");
     }
-    return this.#respond(
-      outbox,
-      receiveShared(client, readMessage(body), { who, headers: request.headers }),
-    );
+    const message = readMessage(body);
+    // Answers and notifications are still accepted: they create no output of their own.
+    if (outbox.crowded && message.type === "request") {
+      return busy(
+        "Cannot accept the request: too much of the stream is unread; read the stream, then send the request again",
+      );
+    }
+    return this.#respond(outbox, receiveShared(client, message, { who, headers: request.headers }));
   }
 
   /** Sends replies on the client's stream. Only refusals are sent as the response to the POST. */

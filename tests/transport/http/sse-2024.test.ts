@@ -171,6 +171,25 @@ describe("HTTP+SSE", () => {
       assert.deepEqual(await stream.rest(), []);
     }));
 
+  it("refuses requests while too much of its stream is unread, and accepts them again", () =>
+    serving({ serve: [echo], legacySse }, async ({ fetch }) => {
+      const { client, stream } = await connect(fetch);
+      const text = "x".repeat(1_000_000);
+      const statuses: number[] = [];
+      for (let id = 1; id <= 10; id++) {
+        statuses.push((await post(client, id, "echo", { text })).status);
+      }
+      // 4 MiB may wait, and the message that exceeds it.
+      const accepted = statuses.filter((status) => status === 202).length;
+      assert.ok(accepted >= 4 && accepted <= 6, `${statuses}`);
+      assert.equal(statuses.at(-1), 503);
+      assert.equal((await client.notify("notifications/initialized")).status, 202);
+      for (let id = 1; id <= accepted; id++) assert.equal((await stream.message())?.id, id);
+      assert.equal((await post(client, 11, "echo", { text: "hi" })).status, 202);
+      assert.equal((await stream.message())?.id, 11);
+      await stream.leave();
+    }));
+
   it("disconnects a client that does not read what it asked for", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool], legacySse }, async ({ fetch, parley, clock }) => {
