@@ -1,7 +1,7 @@
 /** The server that runs its calls in a registry. A registry has at most one server at a time. */
 import type { Operation } from "effection";
 import type { ServerChange } from "../model/events.ts";
-import type { Middleware, Site } from "../run/run-port.ts";
+import type { Site } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { Definition } from "../tool/types.ts";
 import { inProcess, type ServerHooks } from "./options.ts";
@@ -37,10 +37,6 @@ export class AttachedServer implements Sweepable {
     const own: { -readonly [K in keyof AttachedServer]: AttachedServer[K] } = this;
     own.hooks = hooks;
     own.site = hooks.site ?? inProcess;
-  }
-
-  get around(): Middleware | undefined {
-    return this.hooks.around;
   }
 
   find(kind: Definition["kind"], name: string): Definition | undefined {

@@ -34,7 +34,8 @@ export class FinishedSessions {
   readonly #free = new LinkedList<LiveToolSession>();
   /** Sessions that are promised to a client, or have holders. They are evicted last. */
   readonly #promised = new LinkedList<LiveToolSession>();
-  readonly #owned = new Owned<LiveToolSession>();
+  /** Sessions by caller, oldest first. Undefined until there are sessions of a second caller. */
+  #owned: Owned<LiveToolSession> | undefined;
   /** The number of sessions of each caller, and their bytes. */
   readonly #counts = new Shares(UNLIMITED);
   readonly #weights = new Shares(UNLIMITED);
@@ -53,8 +54,9 @@ export class FinishedSessions {
     if (earlier) this.delete(earlier);
     this.#byId.set(session.id, session);
     (session.keepUntil > now ? this.#promised : this.#free).add(session);
-    this.#owned.add(session.principal, session);
     this.#count(session, 1);
+    if (this.#owned) this.#owned.add(session.principal, session);
+    else if (this.#counts.of(session.principal) < this.#counts.total) this.#trackOwners();
     if (!this.#isOver) return NONE;
     const going: LiveToolSession[] = [];
     this.#chooseOfLargest(going, now);
@@ -63,6 +65,12 @@ export class FinishedSessions {
     // Count the chosen sessions again until the caller of `add` deletes them.
     for (const one of going) this.#count(one, 1);
     return going;
+  }
+
+  /** A large set is slow to change, and a server with one caller does not need it. */
+  #trackOwners(): void {
+    this.#owned = new Owned();
+    for (const session of this.#byId.values()) this.#owned.add(session.principal, session);
   }
 
   get #isOver(): boolean {
@@ -98,7 +106,7 @@ export class FinishedSessions {
   /** Deletes a session. Returns false if it was not in this collection. */
   delete(session: LiveToolSession): boolean {
     if (!session.list?.remove(session)) return false;
-    this.#owned.delete(session.principal, session);
+    this.#owned?.delete(session.principal, session);
     this.#count(session, -1);
     return this.#byId.delete(session.id);
   }
@@ -106,7 +114,7 @@ export class FinishedSessions {
   clear(): void {
     for (const session of this.#byId.values()) session.list?.remove(session);
     this.#byId.clear();
-    this.#owned.clear();
+    this.#owned = undefined;
     this.#counts.replace([]);
     this.#weights.replace([]);
   }
@@ -121,7 +129,7 @@ export class FinishedSessions {
       if (largest === undefined || this.#counts.of(largest) === this.#counts.total) return;
       const oldest = this.#oldestOf(largest, now);
       if (!oldest) return;
-      this.#owned.delete(largest, oldest);
+      this.#owned?.delete(largest, oldest);
       this.#count(oldest, -1);
       going.push(oldest);
     }
@@ -131,7 +139,7 @@ export class FinishedSessions {
     let promised: LiveToolSession | undefined;
     let looks = 0;
     const held: LiveToolSession[] = [];
-    for (const session of this.#owned.of(principal)) {
+    for (const session of this.#owned?.of(principal) ?? []) {
       if (session.holders > 0) held.push(session);
       else if (session.keepUntil <= now) return session;
       else promised ??= session;
@@ -139,8 +147,8 @@ export class FinishedSessions {
     }
     // Move sessions with holders to the end, so that the next search does not start with them.
     for (const session of held) {
-      this.#owned.delete(principal, session);
-      this.#owned.add(principal, session);
+      this.#owned?.delete(principal, session);
+      this.#owned?.add(principal, session);
     }
     return promised;
   }
@@ -200,18 +208,19 @@ export class Retention {
     session.expiry?.cancel();
     session.expiry = undefined;
     if (session.holders > 0 || this.#parts.live.isClosed) return;
+    const { deadlines, limits } = this.#parts;
+    let ms: number;
     if (session.outcome) {
       // The session is in no list, so it is not kept.
       if (!session.list) return;
-      const now = this.#parts.deadlines.now();
+      const now = deadlines.now();
       const promised = session.keepUntil - now;
-      if (promised > 0) {
-        this.#expire(session, Math.max(this.#parts.limits.finishedTimeToLive, promised));
-      } else this.#keepForGrace(session, now);
+      if (promised <= 0) return this.#keepForGrace(session, now);
+      ms = Math.max(limits.finishedTimeToLive, promised);
     } else if (session.waiting) {
-      const { passivateAfter, waitingTimeToLive } = this.#parts.limits;
-      this.#expire(session, session.replayable ? passivateAfter : waitingTimeToLive);
-    }
+      ms = session.replayable ? limits.passivateAfter : limits.waitingTimeToLive;
+    } else return;
+    session.expiry = deadlines.add(ms, this.#expired, session);
   }
 
   /** Keeps a session that ended before it was registered. */
@@ -272,10 +281,6 @@ export class Retention {
       else this.remove(first);
     }
   };
-
-  #expire(session: RegisteredSession, ms: number): void {
-    session.expiry = this.#parts.deadlines.add(ms, this.#expired, session);
-  }
 
   /**
    * Handles the expiry of a session (RETAIN-1). All sessions share this function, so that a parked

@@ -22,10 +22,13 @@ export function isLoopback(host: string): boolean {
 
 export class Guard {
   readonly #hosts: ReadonlySet<string>;
+  /** False if only loopback names are accepted. */
+  readonly allowsOtherNames: boolean;
   readonly #origins: ReadonlySet<string>;
 
   constructor({ allowHosts = [], allowOrigins = [] }: GuardOptions) {
     this.#hosts = new Set(allowHosts.map((host) => host.toLowerCase()));
+    this.allowsOtherNames = this.#hosts.size > 0;
     this.#origins = new Set(allowOrigins.map((origin) => origin.toLowerCase()));
   }
 
@@ -67,8 +70,6 @@ export class Guard {
 
   /** True if an accepted request has a host name by which other machines reach the server. */
   isExposed(request: Request): boolean {
-    // Without allowed names, only loopback names are accepted.
-    if (this.#hosts.size === 0) return false;
     return !LOOPBACK.test(request.headers.get("host") ?? hostOf(request.url));
   }
 

@@ -18,7 +18,7 @@ export interface SessionHome {
   /** The server that sessions run for. */
   readonly server: {
     readonly site: Site;
-    readonly around: Middleware | undefined;
+    readonly hooks: { readonly around?: Middleware };
     announce(change: ServerChange): void;
   };
   report(fault: Fault): void;

@@ -303,7 +303,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   }
 
   get around(): Middleware | undefined {
-    return this.#home.server.around;
+    return this.#home.server.hooks.around;
   }
 
   get replayed(): boolean {

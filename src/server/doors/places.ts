@@ -18,6 +18,7 @@ import type { Page } from "../../tool/site.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { askingPage } from "../asking-page.ts";
 import type { ServerCore } from "../core.ts";
+import { isBeside } from "./travel.ts";
 import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./types.ts";
 
 /** Milliseconds for which a page stays open after the end of its call. */
@@ -162,19 +163,6 @@ export function questionsAtDoor(session: LiveToolSession, door: Door): ElicitReq
     request.type === "elicit_request" && request.params.mode === "form" &&
     (request.door === door || door === "page" && isBeside(session, request))
   );
-}
-
-/** The forms that are also shown on a page, because nobody answered them. */
-const beside = new WeakMap<LiveToolSession, Set<string>>();
-
-/** Shows a form on a page too. The first answer counts. */
-export function showBeside(session: LiveToolSession, { id }: ElicitRequest): void {
-  beside.set(session, (beside.get(session) ?? new Set<string>()).add(id));
-}
-
-/** True if a form is also shown on a page. */
-export function isBeside(session: LiveToolSession, { id }: ElicitRequest): boolean {
-  return beside.get(session)?.has(id) ?? false;
 }
 
 /** Answers a question that is asked at a door. The tool does not see an answer that does not fit. */

@@ -11,7 +11,6 @@ import type {
 import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { ServerCore } from "../core.ts";
-import { isBeside } from "./places.ts";
 
 /**
  * How many `input_required` results a request may get. Known clients give up at the tenth. Before
@@ -141,6 +140,19 @@ export function canDefer(
     isForCaller(request) || request.type === "elicit_request" && request.params.mode === "form" &&
       doorOf(session, request, client) !== undefined
   );
+}
+
+/** The forms that are also shown on a page, because nobody answered them. */
+const beside = new WeakMap<LiveToolSession, Set<string>>();
+
+/** Shows a form on a page too. The first answer counts. */
+export function showBeside(session: LiveToolSession, { id }: ElicitRequest): void {
+  beside.set(session, (beside.get(session) ?? new Set<string>()).add(id));
+}
+
+/** True if a form is also shown on a page. */
+export function isBeside(session: LiveToolSession, { id }: ElicitRequest): boolean {
+  return beside.get(session)?.has(id) ?? false;
 }
 
 /**

@@ -93,6 +93,13 @@ function reviveCall(
   }
 }
 
-function settled(revived: Promise<unknown>): Promise<{ readonly error: unknown } | undefined> {
-  return revived.then(() => undefined, (error) => ({ error }));
+async function settled(
+  revived: Promise<unknown>,
+): Promise<{ readonly error: unknown } | undefined> {
+  try {
+    await revived;
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }

@@ -245,22 +245,19 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
       this.#quiet = false;
       return undefined;
     }
-    if (this.#quiet || !session.concurrent) return this.#isHeld() ? undefined : "asking";
+    if (this.#quiet || !session.concurrent) {
+      const ms = holdTime(this.#core, session, this.#client, this.#continues);
+      if (ms === 0) return "asking";
+      // The answer may come from a page or an app view while the request waits.
+      this.#hold ??= new Hold(session);
+      return this.#hold.isOver(ms) ? "asking" : undefined;
+    }
     this.#window ??= this.#core.deadlines.add(QUIET_WINDOW, () => {
       this.#window = undefined;
       this.#quiet = true;
       this.#look();
     });
     return undefined;
-  }
-
-  /** True if the request still waits for an answer that comes from a page or an app view. */
-  #isHeld(): boolean {
-    const { session } = this;
-    const ms = holdTime(this.#core, session, this.#client, this.#continues);
-    if (ms === 0) return false;
-    this.#hold ??= new Hold(session);
-    return !this.#hold.isOver(ms);
   }
 
   /** Makes the run a task. Returns true if the task is stored. */

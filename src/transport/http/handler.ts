@@ -114,9 +114,10 @@ export class Handler implements McpHandler {
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
       }
-      if (forwarding ? !forwarding.local : this.#guard.isExposed(request)) {
-        this.core.pages.proxied = true;
-      }
+      const isExposed = forwarding
+        ? !forwarding.local
+        : this.#guard.allowsOtherNames && this.#guard.isExposed(request);
+      if (isExposed) this.core.pages.proxied = true;
       const response = request.method === "OPTIONS"
         ? Promise.resolve(new Response(null, { status: 204 }))
         : this.#route(request, path);
