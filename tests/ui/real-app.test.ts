@@ -34,6 +34,15 @@ const book = createMcpTool("book").description("Books a seat.")
     return { said: `${seat.content.seat} for ${name.content.name} via ${seat.via}` };
   });
 
+const slow = createMcpTool("slow").description("Takes its time.")
+  .elicits({ ok: { response: z.object({ ok: z.boolean() }), by: "person" } })
+  .execute(function* (_params, ctx) {
+    const first = yield* ctx.elicit("ok", { message: "Ready?" });
+    yield* ctx.sleep(60_000);
+    const second = yield* ctx.elicit("ok", { message: "Still there?" });
+    return `${first.action}, then ${second.action}`;
+  });
+
 interface Table {
   readonly app: ShownApp;
   /** The client that calls for the model. */
@@ -153,6 +162,29 @@ describe(`the view of a real server (${era})`, () => {
         await app.page.waitForFunction("events.some(({ kind }) => kind === 'ui/message')");
         const result = await host.call("continue_call", { ticket: ticketOf(deferral) });
         assert.deepEqual(result.structuredContent, { said: "aisle for Ada via app" });
+      }),
+    LONG,
+  );
+
+  inBrowser(
+    "waits for the next question of a tool that takes its time",
+    () =>
+      atTable(era, [slow], { apart: true }, async (table) => {
+        const { app, host, clock } = table;
+        const calling = host.call("slow");
+        await idle();
+        clock.advance(2_000);
+        const deferral = await calling;
+        await table.mount("slow", {});
+        await app.result(deferral);
+        const { view } = app;
+        await view.getByLabel("Ok").check();
+        await view.getByRole("button", { name: "Accept" }).click();
+        await view.getByText("Your answer was sent.").waitFor();
+        clock.advance(60_000);
+        await view.getByText("Still there?").waitFor();
+        await view.getByRole("button", { name: "Decline" }).click();
+        await view.getByText("accept, then decline").waitFor();
       }),
     LONG,
   );
