@@ -319,6 +319,31 @@ export const COMMANDS: {
       });
   },
 
+  doctor(program, { operate, environment }) {
+    program.command("doctor")
+      .summary("check a server or this machine, and say what to fix")
+      .description(
+        "Checks a server from outside, through its proxies: TLS, metadata, CORS, streams, clocks. Without a URL, checks what a server would start with on this machine. Exits with 1 if there is a problem.",
+      )
+      .argument("[url]", "URL of the server, such as https://mcp.example.com/mcp")
+      .option(
+        "--header <line>",
+        'header to send to the server, as "Name: value" (repeatable)',
+        collect,
+      )
+      .addOption(
+        new Option("--origin <origin>", "origin whose web pages must be able to call the server")
+          .argParser(toOrigin),
+      )
+      .option("--store <address>", "store to check on this machine, in the form sqlite:PATH")
+      .option("--token-file <file>", "file of static tokens to check on this machine")
+      .option("--json", "print JSON")
+      .action(async (url, options) => {
+        const { doctor } = await import("./commands/doctor.ts");
+        await operate(() => doctor(url, options, environment));
+      });
+  },
+
   completions(program, { environment }) {
     program.command("completions")
       .summary("print a completion script for a shell")
@@ -409,6 +434,10 @@ function toAddress(text: string): string {
   const { protocol, href } = URL.parse(text) ?? {};
   if (href !== undefined && (protocol === "http:" || protocol === "https:")) return href;
   throw new InvalidArgumentError("It must be a URL such as https://example.com.");
+}
+
+function toOrigin(text: string): string {
+  return new URL(toAddress(text)).origin;
 }
 
 function toDocumentAddress(text: string): string {

@@ -157,7 +157,8 @@ function* useServer(
   return server;
 }
 
-function headersIn(lines: readonly string[]): HeaderLines {
+/** The headers of `--header`. */
+export function headersIn(lines: readonly string[]): HeaderLines {
   return Object.fromEntries(lines.map((line) => {
     const colon = line.indexOf(":");
     // Do not quote the header: it may contain a secret.

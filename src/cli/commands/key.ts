@@ -4,7 +4,7 @@ import type { OperatorLog } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
 
 /** Minimum length of a key: a short one could be guessed. */
-const SHORTEST = 16;
+export const SHORTEST_KEY = 16;
 
 /**
  * `PARLEY_KEY` contains one key, or several separated by commas. The first one seals new data; all
@@ -17,9 +17,9 @@ export function sealerFrom(
   stored?: string,
 ): Sealer {
   const keys = keysIn(PARLEY_KEY);
-  if (keys.some((key) => key.length < SHORTEST)) {
+  if (keys.some((key) => key.length < SHORTEST_KEY)) {
     throw new Problem(
-      `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST} characters; generate a key with "openssl rand -base64 32"`,
+      `Cannot use PARLEY_KEY: a key in it is shorter than ${SHORTEST_KEY} characters; generate a key with "openssl rand -base64 32"`,
       USAGE,
     );
   }

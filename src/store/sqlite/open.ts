@@ -72,25 +72,37 @@ export function openDatabase(
  * if the disk is too full to do that: reading a file that has a log needs some disk space.
  */
 function inspect(path: string, busyTimeout: number): boolean {
+  const hadLog = !isClosed(path);
+  try {
+    readOnly(path, busyTimeout, (db) => examine(db, path));
+    return true;
+  } catch (error) {
+    if ((hadLog || !isClosed(path)) && /disk I\/O error|disk is full/.test(String(error))) {
+      return false;
+    }
+    throw storeError("open", path, error);
+  }
+}
+
+/** Reads a file through a connection that changes nothing. */
+export function readOnly<T>(path: string, busyTimeout: number, read: (db: DatabaseSync) => T): T {
   const closed = isClosed(path);
   // A normal connection would create files beside the store. If no process has the file open, it
   // can be read as immutable, which creates none.
   const db = connect(closed ? `${pathToFileURL(path).href}?immutable=1` : path, { readOnly: true });
   try {
     db.exec(`PRAGMA busy_timeout = ${busyTimeout}`);
-    examine(db, path);
-    return true;
+    return read(db);
   } catch (error) {
     // Another process opened the file in the meantime, so the data may be inconsistent. Try again.
-    if (closed && !isClosed(path)) return inspect(path, busyTimeout);
-    if (!closed && /disk I\/O error|disk is full/.test(String(error))) return false;
-    throw storeError("open", path, error);
+    if (closed && !isClosed(path)) return readOnly(path, busyTimeout, read);
+    throw error;
   } finally {
     db.close();
   }
 }
 
-function examine(db: DatabaseSync, path: string): void {
+export function examine(db: DatabaseSync, path: string): void {
   versionOf(db, path);
   if (fs.statSync(path).size > MAX_CHECKED_SIZE) return;
   const verdict = pragma(db, "quick_check(1)");

@@ -13,7 +13,7 @@ const APPLICATION_ID = 0x50726c79;
  * Version 2 added wake-up times. Version 3 stores events in order of arrival. Version 4 added
  * each session's principal and size.
  */
-const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 4;
 
 /**
  * The columns of version 4. They are separate, because the migration from version 3 uses them too.

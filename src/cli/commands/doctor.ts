@@ -1,0 +1,66 @@
+/** `parley doctor`: checks an installation, and says what to do about each finding. */
+import process from "node:process";
+import type { Operation } from "effection";
+import { localFindings } from "../doctor/local.ts";
+import type { Finding } from "../doctor/probe.ts";
+import { examineServer } from "../doctor/remote.ts";
+import type { Environment } from "../environment.ts";
+import { FAILED, Problem, USAGE } from "../problem.ts";
+import type { Style } from "../terminal/style.ts";
+import { visible, visibleJson } from "../terminal/visible.ts";
+import { headersIn } from "./call.ts";
+import { serverAddress } from "./sign-in.ts";
+
+export interface DoctorOptions {
+  readonly header?: readonly string[];
+  readonly origin?: string;
+  readonly store?: string;
+  readonly tokenFile?: string;
+  readonly json?: boolean;
+}
+
+export function* doctor(
+  url: string | undefined,
+  options: DoctorOptions,
+  environment: Environment,
+): Operation<number> {
+  const { terminal, version } = environment;
+  const { json = false } = options;
+  const findings: Finding[] = [];
+  const report = (...found: readonly Finding[]) => {
+    findings.push(...found);
+    if (!json) { for (const finding of found) terminal.print(line(finding, terminal.out)); }
+  };
+  if (url === undefined) {
+    const { store, tokenFile } = options;
+    report(...localFindings({ version, store, tokenFile, env: process.env }));
+  } else {
+    const { header = [], origin } = options;
+    const headers = headersIn(header);
+    yield* examineServer({ url: withoutSecrets(url), headers, origin, version }, report);
+  }
+  const problems = findings.filter(({ status }) => status === "problem").length;
+  const ok = problems === 0;
+  if (json) terminal.print(visibleJson({ ok, findings }, 2));
+  else {terminal.print(
+      ok ? "No problems." : problems === 1 ? "1 problem." : `${problems} problems.`,
+    );}
+  return ok ? 0 : FAILED;
+}
+
+/** Findings contain the URL, so it must not contain a password. */
+function withoutSecrets(text: string): URL {
+  const url = new URL(serverAddress(text));
+  if (url.username === "" && url.password === "") return url;
+  throw new Problem(
+    "Cannot check the server: its URL contains a password; use --header instead",
+    USAGE,
+  );
+}
+
+function line({ check, status, message, remedy }: Finding, style: Style): string {
+  const paint = { ok: style.green, warning: style.yellow, problem: style.red, skipped: style.dim };
+  const mark = paint[status](status.padEnd(8));
+  const next = remedy === undefined ? "" : `\n${" ".repeat(10)}${style.bold("→")} ${remedy}`;
+  return `${mark}  ${style.bold(check)}: ${visible(message)}.${visible(next)}`;
+}
