@@ -237,7 +237,7 @@ function secretFileFinding(file: string): Finding {
     return {
       check,
       status: "problem",
-      message: `Cannot read ${file}: ${messageOf(error)}`,
+      message: `The file ${file} is not readable: ${messageOf(error)}`,
       remedy: "check the path and its permissions",
     };
   }

@@ -94,7 +94,7 @@ function* firstAnswer(
       isSecure && trustFinding(error.message) || {
         check: "connection",
         status: "problem",
-        message: `Cannot reach ${url.origin}: ${error.message}`,
+        message: `There is no answer from ${url.origin}: ${error.message}`,
         remedy: "check the address, the server and its proxy",
       },
     );
