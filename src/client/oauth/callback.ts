@@ -13,8 +13,8 @@ const PATH = "/callback";
 export interface Callback {
   readonly port: number;
   readonly url: string;
-  /** Waits for the answer to the sign-in with this `state`. */
-  parameters(state: string): Operation<URLSearchParams>;
+  /** Accepts the answer to the sign-in with this `state` from now on. The operation waits for it. */
+  expect(state: string): Operation<URLSearchParams>;
 }
 
 /** The URL of the callback. Authorization servers must accept it with any port. */
@@ -55,14 +55,14 @@ export function useCallback({ port, before }: CallbackOptions): Operation<Callba
       yield* provide({
         port: actual,
         url: callbackUrl(actual),
-        *parameters(state) {
+        expect(state) {
           const { operation, resolve } = withResolvers<URLSearchParams>();
-          waiting.set(state, resolve);
-          try {
-            return yield* operation;
-          } finally {
+          waiting.set(state, (parameters) => {
+            // The first answer wins.
             waiting.delete(state);
-          }
+            resolve(parameters);
+          });
+          return operation;
         },
       });
     } finally {

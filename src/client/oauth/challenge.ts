@@ -10,7 +10,7 @@ export interface Challenge {
 }
 
 /** A scheme without a value, or a parameter with one. */
-const PART = /\s*,?\s*([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
+const PART = /[\s,]*([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
 
 /**
  * Reads the `Bearer` challenge. Empty if the server sent no challenge at all; undefined if it asks
@@ -43,7 +43,7 @@ function challengesIn(text: string): Scheme[] {
     const [, name = "", quoted, plain] = part;
     const value = quoted?.replaceAll(/\\(.)/g, "$1") ?? plain;
     if (value === undefined) found.push({ scheme: name.toLowerCase(), parameters: {} });
-    else found.at(-1)?.parameters && (found.at(-1)!.parameters[name.toLowerCase()] = value);
+    else if (found.length > 0) found.at(-1)!.parameters[name.toLowerCase()] = value;
   }
   return found;
 }

@@ -78,8 +78,8 @@ export class OAuth implements Authorization {
     this.#options = options;
     this.#server = new URL(options.url);
     this.#server.hash = "";
-    this.#reach = new Reach(options.url);
     this.#clock = options.clock ?? systemClock;
+    this.#reach = new Reach(options.url, this.#clock);
   }
 
   get header(): string | undefined {
@@ -298,10 +298,12 @@ export class OAuth implements Authorization {
       ...(resource !== undefined && { resource }),
     };
     for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
+    // The browser may return before `browse` does.
+    const answer = callback.expect(state);
     yield* this.#options.browse!(page, issuer.issuer);
-    const answer = yield* callback.parameters(state);
+    const returned = yield* answer;
     try {
-      const checked = validateAuthResponse(issuer, client, answer, state);
+      const checked = validateAuthResponse(issuer, client, returned, state);
       const response = yield* until(authorizationCodeGrantRequest(
         issuer,
         client,

@@ -7,6 +7,7 @@
  * REACH-2  Redirects are not followed, so that credentials go only where the metadata says.
  * REACH-3  Responses are limited in size and time.
  */
+import { type Clock, systemClock } from "../../lib/clock.ts";
 import { isLoopbackAddress, parseAddress } from "../../lib/ip-address.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { ClientError } from "../client-error.ts";
@@ -17,10 +18,12 @@ const TIMEOUT = 20_000;
 
 export class Reach {
   readonly #isLocal: boolean;
+  readonly #clock: Clock;
 
   /** `server` is the URL that the user gave. */
-  constructor(server: string) {
+  constructor(server: string, clock: Clock = systemClock) {
     this.#isLocal = isOnThisMachine(new URL(server));
+    this.#clock = clock;
   }
 
   /** Checks an address that a server named (REACH-1). */
@@ -46,8 +49,9 @@ export class Reach {
   /** A `fetch` for `oauth4webapi`. */
   readonly fetch = async (address: string | URL, init: RequestInit = {}): Promise<Response> => {
     const url = this.check(String(address), "an address of its authorization server");
-    const signals = [AbortSignal.timeout(TIMEOUT), ...init.signal ? [init.signal] : []];
-    const signal = AbortSignal.any(signals);
+    const late = new AbortController();
+    const signal = AbortSignal.any([late.signal, ...init.signal ? [init.signal] : []]);
+    const disarm = this.#clock.after(TIMEOUT, () => late.abort());
     let response: Response;
     let bytes: Uint8Array;
     try {
@@ -55,8 +59,12 @@ export class Reach {
       bytes = await bodyOf(response);
     } catch (error) {
       if (error instanceof ClientError) throw error;
-      const why = signal.aborted ? "it did not answer in time" : messageOf(error);
+      const why = late.signal.aborted ? "it did not answer in time" : messageOf(error);
       throw new ClientError(`Cannot reach ${url.origin}${url.pathname}: ${why}; try again later`);
+    } finally {
+      disarm();
+      // Also ends a response that is too large.
+      late.abort();
     }
     const { status, headers } = response;
     // REACH-2: a redirect is an error of the server.

@@ -1,6 +1,7 @@
 /** A Parley server that asks for sign-in, with its authorization server; and what signs in to it. */
 import { ensure, type Operation, until } from "effection";
 import { join } from "node:path";
+import process from "node:process";
 import { createMcpTool, createParley } from "parley-mcp";
 import { listen } from "../../../src/platform/listen.ts";
 import { root } from "../../harness/files.ts";
@@ -56,7 +57,8 @@ export function signInEnvironment(folder: string): { [name: string]: string | un
   return {
     APPDATA: folder,
     XDG_CONFIG_HOME: folder,
-    HOME: folder,
+    // Only where the vault depends on it: Deno's cache does too.
+    ...(process.platform === "darwin" && { HOME: folder }),
     PARLEY_KEYRING: "off",
     PARLEY_PASSPHRASE: undefined,
     BROWSER: `${useRuntime(name).path}${run} ${script}`,

@@ -14,7 +14,7 @@ import {
   useAssistant,
 } from "./assistant.ts";
 import { FakeService, PERSON } from "./fake-service.ts";
-import { MemoryVault } from "./memory-vault.ts";
+import { MemoryVault } from "../../support/memory-vault.ts";
 import { type ServeOptions, useHttp } from "./servers.ts";
 
 export interface FakeWorld {

@@ -18,7 +18,7 @@ import { useFolder } from "../../support/folder.ts";
 import { type Answer, CLIENTS, type Question, type Result, useAssistant } from "./assistant.ts";
 import { PERSON } from "./fake-service.ts";
 import { typeInto } from "./fake-world.ts";
-import { MemoryVault } from "./memory-vault.ts";
+import { MemoryVault } from "../../support/memory-vault.ts";
 import { type TestHost, useHost } from "./net/servers.ts";
 import { WAYS } from "./servers.ts";
 

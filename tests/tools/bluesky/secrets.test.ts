@@ -88,7 +88,7 @@ describe("the log of a call", () => {
     const service = new FakeService();
     const { createBlueskyTools } = yield* until(import("../../../tools/bluesky.ts"));
     const { defaultSetup } = yield* until(import("../../../tools/bluesky/setup.ts"));
-    const { MemoryVault } = yield* until(import("./memory-vault.ts"));
+    const { MemoryVault } = yield* until(import("../../support/memory-vault.ts"));
     const vault = new MemoryVault();
     const { login } = createBlueskyTools({
       ...defaultSetup({}),

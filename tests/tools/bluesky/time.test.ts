@@ -10,7 +10,7 @@ import { defaultSetup } from "../../../tools/bluesky/setup.ts";
 import { describe, it } from "../../suite.ts";
 import { event } from "./events.ts";
 import { FakeService } from "./fake-service.ts";
-import { MemoryVault } from "./memory-vault.ts";
+import { MemoryVault } from "../../support/memory-vault.ts";
 
 const MINUTE = 60_000;
 const capabilities = { url: { elicitation: { url: {} } }, nothing: {} };

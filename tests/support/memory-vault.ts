@@ -1,5 +1,5 @@
 /** A vault in memory whose content a test can read, and which can fail. */
-import type { Vault } from "../../../src/vault/types.ts";
+import type { Vault } from "../../src/vault/types.ts";
 
 export class MemoryVault implements Vault {
   readonly where = "the memory of the test";
