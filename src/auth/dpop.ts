@@ -9,6 +9,7 @@
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, jwtVerify } from "jose";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
+import { nodeCrypto } from "../lib/sealer.ts";
 import { ProofRefused } from "./refusal.ts";
 import { hashOf } from "./token-cache.ts";
 import { ALGORITHMS, CLOCK_SKEW } from "./tokens.ts";
@@ -51,7 +52,9 @@ export class Proofs {
     if (typeof htu !== "string" || !URL.canParse(htu) || !subject.isAt(withoutQuery(htu))) {
       throw new ProofRefused("The DPoP proof is for another address");
     }
-    if (ath !== hashOf(token)) throw new ProofRefused("The DPoP proof is for another token");
+    if (ath !== nodeCrypto().createHash("sha256").update(token).digest("base64url")) {
+      throw new ProofRefused("The DPoP proof is for another token");
+    }
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_ID) {
       throw new ProofRefused("The DPoP proof has no usable id");
     }

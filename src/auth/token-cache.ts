@@ -47,6 +47,7 @@ export class TokenCache {
   }
 }
 
+/** The SHA-256 hash of a token, in hexadecimal: on Deno, other encodings take twice as long. */
 export function hashOf(token: string): string {
-  return nodeCrypto().createHash("sha256").update(token).digest("base64url");
+  return nodeCrypto().createHash("sha256").update(token).digest("hex");
 }

@@ -50,7 +50,7 @@ export class TokenFile {
   find(hash: string): Principal | undefined {
     this.#look();
     const { timingSafeEqual } = nodeCrypto();
-    const given = Buffer.from(hash);
+    const given = Buffer.from(hash, "hex");
     let found: Principal | undefined;
     for (const token of this.#tokens) {
       if (timingSafeEqual(token.hash, given)) found = token.principal;
@@ -80,7 +80,8 @@ export function newToken(
   scopes: readonly string[],
 ): { readonly token: string; readonly line: string } {
   const token = PREFIX + nodeCrypto().randomBytes(32).toString("base64url");
-  const line = [name, `sha256:${hashOf(token)}`, ...scopes].join(" ");
+  const hash = Buffer.from(hashOf(token), "hex").toString("base64url");
+  const line = [name, `sha256:${hash}`, ...scopes].join(" ");
   if (LINE.test(line)) return { token, line };
   throw new TypeError(
     `Cannot create a token for "${name}": the name or a scope has characters that the file cannot hold; use letters, digits, dots and dashes`,
@@ -112,7 +113,7 @@ function tokensIn(path: string): StaticToken[] {
     if (trimmed === "" || trimmed.startsWith("#")) return [];
     const { name, hash, scopes } = LINE.exec(trimmed)?.groups ?? {};
     if (name !== undefined) {
-      return [{ hash: Buffer.from(hash!), principal: principalOf(name, scopes!) }];
+      return [{ hash: Buffer.from(hash!, "base64url"), principal: principalOf(name, scopes!) }];
     }
     throw new Error(
       `Cannot read the token file "${path}": line ${
