@@ -53,6 +53,7 @@ const OTHERS: { readonly [text: string]: string } = {
   "It must be a number of seconds, up to 3600.":
     "ends the command line's own sentence about the flag",
   "It must be a number of days, up to 3650.": "ends the command line's own sentence about the flag",
+  "It must be a number, 1 or more.": "ends the command line's own sentence about the flag",
   "It must be a number of megabytes, 1 or more.":
     "ends the command line's own sentence about the flag",
   "It must be an IP address or a range such as 10.0.0.0/8.":

@@ -114,6 +114,12 @@ export const COMMANDS: {
         "--audit-log <file>",
         "file to which a JSON line is added for each call: who called what, when, and how it ended",
       )
+      .addOption(
+        new Option(
+          "--max-requests <number>",
+          "requests per minute of one named caller; default: no limit",
+        ).argParser(toCount),
+      )
       .option("--allow-anonymous", "let everybody call who can connect, without signing in")
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
@@ -444,6 +450,12 @@ function toDocumentAddress(text: string): string {
   const { protocol, pathname = "/", href } = URL.parse(text) ?? {};
   if (href !== undefined && protocol === "https:" && pathname !== "/") return href;
   throw new InvalidArgumentError("It must be a URL such as https://example.com.");
+}
+
+function toCount(text: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && count >= 1) return count;
+  throw new InvalidArgumentError("It must be a number, 1 or more.");
 }
 
 function toSeconds(text: string): number {

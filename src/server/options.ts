@@ -72,6 +72,11 @@ export interface ParleyLimits extends RegistryLimits {
   readonly maxPages: number;
   /** Maximum number of open pages per named caller. Default: a hundredth of `maxPages`. */
   readonly maxPagesPerPrincipal: number;
+  /**
+   * Maximum number of requests per minute of one named caller. Further requests get status 429.
+   * Default: no limit.
+   */
+  readonly maxRequestsPerMinute: number;
   /** Time after which the response to a call becomes a stream, in milliseconds. Default: 100 ms. */
   readonly streamAfter: number;
   /** Time between keep-alive comments on an idle stream, in milliseconds. Default: 8 seconds. */
@@ -103,6 +108,7 @@ const DEFAULT_LIMITS = {
   maxCallsPerClientSession: 200,
   maxStreams: 10_000,
   maxPages: 10_000,
+  maxRequestsPerMinute: Infinity,
   clientSessionTimeToLive: 3_600_000,
   streamAfter: 100,
   keepAliveInterval: 8_000,

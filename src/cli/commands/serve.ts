@@ -35,6 +35,8 @@ export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags {
   readonly maxMemory: number;
   /** The size limit for all stored calls, in megabytes. */
   readonly maxStore: number;
+  /** The limit of requests per minute for each named caller. */
+  readonly maxRequests?: number;
   /** The file of the audit log. */
   readonly auditLog?: string;
   readonly logLevel: OperatorLogLevel;
@@ -100,6 +102,7 @@ export function* serve(
       durableTimeToLive: options.keep * DAY,
       maxMemory: options.maxMemory * MB,
       maxStore: options.maxStore * MB,
+      ...(options.maxRequests !== undefined && { maxRequestsPerMinute: options.maxRequests }),
     },
     ...(store && { store: store.stores.sessions, clients: store.stores.clients }),
     report: (fault) => log.fault(fault),

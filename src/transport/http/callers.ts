@@ -1,5 +1,7 @@
 /** Names the caller of each HTTP request: by its access token, or by the `principal` function. */
+import { RateLimits } from "../../lib/rate-limits.ts";
 import { namedPrincipal, type Principal } from "../../model/principal.ts";
+import { SERVER_BUSY } from "../../model/rpc-codes.ts";
 import type { Gate } from "../../server/access.ts";
 import type { PrincipalOf } from "../../server/options.ts";
 import { refuse } from "./respond.ts";
@@ -18,19 +20,45 @@ export class Callers {
   readonly #gate: Gate | undefined;
   readonly #principal: PrincipalOf | undefined;
 
-  constructor({ gate, principal }: CallersOptions) {
+  readonly #rates: RateLimits | undefined;
+  readonly #now: () => number;
+
+  /** `now` returns the time for the limit of requests per minute. */
+  constructor({ gate, principal }: CallersOptions, perMinute: number, now: () => number) {
     this.#gate = gate;
+    this.#rates = Number.isFinite(perMinute) ? new RateLimits(perMinute) : undefined;
+    this.#now = now;
     this.#principal = principal;
     this.areAnonymous = !gate && !principal;
   }
 
   /** Finds the person who opens a page in a browser. */
   visitorOf(request: Request): FoundCaller | Promise<FoundCaller> {
-    return this.#gate ? this.#gate.visitorOf(request) : this.of(request);
+    return this.#gate ? this.#gate.visitorOf(request) : this.#find(request);
   }
 
-  /** Finds the caller. Returns a promise only if finding it takes time. */
+  /** Finds the caller of a message, and counts the message against the caller's limit. */
   of(request: Request): FoundCaller | Promise<FoundCaller> {
+    const found = this.#find(request);
+    if (!this.#rates) return found;
+    return found instanceof Promise
+      ? found.then((found) => this.#counted(found))
+      : this.#counted(found);
+  }
+
+  #counted(found: FoundCaller): FoundCaller {
+    if (found === undefined || found instanceof Response) return found;
+    const wait = this.#rates!.take(found.id, this.#now());
+    if (wait === 0) return found;
+    const message =
+      "Cannot serve the request: the caller has made too many in the last minute; try again later";
+    return refuse(429, { code: SERVER_BUSY, message }, undefined, {
+      "retry-after": String(Math.ceil(wait / 1_000)),
+    });
+  }
+
+  /** Returns a promise only if finding the caller takes time. */
+  #find(request: Request): FoundCaller | Promise<FoundCaller> {
     if (this.#gate) return this.#gate.callerOf(request);
     if (!this.#principal) return undefined;
     const named = this.#principal(request);

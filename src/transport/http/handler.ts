@@ -78,7 +78,8 @@ export class Handler implements McpHandler {
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
-    this.#callers = new Callers(options);
+    const { limits, deadlines } = this.core;
+    this.#callers = new Callers(options, limits.maxRequestsPerMinute, () => deadlines.now());
     this.#gate = options.gate;
     // Without named callers, all clients get the same lists, so shared caches may store them.
     const cacheScope = this.#callers.areAnonymous ? "public" : "private";

@@ -1,0 +1,36 @@
+/**
+ * Limits how many requests each name may make a minute. A name that was quiet may make a minute's
+ * requests at once; after that, they are spread evenly.
+ */
+
+/** How many names are remembered. Beyond that, names whose allowance is full are forgotten. */
+const MAX_NAMES = 10_000;
+
+export class RateLimits {
+  readonly #perMinute: number;
+  /** When the allowance of each name is full again, in milliseconds since the epoch. */
+  readonly #fullAt = new Map<string, number>();
+
+  constructor(perMinute: number) {
+    this.#perMinute = perMinute;
+  }
+
+  /** Counts a request. Returns 0, or the milliseconds after which the name may make one. */
+  take(name: string, now: number): number {
+    const each = 60_000 / this.#perMinute;
+    const fullAt = Math.max(now, this.#fullAt.get(name) ?? 0) + each;
+    const wait = fullAt - now - 60_000;
+    // Sums of fractions are not exact.
+    if (wait > 1e-6) return Math.max(1, Math.ceil(wait));
+    if (this.#fullAt.size >= MAX_NAMES && !this.#fullAt.has(name)) this.#forget(now);
+    this.#fullAt.set(name, fullAt);
+    return 0;
+  }
+
+  /** Forgets names whose allowance is full, and otherwise the one that was first. */
+  #forget(now: number): void {
+    for (const [name, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(name);
+    if (this.#fullAt.size < MAX_NAMES) return;
+    this.#fullAt.delete(this.#fullAt.keys().next().value!);
+  }
+}
