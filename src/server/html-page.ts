@@ -174,10 +174,25 @@ export function isOwnPost(headers: Headers, url: string): boolean {
     (host !== null && (origin === `http://${host}` || origin === `https://${host}`));
 }
 
-/** Reads a posted form; undefined if it is none, or too large. */
+/** Reads a posted form; undefined if it is none, too large, or did not arrive as a whole. */
 export async function readUrlEncoded(request: Request): Promise<URLSearchParams | undefined> {
   const { headers } = request;
   if (!isType(headers.get("content-type"), "application/x-www-form-urlencoded")) return undefined;
-  const length = Number(headers.get("content-length") ?? NaN);
-  return length <= MAX_BODY ? new URLSearchParams(await request.text()) : undefined;
+  // Some proxies send no length.
+  const length = headers.get("content-length");
+  if (length !== null && !(Number(length) <= MAX_BODY)) return undefined;
+  const text = await boundedText(request.body).catch(() => undefined);
+  return text === undefined ? undefined : new URLSearchParams(text);
+}
+
+async function boundedText(body: Request["body"]): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let bytes = 0;
+  let text = "";
+  for await (const chunk of body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > MAX_BODY) return undefined;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return text + decoder.decode();
 }

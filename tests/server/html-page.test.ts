@@ -58,6 +58,35 @@ describe("formHtml() and readPostedForm()", () => {
     assert.doesNotMatch(html, /1234/);
   });
 
+  it("read a form of unknown length, up to a limit, and notice a broken connection", async () => {
+    const streamed = (body: ReadableStream<Uint8Array>) => {
+      const headers = new Headers(posted({}).headers);
+      headers.delete("content-length");
+      const init = { method: "POST", headers, body, duplex: "half" };
+      return readPostedForm(new Request(URL_OF_PAGE, init as RequestInit), form, URL_OF_PAGE);
+    };
+    const bytes = (text: string) => new TextEncoder().encode(text);
+    const short = new ReadableStream<Uint8Array>({
+      start(controller) {
+        controller.enqueue(bytes("handle="));
+        controller.enqueue(bytes("ada"));
+        controller.close();
+      },
+    });
+    assert.deepEqual((await streamed(short))?.content, { handle: "ada" });
+    let stopped = false;
+    const endless = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(bytes("a".repeat(100_000))),
+      cancel: () => void (stopped = true),
+    });
+    assert.equal(await streamed(endless), undefined);
+    assert.equal(stopped, true);
+    const broken = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.error(new Error("the connection broke")),
+    });
+    assert.equal(await streamed(broken), undefined);
+  });
+
   it("read only forms that come from the page itself", async () => {
     const fields = { handle: "ada" };
     for (
