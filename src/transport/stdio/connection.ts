@@ -98,7 +98,8 @@ export class Connection {
     for (const cancel of [...this.#cancels.values()]) cancel();
     this.#cancels.clear();
     this.#channel.end(reason);
-    const left = [...this.#runs].filter(({ outcome }) => !outcome);
+    // A deferred run does not depend on the client that began it.
+    const left = [...this.#runs].filter(({ outcome, deferred }) => !outcome && !deferred);
     for (const session of left) session.halt(reason, "caller");
     await Promise.all(left.map(ended));
   }
