@@ -198,6 +198,10 @@ function forPage(
   waited: boolean,
 ): string {
   const { url } = questions[0]!;
+  if (url === undefined) {
+    return `The ${kind} "${name}" is not finished: the page on which the person answers is being ` +
+      `opened. Call continue_call with ${call} now; the link follows.`;
+  }
   const asked = questions.map(({ message }) => message).join("\n\n");
   if (waited) {
     return `The ${kind} "${name}" still waits for the person, who answers on this page: ${url}\n\n` +
