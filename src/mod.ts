@@ -4,7 +4,13 @@ export { createMcpHandler, createParley, useParley } from "./parley.ts";
 export type { Parley } from "./parley.ts";
 export { toNodeHandler } from "./platform/node.ts";
 export type { Stdio } from "./transport/types.ts";
-export type { AuthOptions, IssuerOptions, SignInOptions, TokenProfile } from "./server/access.ts";
+export type {
+  AccessRefusal,
+  AuthOptions,
+  IssuerOptions,
+  SignInOptions,
+  TokenProfile,
+} from "./server/access.ts";
 export type { Claim, Principal } from "./model/principal.ts";
 export type { LazyDefinitions } from "./server/lazy-catalog.ts";
 export type { ParleyLimits, ParleyOptions, PrincipalOf, ServerInfo } from "./server/options.ts";

@@ -54,6 +54,7 @@ const surface: string[] = [
   "samplingFromEnvironment",
   "testTool",
   "toNodeHandler",
+  "type AccessRefusal",
   "type AnswerBody",
   "type AnswerOutcome",
   "type AnswerVia",

@@ -5,6 +5,7 @@
  * GATE-2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
+import { messageOf } from "../lib/message-of.ts";
 import { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
@@ -202,6 +203,7 @@ export class TokenGate implements Gate {
       resource: () => this.#resource.url,
       callback: () => this.#callback(),
       now: () => this.#clock.now(),
+      refused: (error) => this.#noteRefusal(error),
       check: async (token) => {
         const { principal, jkt } = await tokens.verify(token);
         if (jkt === undefined && this.access.hasScopes(principal, scopes)) return principal;
@@ -220,6 +222,7 @@ export class TokenGate implements Gate {
 
   /** Returns the response for a token that is not accepted (GATE-2). */
   #refusal(request: Request, error: unknown): Response {
+    this.#noteRefusal(error);
     if (error instanceof TokenRefused) {
       const parameters = { error: "invalid_token", error_description: error.description };
       const response = this.#challenge(request, 401, parameters);
@@ -235,6 +238,13 @@ export class TokenGate implements Gate {
       SERVER_BUSY,
       "Cannot check the access token: its issuer cannot be reached; try again later",
     );
+  }
+
+  #noteRefusal(error: unknown): void {
+    const { onRefused } = this.#options;
+    const isOutage = error instanceof IssuerUnavailable;
+    const reason = error instanceof TokenRefused ? error.reason : messageOf(error);
+    onRefused?.({ reason, isOutage });
   }
 
   #challenge(

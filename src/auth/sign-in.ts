@@ -47,6 +47,8 @@ export interface SignInParts {
   /** The URL to which the issuer sends the browser back. */
   callback(): string;
   now(): number;
+  /** Called with the reason if a person could not sign in. */
+  refused(error: unknown): void;
   /** Checks a token, as for MCP (SIGN-IN-2). */
   check(token: string): Promise<Principal>;
 }
@@ -104,9 +106,12 @@ export class SignIn {
       const server = await issuer.metadata.get();
       const token = await this.#exchange(server, url.searchParams, attempt);
       const person = await this.#parts.check(token);
-      return redirect(attempt.page, [sessions.begin(person, now()), sessions.remove(name)]);
-    } catch {
-      // The reason may contain what the issuer sent, and nobody here can do anything about it.
+      // The origin comes first, so that no path can lead to another server.
+      const page = new URL(this.#parts.callback()).origin + attempt.page;
+      return redirect(page, [sessions.begin(person, now()), sessions.remove(name)]);
+    } catch (error) {
+      // The person cannot do anything about the reason.
+      this.#parts.refused(error);
       return failure("the sign-in service refused it");
     }
   }

@@ -1,6 +1,7 @@
 /** The operator's log: one line for each event, on stderr, as text or as JSON. */
 import type { Fault } from "../run/run-port.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
+import type { AccessRefusal } from "../server/access.ts";
 import type { EndedCall } from "../session/types.ts";
 import { type Style, styleFor } from "./terminal/style.ts";
 import { isTerminal, writeError } from "./terminal/terminal.ts";
@@ -65,6 +66,11 @@ export class OperatorLog {
       protocol: protocolVersion,
       ...reasonOf(call),
     });
+  }
+
+  /** Logs why a token was refused. Anybody can send tokens, so only an outage is a warning. */
+  refusal({ reason, isOutage }: AccessRefusal): void {
+    this.say(isOutage ? "warning" : "debug", "an access token was refused", { reason });
   }
 
   /** Logs an error that the operator should look at. */

@@ -139,8 +139,21 @@ export interface AuthOptions {
    * the redirect URI `/signed-in` at `publicUrl`. Default: pages are only for requests with a token.
    */
   readonly signIn?: SignInOptions;
+  /**
+   * Called with the reason for each refused token or sign-in, for logs. Clients are told less. The
+   * reason contains no token.
+   */
+  readonly onRefused?: (refusal: AccessRefusal) => void;
   /** Sends the requests to issuers. Default: the global `fetch`. */
   readonly fetch?: typeof fetch;
+}
+
+/** Why a token or a sign-in was refused. */
+export interface AccessRefusal {
+  /** The reason, for the operator. */
+  readonly reason: string;
+  /** True if the issuer could not be asked, so that its tokens may be valid. */
+  readonly isOutage: boolean;
 }
 
 /** This server as a client of an issuer, to sign people in. */

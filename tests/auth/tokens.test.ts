@@ -135,6 +135,21 @@ describe("access tokens", () => {
       assert.ok(!issuer.requests.some((path) => path.includes("evil")));
     }));
 
+  it("that are refused are explained to the operator, without the token", async () => {
+    const reasons: string[] = [];
+    await withIssuer(async (issuer, parley) => {
+      const token = await issuer.token({ claims: { aud: "https://other.example" } });
+      await call(parley, token);
+      await call(parley, await issuer.token({ claims: { iss: "https://evil.example" } }));
+      issuer.answers["/jwks"] = () => new Response("", { status: 500 });
+      await call(parley, await issuer.token({ header: { kid: "new" } }));
+      assert.equal(reasons.length, 3);
+      assert.match(reasons[0]!, /aud/);
+      assert.match(reasons[1]!, /another issuer/);
+      assert.ok(!reasons.join().includes(token));
+    }, { onRefused: ({ reason }) => void reasons.push(reason) });
+  });
+
   it("are read from the Authorization header only, and only one", () =>
     withIssuer(async (issuer, parley) => {
       const token = await issuer.token();

@@ -90,7 +90,7 @@ export function* serve(
     allowOrigins: options.allowOrigin ?? [],
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
-    ...(auth && { auth }),
+    ...(auth && { auth: { ...auth, onRefused: (refusal) => log.refusal(refusal) } }),
     ...(audit && { use: [audit.middleware] }),
     localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
