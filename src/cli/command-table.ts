@@ -178,7 +178,7 @@ export const COMMANDS: {
   },
 
   call(program, { operate, environment }) {
-    program.command("call")
+    const command = program.command("call")
       .summary("call a tool, and answer its questions here")
       .description("Calls a tool, here or on a server, and asks you its questions.")
       .argument("<tool>", "name of the tool")
@@ -189,23 +189,8 @@ export const COMMANDS: {
         "--header <line>",
         'header to send to the server, as "Name: value" (repeatable)',
         collect,
-      )
-      .option("--client-id <id>", "OAuth client to sign in with; default: Parley registers one")
-      .option("--client-secret-file <path>", "file with the secret of that client, if it has one")
-      .addOption(
-        new Option(
-          "--client-metadata-url <address>",
-          "client ID metadata document to sign in with, where the authorization server supports that",
-        )
-          .argParser(toDocumentAddress),
-      )
-      .addOption(
-        new Option(
-          "--callback-port <number>",
-          "port on this machine to which the browser returns after signing in; default: any",
-        )
-          .argParser(toPort),
-      )
+      );
+    withSignIn(command)
       .addOption(
         new Option(
           "--model <who>",
@@ -233,8 +218,8 @@ export const COMMANDS: {
       });
   },
 
-  install(program, { finish, environment }) {
-    program.command("install")
+  install(program, { operate, environment }) {
+    const command = program.command("install")
       .summary("add the tools to an app on this machine")
       .description(
         "Adds the tools to an app's configuration file. Keeps the other entries and writes a backup.",
@@ -245,9 +230,19 @@ export const COMMANDS: {
       .option("--project", "install only for the project in this folder, if the app supports that")
       .option("--url <address>", "let the app use the server at this URL instead of starting one")
       .option("--print", "print the configuration instead of writing it")
+      .option(
+        "--check",
+        "connect to the server first, and sign in if it asks for that; install only if that works",
+      )
+      .option(
+        "--header <line>",
+        'header to send to the server for --check, as "Name: value" (repeatable)',
+        collect,
+      );
+    withSignIn(command)
       .action(async (app, modules, options) => {
-        const { install } = await import("./commands/install.ts");
-        await finish(install(app, modules, options, environment));
+        const { checkedInstall } = await import("./commands/install.ts");
+        await operate(() => checkedInstall(app, modules, options, environment));
       });
   },
 
@@ -363,6 +358,27 @@ export const COMMANDS: {
       });
   },
 };
+
+/** Adds the flags for servers that ask people to sign in. */
+function withSignIn(command: Command): Command {
+  return command
+    .option("--client-id <id>", "OAuth client to sign in with; default: Parley registers one")
+    .option("--client-secret-file <path>", "file with the secret of that client, if it has one")
+    .addOption(
+      new Option(
+        "--client-metadata-url <address>",
+        "client ID metadata document to sign in with, where the authorization server supports that",
+      )
+        .argParser(toDocumentAddress),
+    )
+    .addOption(
+      new Option(
+        "--callback-port <number>",
+        "port on this machine to which the browser returns after signing in; default: any",
+      )
+        .argParser(toPort),
+    );
+}
 
 function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
   return new Option("--log-level <level>", "lowest level of messages to log on stderr")

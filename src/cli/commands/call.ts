@@ -1,10 +1,8 @@
 /** `parley call`: calls a tool from the terminal. */
 import { existsSync } from "node:fs";
 import { ensure, type Operation, race, scoped, until } from "effection";
-import { connect } from "../../client/connect.ts";
-import { type HeaderLines, Refusal } from "../../client/http.ts";
+import { Refusal } from "../../client/http.ts";
 import type { Person } from "../../client/person.ts";
-import type { RemoteServer } from "../../client/server.ts";
 import { isObject } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -21,7 +19,7 @@ import { visibleJson } from "../terminal/visible.ts";
 import { callHere } from "./call-here.ts";
 import { loadDefinitions } from "./load.ts";
 import { ownModel } from "./model.ts";
-import { serverAddress, type SignInFlags, signInOnDemand } from "./sign-in.ts";
+import { serverAddress, type ServerFlags, toolsOf, useServer } from "./remote-server.ts";
 
 export interface CallTarget {
   readonly tool: string;
@@ -29,9 +27,8 @@ export interface CallTarget {
   readonly modules: readonly string[];
 }
 
-export interface CallOptions extends SignInFlags {
+export interface CallOptions extends ServerFlags {
   readonly url?: string;
-  readonly header?: readonly string[];
   readonly model: "auto" | "me";
   readonly json?: boolean;
 }
@@ -128,7 +125,7 @@ function callRemote(
 ): Operation<ToolResult> {
   return scoped(function* () {
     const server = yield* useServer(serverAddress(url), options, environment);
-    const tools = yield* server.tools();
+    const tools = yield* toolsOf(server, url);
     const tool = tools.find((one) => one.name === name);
     if (!tool) throw unknownTool(name, tools);
     const given = args ?? (yield* askArguments(name, tool.inputSchema, person, environment));
@@ -141,32 +138,6 @@ function callRemote(
       );
     }
   });
-}
-
-function* useServer(
-  url: string,
-  { header = [], ...flags }: CallOptions,
-  environment: Environment,
-): Operation<RemoteServer> {
-  const headers = headersIn(header);
-  const isSignedIn = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
-  const authorization = isSignedIn ? undefined : signInOnDemand(url, flags, environment);
-  const { version } = environment;
-  const server = yield* connect({ url, headers, authorization }, { name: "parley", version });
-  yield* ensure(() => server.close());
-  return server;
-}
-
-/** The headers of `--header`. */
-export function headersIn(lines: readonly string[]): HeaderLines {
-  return Object.fromEntries(lines.map((line) => {
-    const colon = line.indexOf(":");
-    // Do not quote the header: it may contain a secret.
-    if (colon < 1) {
-      throw new Problem('Cannot use a header: it has no name; write it as "Name: value"', USAGE);
-    }
-    return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
-  }));
 }
 
 // ---------------------------------------------------- here and on a server

@@ -8,8 +8,7 @@ import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
 import type { Style } from "../terminal/style.ts";
 import { visible, visibleJson } from "../terminal/visible.ts";
-import { headersIn } from "./call.ts";
-import { serverAddress } from "./sign-in.ts";
+import { headersIn, serverAddress } from "./remote-server.ts";
 
 export interface DoctorOptions {
   readonly header?: readonly string[];

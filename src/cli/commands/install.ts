@@ -1,5 +1,6 @@
 /** `parley install`: adds the tools to the configuration of an app on this machine. */
 import { resolve } from "node:path";
+import { type Operation, scoped, until } from "effection";
 import { messageOf } from "../../lib/message-of.ts";
 import { selfCommand } from "../../platform/self.ts";
 import type { Environment } from "../environment.ts";
@@ -8,12 +9,39 @@ import { Problem, USAGE } from "../problem.ts";
 import { readIfThere, replaceFile, withValue } from "./config-file.ts";
 import { loadDefinitions } from "./load.ts";
 import { type Machine, MCP_APPS, type McpApp, type ServerEntry, thisMachine } from "./mcp-apps.ts";
+import { serverAddress, type ServerFlags, toolsOf, useServer } from "./remote-server.ts";
 
-export interface InstallOptions {
+export interface InstallOptions extends ServerFlags {
   readonly name: string;
   readonly project?: boolean;
   readonly url?: string;
   readonly print?: boolean;
+  readonly check?: boolean;
+}
+
+/** Installs, with `--check` only if the server can be used. */
+export function* checkedInstall(
+  app: McpAppName,
+  modules: readonly string[],
+  options: InstallOptions,
+  environment: Environment,
+): Operation<number> {
+  if (options.check) yield* checkServer(options, environment);
+  return yield* until(install(app, modules, options, environment));
+}
+
+function checkServer(options: InstallOptions, environment: Environment): Operation<void> {
+  const { url } = options;
+  if (url === undefined) {
+    throw new Problem("Cannot check the server: there is no address; add --url", USAGE);
+  }
+  return scoped(function* () {
+    const server = yield* useServer(serverAddress(url), options, environment);
+    const { length } = yield* toolsOf(server, url);
+    environment.terminal.note(
+      `The server at ${url} answers. It has ${length} ${length === 1 ? "tool" : "tools"}.`,
+    );
+  });
 }
 
 export async function install(

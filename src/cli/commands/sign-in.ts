@@ -24,6 +24,7 @@ export function signInOnDemand(
   environment: Environment,
 ): Authorization {
   const clientSecret = secretIn(flags);
+  const { clientId, clientMetadataUrl, callbackPort } = flags;
   let loaded: Authorization | undefined;
   return {
     get header() {
@@ -35,8 +36,10 @@ export function signInOnDemand(
         const { OAuth } = yield* until(import("../../client/oauth/oauth.ts"));
         loaded ??= new OAuth({
           url,
-          ...flags,
+          clientId,
           clientSecret,
+          clientMetadataUrl,
+          callbackPort,
           vault: () => openVault(),
           browse: canBrowse(environment)
             ? (page, issuer) => browse(url, page, issuer, environment)
@@ -85,16 +88,4 @@ function secretIn({ clientId, clientSecretFile }: SignInFlags): string | undefin
       USAGE,
     );
   }
-}
-
-/** The URL of a server as it is used for requests and for storing tokens. */
-export function serverAddress(url: string): string {
-  const { protocol, pathname, href } = URL.parse(url) ?? {};
-  if (href === undefined || (protocol !== "http:" && protocol !== "https:")) {
-    throw new Problem(
-      `Cannot call "${url}": it is not a URL; write it as http://127.0.0.1:7411/mcp`,
-      USAGE,
-    );
-  }
-  return pathname === "/" ? new URL("/mcp", href).href : href;
 }

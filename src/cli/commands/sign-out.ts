@@ -5,7 +5,7 @@ import { openVault } from "../../vault/open.ts";
 import type { Environment } from "../environment.ts";
 import { Problem } from "../problem.ts";
 import { visible } from "../terminal/visible.ts";
-import { serverAddress } from "./sign-in.ts";
+import { serverAddress } from "./remote-server.ts";
 
 export function* signOut(url: string, { terminal }: Environment): Operation<number> {
   const server = serverAddress(url);

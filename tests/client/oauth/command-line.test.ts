@@ -1,7 +1,7 @@
 /** Signing in with the program, from nothing but the server's refusal. */
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "../../suite.ts";
 import { Browser } from "../../support/cookie-browser.ts";
@@ -159,12 +159,36 @@ describe("parley call --url", () => {
   }, within);
 });
 
+describe("parley install --url --check", () => {
+  it("signs in, and installs only if the server can be used", function* () {
+    const server = yield* useProtectedServer();
+    const folder = yield* useFolder();
+    const env = {
+      ...signInEnvironment(folder),
+      CLAUDE_CONFIG_DIR: folder,
+      BROWSER: undefined,
+    };
+    const install = ["install", "claude-code", "--check", "--url", server.url];
+    const file = join(folder, ".claude.json");
+    const refused = yield* runProgram(install, { env });
+    assert.deepEqual([refused.code, existsSync(file)], [1, false], refused.stderr);
+    const { BROWSER } = signInEnvironment(folder);
+    const { code, stderr } = yield* runProgram(install, { env: { ...env, BROWSER } });
+    assert.equal(code, 0, stderr);
+    assert.match(stderr, /answers\. It has 2 tools\./);
+    assert.match(readFileSync(file, "utf8"), new RegExp(server.url));
+    assert.equal((yield* runProgram(["install", "claude-code", "--check"], { env })).code, 2);
+  }, within);
+});
+
 describe("parley sign-out", () => {
   it("revokes the tokens and deletes them", function* () {
-    const server = yield* useProtectedServer({ opaque: true });
+    const server = yield* useProtectedServer();
     const folder = yield* useFolder();
     const env = signInEnvironment(folder);
-    yield* runProgram(["call", "hello", "--url", server.url], { env });
+    // Without a path, the URL is that of the usual endpoint.
+    const { origin } = new URL(server.url);
+    assert.equal(yield* called(origin, "hello", env), "Hello alice");
     const out = yield* runProgram(["sign-out", server.url], { env });
     assert.deepEqual([out.code, out.stdout], [0, ""], out.stderr);
     assert.match(out.stderr, /^Signed out of \S+\.\n$/);
