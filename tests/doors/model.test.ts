@@ -144,5 +144,59 @@ for (const era of ERAS) {
         assert.deepEqual(await later.call("continue_call", { ticket }), foreign);
       });
     });
+
+    it("tells the model when an answer comes too late", async () => {
+      const hasty = createMcpTool("hasty").description("Waits a second for each answer.")
+        .elicits({ n: { response: z.object({ n: z.int() }) } })
+        .execute(function* (_params, ctx) {
+          const first = yield* ctx.elicit("n", { message: "One?" }, { timeout: 1_000 });
+          const second = yield* ctx.elicit("n", { message: "Two?" });
+          return `${first.action}, ${second.action}`;
+        });
+      await servingEra(era, { serve: [hasty] }, async ({ fetch, clock }) => {
+        const host = await connectHost(era, fetch);
+        const ticket = ticketOf(await host.call("hasty"));
+        clock.advance(1_000);
+        const late = await host.call("continue_call", { ticket, answer: { n: 1 } });
+        assert.equal(late.isError, true);
+        assert.match(textOf(late), /no longer open/);
+        assert.match(textOf(late), /Two\?/);
+        const last = await host.call("continue_call", {
+          ticket: late.structuredContent.ticket,
+          answer: { n: 2 },
+        });
+        assert.equal(textOf(last), "timeout, accept");
+      });
+    });
+
+    it("does not end when its first request is cancelled, or its session ends", async () => {
+      await servingEra(era, { serve: [book] }, async ({ fetch, parley }) => {
+        const host = await connectHost(era, fetch);
+        const ticket = ticketOf(await host.call("book"));
+        const other = await connectHost(era, fetch);
+        assert.equal(parley.counts.live, 1);
+        const next = await other.call("continue_call", {
+          ticket,
+          answer: { seat: "aisle", row: 1 },
+        });
+        assert.match(textOf(next), /Which meal\?/);
+      });
+    });
+
+    it("ignores what is no answer, and repeats the question", async () => {
+      await servingEra(era, { serve: [book] }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch);
+        const ticket = ticketOf(await host.call("book"));
+        for (const answer of ["window", 3, true]) {
+          const refused = await host.call("continue_call", { ticket, answer });
+          assert.equal(refused.isError, true);
+          assert.match(textOf(refused), /Which seat\?/);
+        }
+        const unknown = await host.call("continue_call", { ticket, key: "meal", answer: "x" });
+        assert.equal(unknown.isError, true);
+        assert.equal((await host.call("continue_call", { ticket: 7 })).isError, true);
+        assert.equal((await host.call("continue_call", {})).isError, true);
+      });
+    });
   });
 }
