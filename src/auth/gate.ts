@@ -166,8 +166,9 @@ export class TokenGate implements Gate {
     try {
       if (issuerUrls(this.#options).length === 0) throw new TokenRefused("The token is unknown");
       const { tokens, proofs } = await this.#checked();
-      const { jkt, principal } = this.#cache.get(hash, this.#clock.now()) ??
+      const { jkt, principal, expiresAt } = this.#cache.get(hash, this.#clock.now()) ??
         await this.#cache.verified(hash, () => tokens.verify(token));
+      this.access.expires(principal, expiresAt);
       if (proven !== (jkt !== undefined)) {
         throw new ProofRefused(
           proven ? "The access token is not bound to a key" : "The access token needs a DPoP proof",

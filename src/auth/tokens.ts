@@ -41,6 +41,8 @@ export interface Verified {
   readonly principal: Principal;
   /** When the token must be verified again, in milliseconds since the epoch. */
   readonly until: number;
+  /** When the token expires, in milliseconds since the epoch. */
+  readonly expiresAt: number;
   /** The thumbprint of the key that the caller must prove to have (VERIFY-3). */
   readonly jkt?: string | undefined;
 }
@@ -128,8 +130,9 @@ export class Tokens {
 
   #accepted(principal: Principal, { exp, cnf }: Claims, keptFor: number): Verified {
     const now = this.#reach.clock.now();
-    const until = Math.min(typeof exp === "number" ? exp * 1_000 : Infinity, now + keptFor);
-    return { principal, until, jkt: thumbprintIn(cnf) };
+    const expiresAt = typeof exp === "number" ? exp * 1_000 : Infinity;
+    const until = Math.min(expiresAt, now + keptFor);
+    return { principal, until, expiresAt, jkt: thumbprintIn(cnf) };
   }
 
   async #introspect(token: string, issuer: Issuer): Promise<Verified> {

@@ -8,7 +8,10 @@
  *           notifications are the same as if it had not been added.
  * ACCESS-3  A caller without a `Principal` is not checked: over stdio, and if the server does not
  *           name its callers.
+ * ACCESS-4  A stream of notifications ends when the token expires with which it was opened. The
+ *           client opens it again with a new token. The stream of a call lasts as long as the call.
  */
+import type { Deadlines } from "../lib/deadlines.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST } from "../model/rpc-codes.ts";
@@ -48,9 +51,27 @@ export class Access {
   /** The scopes of a principal, with those that they imply. */
   readonly #granted = new WeakMap<Principal, ReadonlySet<string>>();
 
+  readonly #expiries = new WeakMap<Principal, number>();
+
   constructor(gate: Gate | undefined, hierarchy: { readonly [scope: string]: readonly string[] }) {
     this.#gate = gate;
     this.#implied = new Map(Object.entries(hierarchy));
+  }
+
+  /** Notes when the token of a caller expires, in milliseconds since the epoch. */
+  expires(who: Principal, at: number): void {
+    if (Number.isFinite(at)) this.#expiries.set(who, at);
+  }
+
+  /**
+   * Calls `end` when the caller's token expires (ACCESS-4). Returns a function that cancels this.
+   * Does nothing for a caller without a token that expires.
+   */
+  whenExpired(who: Principal | undefined, deadlines: Deadlines, end: () => void): () => void {
+    const at = who && this.#expiries.get(who);
+    if (at === undefined) return () => {};
+    const deadline = deadlines.add(Math.max(0, at - deadlines.now()), end);
+    return () => deadline.cancel();
   }
 
   /** Whether a caller has all scopes of a definition (ACCESS-3). */

@@ -279,6 +279,30 @@ describe("what belongs to one principal", () => {
       assert.ok(counts.admin! >= 1 && counts.stranger === 1, JSON.stringify(counts));
     }));
 
+  it("notifications end when the token expires, and the stream of a call does not", () =>
+    scene(async ({ issuer, parley }) => {
+      const exp = issuer.clock.now() / 1_000 + 20;
+      const short = await issuer.token({ claims: { ...CALLERS.owner, exp } });
+      const headers = { authorization: `Bearer ${short}` };
+      const subscription = await new ModernClient(parley.fetch, { headers }).start(
+        "subscriptions/listen",
+        { notifications: { toolsListChanged: true } },
+      );
+      assert.match((await subscription.message())!.method!, /acknowledged/);
+      const client = await LegacyClient.connect(parley.fetch, { headers, capabilities: ABLE });
+      const listening = await client.listen();
+      const call = await client.call("ask");
+      const asked = await call.expect("elicitation/create");
+      issuer.clock.advance(20_000);
+      assert.ok((await subscription.message())!.result);
+      assert.deepEqual(await listening.rest(), []);
+      const token = await issuer.token({ claims: CALLERS.owner });
+      const answer = { jsonrpc: "2.0", id: asked.id, result: { action: "decline" } };
+      const renewed = { authorization: `Bearer ${token}` };
+      assert.equal((await client.post(answer, renewed)).status, 202);
+      assert.equal(await call.text(), "decline for alice through a-client");
+    }));
+
   it("nothing, if the token is for nobody", () =>
     scene(async ({ parley }) => {
       const response = await parley.fetch(new Request(RESOURCE, { method: "POST" }));

@@ -173,7 +173,8 @@ function openStream(
   first: readonly string[] = [],
   cursors?: readonly number[],
 ): OpenStream {
-  const { registry, deadlines } = client.core;
+  const { registry, deadlines, access } = client.core;
+  let expiry: (() => void) | undefined;
   feed.connection?.close();
   if (cursors) feed.seek(cursors);
   const calls = feed instanceof CallStream ? feed.calls : [];
@@ -186,8 +187,12 @@ function openStream(
     priming: { eventId },
     connected(connection) {
       feed.connection = connection;
+      if (feed instanceof CallStream) return;
+      // ACCESS-4.
+      expiry = access.whenExpired(client.who, deadlines, () => connection.end());
     },
     closed(connection) {
+      expiry?.();
       for (const session of sessions) registry.letGo(session);
       if (feed.connection === connection) feed.connection = undefined;
       client.lastSeen = deadlines.now();

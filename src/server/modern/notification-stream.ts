@@ -153,6 +153,8 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     });
     this.#stops.push(core.changes.listen((change, about) => this.#hear(change, about)));
     for (const task of tasks) this.#follow(task);
+    // ACCESS-4.
+    this.#stops.push(core.access.whenExpired(caller.who, core.deadlines, () => this.end()));
   }
 
   /** Ends the subscription with a response to its request. */

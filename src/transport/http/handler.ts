@@ -223,7 +223,7 @@ export class Handler implements McpHandler {
       case "POST":
         return this.#post(request, sse, who);
       case "GET":
-        if (sse) return sse.get(path, idOf(who));
+        if (sse) return sse.get(path, idOf(who), who);
         if (session) return this.#resume(request, session, who);
         break;
       case "DELETE":

@@ -38,7 +38,7 @@ export class LegacySse {
     return path === STREAM || path === MESSAGES;
   }
 
-  get(path: string, principal: string): Response {
+  get(path: string, principal: string, who: Principal | undefined): Response {
     if (path !== STREAM) {
       return refuse(
         405,
@@ -50,6 +50,7 @@ export class LegacySse {
     const core = this.#core;
     const client = core.refusesStream(principal) ?? this.sessions.create(principal);
     if (typeof client === "string") return busy(client);
+    client.who = who;
     const outbox = new Outbox(core.deadlines);
     this.#outboxes.set(client, outbox);
     core.streams.take(principal);
