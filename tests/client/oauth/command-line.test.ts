@@ -3,11 +3,12 @@ import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { absence } from "../../harness/system.ts";
 import { describe, it } from "../../suite.ts";
 import { Browser } from "../../support/cookie-browser.ts";
 import { useFolder } from "../../support/folder.ts";
-import { useHttp } from "../../support/http-server.ts";
 import { runProgram, useProgram } from "../../support/program.ts";
+import { useSecretService } from "../../support/secret-service.ts";
 import { DOCUMENTS } from "../../support/signed-in-clients.ts";
 import { type ProtectedServer, signInEnvironment, useProtectedServer } from "./protected-server.ts";
 
@@ -138,25 +139,23 @@ describe("parley call --url", () => {
     const closed = fetch(decodeURIComponent(callback!)).then(() => false, () => true);
     assert.equal(yield* until(closed), true);
   }, within);
+});
 
-  it("sends no token to another origin, and does not sign in for it", function* () {
+describe("parley call --url with a keyring", () => {
+  it.unless(absence("keyring"))("keeps its tokens there", function* () {
     const server = yield* useProtectedServer();
-    const env = signInEnvironment(yield* useFolder());
-    assert.equal(yield* called(server.url, "hello", env), "Hello alice");
-    const seen: (string | undefined)[] = [];
-    const elsewhere = yield* useHttp((request, response) => {
-      seen.push(request.headers.authorization);
-      response.writeHead(401, { "www-authenticate": "Bearer" }).end();
-    });
-    const before = server.issuer.requests.length;
-    const redirecting = yield* useHttp((_request, response) => {
-      response.writeHead(307, { location: elsewhere }).end();
-    });
-    const { code } = yield* runProgram(["call", "hello", "--url", redirecting], { env });
-    assert.equal(code, 1);
-    assert.deepEqual(new Set(seen), new Set([undefined]));
-    assert.equal(server.issuer.requests.length, before);
-  }, within);
+    const folder = yield* useFolder();
+    const { env: bus } = yield* useSecretService();
+    const { XDG_CONFIG_HOME, BROWSER } = signInEnvironment(folder);
+    const env = { ...bus, XDG_CONFIG_HOME, BROWSER, PARLEY_PASSPHRASE: undefined };
+    for (let times = 0; times < 2; times++) {
+      assert.equal(yield* called(server.url, "hello", env), "Hello alice");
+    }
+    assert.equal(countOf(server, "POST /token"), 1);
+    const files = readdirSync(join(folder, "parley/vault")).sort();
+    assert.deepEqual(files, ["keyring.place", "vault.lock"]);
+    assert.equal((yield* runProgram(["sign-out", server.url], { env })).code, 0);
+  }, { within: 120_000 });
 });
 
 describe("parley install --url --check", () => {
