@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { ensure, type Operation, scoped, until, useAbortSignal, withResolvers } from "effection";
 import type { Person, Progress, Question } from "../../client/person.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import { textOf } from "../../model/content.ts";
+import { type McpMessage, textOf } from "../../model/content.ts";
 import type { ClientAnswer, LogLevel, SampleParams } from "../../model/events.ts";
 import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
@@ -22,6 +22,9 @@ export class AtTerminal implements Person {
   /** Ends when the last question in the queue has been answered. */
   #asked: Operation<void> = withResolved();
   #busy = false;
+  #hasSaidNoModel = false;
+  /** The conversation with the model that the person has seen. */
+  #seen: readonly McpMessage[] = [];
   #held: string[] = [];
 
   constructor(terminal: Terminal, provider: SamplingProvider | undefined) {
@@ -36,7 +39,8 @@ export class AtTerminal implements Person {
       return yield* this.#askModel(this.#provider, question.params);
     }
     if (!this.#terminal.interactive) throw this.#nobody(question);
-    return yield* this.#alone(() => ask(question));
+    const shown = question.type === "sample" ? this.#insteadOfModel(question) : question;
+    return yield* this.#alone(() => ask(shown));
   }
 
   progress(progress: Progress): void {
@@ -53,6 +57,18 @@ export class AtTerminal implements Person {
 
   done(): void {
     this.#bar.end();
+  }
+
+  /** Says once that the person answers for the model, and leaves out what they have seen. */
+  #insteadOfModel(question: Question & { type: "sample" }): Question & { type: "sample" } {
+    if (!this.#hasSaidNoModel) {
+      this.#hasSaidNoModel = true;
+      this.log("notice", "no model is set, so you answer for it; PARLEY_MODEL sets one");
+    }
+    const { params } = question;
+    const unseen = newMessages(this.#seen, params.messages);
+    this.#seen = params.messages;
+    return { ...question, params: { ...params, messages: unseen } };
   }
 
   #say(line: string): void {
@@ -102,6 +118,17 @@ export class AtTerminal implements Person {
       : "run this in a terminal, or pass what the tool needs in its arguments";
     return new Problem(`Cannot ask you: stdin or stderr is not a terminal; ${wayOut}`);
   }
+}
+
+/** The messages of a conversation after those that were shown before; at least the last one. */
+export function newMessages(
+  seen: readonly McpMessage[],
+  messages: readonly McpMessage[],
+): McpMessage[] {
+  const isSeen = (i: number) => JSON.stringify(seen[i]) === JSON.stringify(messages[i]);
+  let known = 0;
+  while (known < Math.min(seen.length, messages.length - 1) && isSeen(known)) known++;
+  return messages.slice(known);
 }
 
 function* ask(question: Question): Operation<ClientAnswer> {
