@@ -33,7 +33,15 @@ type Loose = any;
 
 const host = globalThis as unknown as TestHost;
 host.events = [];
-const heard = (kind: string, value?: unknown) => void host.events.push({ kind, value });
+/** Keeps an event, also as an element: a test can wait for one, whatever the policy of the page. */
+function heard(kind: string, value?: unknown): void {
+  host.events.push({ kind, value });
+  const mark = document.createElement("i");
+  mark.hidden = true;
+  mark.dataset.kind = kind;
+  mark.dataset.value = JSON.stringify(value);
+  document.body.append(mark);
+}
 
 let bridge: AppBridge;
 let view: Window;

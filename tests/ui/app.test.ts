@@ -84,7 +84,7 @@ describe("the view that asks, in a host with AppBridge", () => {
         await view.getByLabel("Name").press("Enter");
         await view.getByText("Booked.").waitFor();
         await assertAccessible(frame);
-        await page.waitForFunction("events.some(({ kind }) => kind === 'ui/message')");
+        await app.heard("ui/message");
       })());
       assert.deepEqual(call.answers, [
         { action: "accept", content: { seat: "aisle" } },
@@ -173,9 +173,7 @@ describe("the view that asks, in a host with AppBridge", () => {
       await app.mount({ html });
       await view.getByText("Which seat?").waitFor();
       await app.result(call.deferral());
-      await app.page.waitForFunction(
-        "events.some(({ kind, value }) => kind === 'tools/call' && value.arguments.ticket)",
-      );
+      await app.heard("tools/call", "ticket");
       await view.getByLabel("window").check();
       await view.getByRole("button", { name: "Accept" }).click();
       await view.getByLabel("Name").fill("Ada");

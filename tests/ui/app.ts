@@ -24,6 +24,8 @@ export interface ShownApp {
   result(result: object): Promise<void>;
   elicit(params: object): Promise<unknown>;
   events(kind: string): Promise<readonly any[]>;
+  /** Waits for an event whose JSON has this text in it. */
+  heard(kind: string, text?: string): Promise<void>;
 }
 
 /** Opens a host page in a browser. `callTool` answers the calls of its view. */
@@ -45,7 +47,6 @@ export function useApp(
       const page = yield* until(browser.newPage());
       yield* until(page.exposeFunction("callTool", callTool));
       yield* until(page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
-      yield* until(page.waitForFunction("globalThis.mount !== undefined"));
       const call = (name: string) => (value: object) =>
         page.evaluate(
           ([name, value]) => (globalThis as any)[name as string](value),
@@ -58,6 +59,9 @@ export function useApp(
         input: call("input"),
         result: call("result"),
         elicit: call("elicit"),
+        heard: (kind, text) =>
+          page.locator(`[data-kind="${kind}"]${text ? `[data-value*="${text}"]` : ""}`).first()
+            .waitFor({ state: "attached" }),
         events: async (kind) => {
           const all: any[] = await page.evaluate("globalThis.events");
           return all.filter((event) => event.kind === kind).map(({ value }) => value);

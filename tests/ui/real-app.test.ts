@@ -85,7 +85,9 @@ function* atTable(
         const tool = result.tools.find((one: any) => one.name === name);
         const uri = tool._meta.ui.resourceUri;
         const read = await host.request("resources/read", { uri });
-        await app.page.evaluate("document.querySelector('iframe')?.remove(); events.length = 0");
+        await app.page.evaluate(
+          "document.querySelectorAll('iframe, i').forEach((it) => it.remove()); events.length = 0",
+        );
         await app.mount({ html: read.result.contents[0].text, tool: name, messages: true });
         await app.input(args);
       },
@@ -105,17 +107,11 @@ async function answer({ app: { view, page } }: Table): Promise<void> {
 }
 
 /** Clicks on these cells, one after the other. */
-async function play({ app: { page, view } }: Table, cells: readonly string[]): Promise<string> {
+async function play({ app: { view } }: Table, cells: readonly string[]): Promise<string> {
   for (const cell of cells) {
     await view.locator("button.cell").first().waitFor();
     await view.getByRole("button", { name: new RegExp(`^${cell}:`) }).click();
-    await page.frames().at(-1)!.waitForFunction(
-      (cell) =>
-        [...document.querySelectorAll(".cell")].some((one) =>
-          one.getAttribute("aria-label")?.startsWith(`${cell}:`) && one.tagName === "DIV"
-        ),
-      cell,
-    );
+    await view.locator(`div.cell[aria-label^="${cell}:"]`).waitFor();
   }
   return (await view.locator("h1").textContent())!;
 }
@@ -159,7 +155,7 @@ describe(`the view of a real server (${era})`, () => {
         await table.mount("book", { flight: "LH1" });
         await app.result({ content: deferral.content });
         await answer(table);
-        await app.page.waitForFunction("events.some(({ kind }) => kind === 'ui/message')");
+        await app.heard("ui/message");
         const result = await host.call("continue_call", { ticket: ticketOf(deferral) });
         assert.deepEqual(result.structuredContent, { said: "aisle for Ada via app" });
       }),
