@@ -94,7 +94,7 @@ function membersOf({ def }: Declaration): Member[] {
 const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["Writing tools, prompts and resources", /^src\/(?:ui\/|tool\/(?!elicit-types|sample-types))/],
   ["Asking the person and the model", /^src\/(?:ask\/|tool\/(?:elicit|sample)-types\.ts)/],
-  ["Serving", /^src\/(?:parley\.ts|platform\/|server\/|transport\/)/],
+  ["Serving", /^src\/(?:parley\.ts|cli\/config\.ts|platform\/|server\/|transport\/)/],
   ["Testing", /^src\/testing\//],
   ["Errors", /^src\/model\/errors\.ts/],
   ["Credentials", /^src\/vault\//],

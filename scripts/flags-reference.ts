@@ -1,5 +1,6 @@
 /** Generates the table of all flags from the definitions of the commands. */
 import { Command, type Option } from "commander";
+import { settingOf } from "../src/cli/settings.ts";
 import { COMMANDS, type Workbench } from "../src/cli/command-table.ts";
 
 /** A placeholder, because the commands are only described here and never run. */
@@ -15,23 +16,32 @@ export function describedCommands(): readonly Command[] {
 /** A row for each flag of each command. */
 export function flagsTable(): string {
   const rows = describedCommands().flatMap((command) =>
-    command.options.filter(({ hidden }) => !hidden).map(rowOf(command.name()))
+    command.options.filter(({ hidden }) => !hidden).map(rowOf(command))
   );
-  return ["| command | flag | default | what it does |", "| --- | --- | --- | --- |", ...rows]
-    .join("\n");
+  return [
+    "| command | flag | config key | variable | default | what it does |",
+    "| --- | --- | --- | --- | --- | --- |",
+    ...rows,
+  ].join("\n");
 }
 
-function rowOf(command: string): (option: Option) => string {
-  return ({ flags, defaultValue, envVar, argChoices, description }) => {
-    const usual = defaultValue === undefined ? "" : `\`${defaultValue}\``;
-    const variable = envVar ? `\`${envVar}\`` : "";
+function rowOf(command: Command): (option: Option) => string {
+  return (option) => {
+    const { flags, defaultValue, argChoices, description } = option;
+    const { key, variable } = settingOf(command, option) ?? {};
     const choices = argChoices ? ` (${argChoices.map((one) => `\`${one}\``).join(", ")})` : "";
     const cells = [
-      `\`${command}\``,
-      `\`${flags}\``,
-      [variable, usual].filter(Boolean).join(", or "),
+      code(command.name()),
+      code(flags),
+      code(key),
+      code(option.long === "--config" ? "PARLEY_CONFIG" : variable),
+      code(defaultValue),
       `${description}${choices}`.replaceAll("|", "\\|").replaceAll("*", "\\*"),
     ];
     return `| ${cells.join(" | ")} |`;
   };
+}
+
+function code(value: unknown): string {
+  return value === undefined ? "" : `\`${value}\``;
 }

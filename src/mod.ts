@@ -2,6 +2,8 @@
 
 export { createMcpHandler, createParley, useParley } from "./parley.ts";
 export type { Parley } from "./parley.ts";
+export { defineConfig } from "./cli/config.ts";
+export type { ParleyConfig } from "./cli/config.ts";
 export { toNodeHandler } from "./platform/node.ts";
 export type { Stdio } from "./transport/types.ts";
 export type {

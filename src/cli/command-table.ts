@@ -28,6 +28,10 @@ export const COMMANDS: {
       .summary("serve tools over HTTP")
       .description("Serves tools over HTTP to any number of clients. Stop it with Ctrl-C.")
       .argument("[module...]", MODULES)
+      .addOption(config())
+      .addOption(serverName())
+      .addOption(serverVersion())
+      .addOption(instructions())
       .addOption(
         new Option("-p, --port <number>", "port to listen on; 0 picks a free one")
           .env("PORT").argParser(toPort).default(7411),
@@ -76,6 +80,7 @@ export const COMMANDS: {
         new Option("--max-store <MB>", "size limit for all calls in the store together")
           .argParser(toMegabytes).default(1_024),
       )
+      .addOption(limit())
       .addOption(
         new Option(
           "--public-url <address>",
@@ -127,6 +132,9 @@ export const COMMANDS: {
       .addOption(askWait())
       .addOption(askPatience())
       .addOption(browser())
+      .addOption(model())
+      .addOption(modelUrl())
+      .addOption(modelKeyFile())
       .addOption(modelByCaller())
       .option("--legacy-sse", "also serve the HTTP+SSE transport of revision 2024-11-05, at /sse")
       .addOption(
@@ -148,12 +156,20 @@ export const COMMANDS: {
         "Serves tools to one client on stdin and stdout. Claude Desktop, VS Code, Cursor and other apps start it themselves; `parley install` configures them.",
       )
       .argument("[module...]", MODULES)
+      .addOption(config())
+      .addOption(serverName())
+      .addOption(serverVersion())
+      .addOption(instructions())
+      .addOption(limit())
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
       .addOption(doors())
       .addOption(askWait())
       .addOption(askPatience())
       .addOption(browser())
+      .addOption(model())
+      .addOption(modelUrl())
+      .addOption(modelKeyFile())
       .addOption(modelByCaller())
       .addOption(logLevel("warning"))
       .addOption(logFormat())
@@ -170,6 +186,7 @@ export const COMMANDS: {
         "Lists the tools with their parameters, the questions they may ask, and the client features they need.",
       )
       .argument("[module...]", MODULES)
+      .addOption(config())
       .option("--json", "print JSON")
       .action(async (modules, options) => {
         const { tools } = await import("./commands/tools.ts");
@@ -184,6 +201,10 @@ export const COMMANDS: {
       .argument("<tool>", "name of the tool")
       .argument("[arguments]", "the tool's arguments, as JSON; default: you are asked for them")
       .argument("[module...]", MODULES)
+      .addOption(config())
+      .addOption(new Option("--own-model <name>").hideHelp())
+      .addOption(modelUrl().hideHelp())
+      .addOption(modelKeyFile().hideHelp())
       .option("--url <address>", "call the tool on this server, such as http://127.0.0.1:7411/mcp")
       .option(
         "--header <line>",
@@ -226,6 +247,7 @@ export const COMMANDS: {
       )
       .addArgument(program.createArgument("<app>", "the app").choices(MCP_APP_NAMES))
       .argument("[module...]", MODULES)
+      .addOption(config())
       .option("--name <name>", "name of the server in the app", "parley")
       .option("--project", "install only for the project in this folder, if the app supports that")
       .option("--url <address>", "let the app use the server at this URL instead of starting one")
@@ -253,6 +275,7 @@ export const COMMANDS: {
         "Makes an .mcpb bundle of this program, the tools and everything they import, which an app installs with one click. Test-starts the bundle in an empty folder before writing it.",
       )
       .argument("[module...]", MODULES)
+      .addOption(config())
       .option("-o, --out <file>", "file to write; default: NAME-VERSION.mcpb")
       .option("--name <name>", "name of the bundle", "parley")
       .option(
@@ -336,6 +359,7 @@ export const COMMANDS: {
         new Option("--origin <origin>", "origin whose web pages must be able to call the server")
           .argParser(toOrigin),
       )
+      .addOption(config())
       .option("--store <address>", "store to check on this machine, in the form sqlite:PATH")
       .option("--token-file <file>", "file of static tokens to check on this machine")
       .option("--json", "print JSON")
@@ -378,6 +402,47 @@ function withSignIn(command: Command): Command {
       )
         .argParser(toPort),
     );
+}
+
+function config(): Option {
+  return new Option(
+    "--config <path>",
+    "config file; default: parley.config.ts or parley.config.json in this folder",
+  );
+}
+
+function serverName(): Option {
+  return new Option("--server-name <name>", "name of the server, for clients; default: parley");
+}
+
+function serverVersion(): Option {
+  return new Option("--server-version <version>", "version of the server; default: that of Parley");
+}
+
+function instructions(): Option {
+  return new Option("--instructions <text>", "tells the model how to use the server");
+}
+
+function limit(): Option {
+  return new Option(
+    "--limit <name=number>",
+    "another limit of the server, such as maxBody=1000000 (repeatable)",
+  ).argParser(toLimits);
+}
+
+function model(): Option {
+  return new Option(
+    "--model <name>",
+    "model of the server, as anthropic:NAME, openai:NAME, ollama:NAME or openai-compatible:NAME",
+  );
+}
+
+function modelUrl(): Option {
+  return new Option("--model-url <address>", "base URL of the model's API").argParser(toAddress);
+}
+
+function modelKeyFile(): Option {
+  return new Option("--model-key-file <file>", "file with the key of the model's API");
 }
 
 function logLevel(otherwise: typeof LOG_LEVELS[number]): Option {
@@ -430,9 +495,11 @@ function modelByCaller(): Option {
   );
 }
 
-function toDoors(text: string): string[] {
+function toDoors(text: string, before: readonly string[] = []): string[] {
   const doors = text.split(",").map((door) => door.trim());
-  if (doors.every((door) => ["form", "app", "page", "model"].includes(door))) return doors;
+  if (doors.every((door) => ["form", "app", "page", "model"].includes(door))) {
+    return [...before, ...doors];
+  }
   throw new InvalidArgumentError("It must be a list of form, app, page and model.");
 }
 
@@ -484,6 +551,17 @@ function toMegabytes(text: string): number {
   const megabytes = Number(text);
   if (/^\d+(\.\d+)?$/.test(text) && megabytes >= 1 && megabytes <= 1e9) return megabytes;
   throw new InvalidArgumentError("It must be a number of megabytes, 1 or more.");
+}
+
+function toLimits(
+  text: string,
+  before: { readonly [name: string]: number } = {},
+): { [name: string]: number } {
+  const [, name = "", digits] = /^(\w+)=(\d+)$/.exec(text) ?? [];
+  if (digits !== undefined && Number(digits) > 0 && Number(digits) <= Number.MAX_SAFE_INTEGER) {
+    return { ...before, [name]: Number(digits) };
+  }
+  throw new InvalidArgumentError("It must be a name and a number, such as maxBody=1000000.");
 }
 
 function toDays(text: string): number {

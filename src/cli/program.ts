@@ -97,7 +97,12 @@ function createProgram(
       getErrHasColors: () => true,
     })
     .exitOverride()
-    .addHelpText("after", EXAMPLES);
+    .addHelpText("after", EXAMPLES)
+    .hook("preAction", async (_, command) => {
+      if (command.options.every(({ long }) => long !== "--config")) return;
+      const { applySettings } = await import("./settings.ts");
+      await applySettings(command, environment);
+    });
 
   const known = first !== undefined && Object.hasOwn(COMMANDS, first) ? [first] : undefined;
   // Adds only the command that is used: describing the others takes longer than running it.

@@ -55,7 +55,8 @@ function longName(flags: string): string {
   return /--[\w-]+/.exec(flags)?.[0] ?? flags;
 }
 
-function rule(why: string): string {
+/** The rule in a message of Commander, as part of a sentence. */
+export function rule(why: string): string {
   return why.replace(/^Allowed choices are (.+)$/, "it must be one of $1").replace(
     /^\w/,
     (letter) => letter.toLowerCase(),

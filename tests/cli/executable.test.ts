@@ -19,6 +19,7 @@ import { TestClient } from "../support/legacy/client.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
 import { isDefinition } from "../../src/cli/definitions.ts";
+import { configWorks } from "./config-cases.ts";
 import { bundledTripWorks } from "./commands/bundle-cases.ts";
 import { projectCases, typeCases } from "./commands/project-cases.ts";
 import { terminalCases } from "./terminal/terminal-cases.ts";
@@ -41,6 +42,12 @@ if (!isHere) {
   it.skip("the executable (SKIPPED on Deno: the suite on Bun tests the same file)");
 } else {
   describe("the executable", () => {
+    it("loads a config file in TypeScript", function* () {
+      const [folder, elsewhere] = [yield* useFolder(), yield* useFolder()];
+      const [file] = builtExecutable();
+      yield* configWorks(folder, elsewhere, { start: [file], env: bare });
+    }, { within: 60_000 });
+
     it("is one file, with the shipped tools inside", function* () {
       const folder = yield* useFolder();
       const [file] = builtExecutable();

@@ -3,9 +3,9 @@ import type { Door } from "../../model/events.ts";
 import type { SamplingSetup } from "../../run/run-port.ts";
 import type { ParleyOptions } from "../../server/options.ts";
 import { desktopBrowser, startBrowser } from "../terminal/browser.ts";
-import { samplingSetup } from "./model.ts";
+import { type ModelFlags, samplingSetup } from "./model.ts";
 
-export interface AskFlags {
+export interface AskFlags extends ModelFlags {
   readonly doors?: readonly Door[];
   /** Seconds. */
   readonly askWait: number;
@@ -30,6 +30,7 @@ export function askOptions(
   };
 }
 
-function samplingFlags({ modelByCaller }: AskFlags): SamplingSetup {
-  return { ...samplingSetup(), ...(modelByCaller && { byCaller: true }) };
+function samplingFlags(flags: AskFlags): SamplingSetup {
+  const { modelByCaller } = flags;
+  return { ...samplingSetup(flags), ...(modelByCaller && { byCaller: true }) };
 }

@@ -30,6 +30,10 @@ export interface CallTarget {
 export interface CallOptions extends ServerFlags {
   readonly url?: string;
   readonly model: "auto" | "me";
+  /** The model that a config file names. */
+  readonly ownModel?: string;
+  readonly modelUrl?: string;
+  readonly modelKeyFile?: string;
   readonly json?: boolean;
 }
 
@@ -40,7 +44,9 @@ export function* call(
 ): Operation<number> {
   const { args, modules } = readTarget(target);
   const { terminal } = environment;
-  const person = new AtTerminal(terminal, options.model === "me" ? undefined : ownModel());
+  const { model, ownModel: name, ...flags } = options;
+  const provider = model === "me" ? undefined : ownModel({ ...flags, model: name });
+  const person = new AtTerminal(terminal, provider);
   yield* ensure(() => person.done());
   const signals = yield* useSignals();
   const ended = yield* race([

@@ -18,9 +18,10 @@ import { dataCheck } from "./data-check.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { type AskFlags, askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
+import { type IdentityFlags, identityOptions, limitOptions } from "./identity.ts";
 import { keysIn, sealerFrom } from "./key.ts";
 
-export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags {
+export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags, IdentityFlags {
   readonly port: number;
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
@@ -85,7 +86,7 @@ export function* serve(
     : yield* useAuditLog(options.auditLog, log);
   const parley = yield* useParley({
     serve,
-    version: environment.version,
+    ...identityOptions(options, environment.version),
     allowHosts: options.allowHost ?? [],
     allowOrigins: options.allowOrigin ?? [],
     trustProxy: options.trustProxy ?? [],
@@ -99,6 +100,7 @@ export function* serve(
     sealer: sealerFrom(process.env, log, store?.key),
     state: options.state,
     limits: {
+      ...limitOptions(options),
       durableTimeToLive: options.keep * DAY,
       maxMemory: options.maxMemory * MB,
       maxStore: options.maxStore * MB,

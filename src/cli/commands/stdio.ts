@@ -4,6 +4,7 @@ import process from "node:process";
 import { claimStdout } from "../../platform/process-stdio.ts";
 import { type AskFlags, askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
+import { type IdentityFlags, identityOptions, limitOptions } from "./identity.ts";
 import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
@@ -11,7 +12,7 @@ import { useStrayErrors } from "../stray-errors.ts";
 import type { Environment } from "../environment.ts";
 import { useParley } from "../../parley.ts";
 
-export interface StdioOptions extends FormPasswordFlags, AskFlags {
+export interface StdioOptions extends FormPasswordFlags, AskFlags, IdentityFlags {
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
@@ -29,7 +30,8 @@ export function* stdio(
   const { serve } = yield* until(loadDefinitions(modules, environment));
   const parley = yield* useParley({
     serve,
-    version: environment.version,
+    ...identityOptions(options, environment.version),
+    limits: limitOptions(options),
     ...askOptions(options),
     formPasswords: formPasswords(options, log),
     report: (fault) => log.fault(fault),

@@ -1,0 +1,52 @@
+/** The flags that say how a server presents itself, and its limits. */
+import { registryLimits } from "../../registry/options.ts";
+import { type ParleyLimits, type ParleyOptions, serverLimits } from "../../server/options.ts";
+import { Problem, USAGE } from "../problem.ts";
+
+export interface IdentityFlags {
+  readonly serverName?: string;
+  readonly serverVersion?: string;
+  readonly instructions?: string;
+  /** Limits by name. */
+  readonly limit?: { readonly [name: string]: number };
+}
+
+export function identityOptions(
+  { serverName, serverVersion, instructions }: IdentityFlags,
+  version: string,
+): Pick<ParleyOptions, "name" | "version" | "instructions"> {
+  return {
+    ...(serverName !== undefined && { name: serverName }),
+    version: serverVersion ?? version,
+    ...(instructions !== undefined && { instructions }),
+  };
+}
+
+/** Limits that have flags of their own, with other units. */
+const OTHERS: { readonly [name: string]: string } = {
+  durableTimeToLive: "--keep",
+  maxMemory: "--max-memory",
+  maxStore: "--max-store",
+  maxRequestsPerMinute: "--max-requests",
+};
+
+/** The limits of `--limit`. */
+export function limitOptions({ limit = {} }: IdentityFlags): Partial<ParleyLimits> {
+  const known = Object.keys({ ...serverLimits(), ...registryLimits({}) });
+  for (const name of Object.keys(limit)) {
+    const other = OTHERS[name];
+    if (other !== undefined) {
+      throw new Problem(
+        `Cannot use the limit "${name}": it has a flag of its own; use ${other}`,
+        USAGE,
+      );
+    }
+    if (known.includes(name)) continue;
+    const names = known.filter((one) => !(one in OTHERS)).sort();
+    throw new Problem(
+      `Cannot use the limit "${name}": there is no such limit; use one of ${names.join(", ")}`,
+      USAGE,
+    );
+  }
+  return limit;
+}

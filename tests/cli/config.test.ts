@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { Command } from "commander";
+import { type Operation, until } from "effection";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Environment } from "../../src/cli/environment.ts";
+import { Problem, USAGE } from "../../src/cli/problem.ts";
+import { applySettings, FLAGS, kindOf, settingOf } from "../../src/cli/settings.ts";
+import { COMMANDS, type Workbench } from "../../src/cli/command-table.ts";
+import { describe, it } from "../suite.ts";
+import { useFolder } from "../support/folder.ts";
+import { runProgram, useProgram } from "../support/program.ts";
+import { configWorks } from "./config-cases.ts";
+
+/** Flags of servers that are no settings. */
+const NOT_SETTINGS = ["--config", "--no-form-passwords"];
+
+function commandNamed(name: string): Command {
+  const program = new Command();
+  COMMANDS[name]!(program, {} as Workbench);
+  return program.commands[0]!;
+}
+
+function* useConfig(content: unknown, name = "parley.config.json"): Operation<string> {
+  const folder = yield* useFolder();
+  const text = typeof content === "string" ? content : JSON.stringify(content);
+  writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+/** The port that a server tries, which is no valid port of a listener here. */
+function* portTried(
+  args: readonly string[],
+  cwd: string,
+  env: { readonly [name: string]: string } = {},
+): Operation<string> {
+  // The address belongs to no interface of this machine, so that the server does not start.
+  const all = ["serve", "--host", "192.0.2.1", "--allow-anonymous", ...args];
+  const { stderr, code } = yield* runProgram(all, { cwd, env: { PORT: undefined, ...env } });
+  assert.equal(code, 1, stderr);
+  return /192\.0\.2\.1:(\d+)/.exec(stderr)![1]!;
+}
+
+describe("settings", () => {
+  it("have a flag, a variable and a config key each", () => {
+    const found = new Set<string>();
+    for (const name of ["serve", "stdio"]) {
+      const command = commandNamed(name);
+      for (const option of command.options) {
+        const setting = settingOf(command, option);
+        if (NOT_SETTINGS.includes(option.long!)) assert.equal(setting, undefined, option.long!);
+        else assert.ok(setting, `${name} ${option.long} has no config key`);
+        if (setting) found.add(setting.key);
+      }
+    }
+    assert.deepEqual([...found].sort(), Object.keys(FLAGS).sort());
+  });
+
+  it("have the types of their flags", () => {
+    const command = commandNamed("serve");
+    const kinds = Object.fromEntries(
+      command.options.map((option) => [option.long!, kindOf(option)]),
+    );
+    const expected = {
+      "--port": "number",
+      "--ask-patience": "number",
+      "--legacy-sse": "boolean",
+      "--auth-issuer": "list",
+      "--trust-proxy": "list",
+      "--doors": "list",
+      "--limit": "numbers",
+      "--public-url": "text",
+      "--log-level": "text",
+      "--store": "text",
+    };
+    for (const [flag, kind] of Object.entries(expected)) assert.equal(kinds[flag], kind, flag);
+  });
+});
+
+describe("a config file", () => {
+  it("is used by the commands in its folder", function* () {
+    yield* configWorks(yield* useFolder(), yield* useFolder());
+  });
+
+  it("comes after flags and variables, and before defaults", function* () {
+    const folder = yield* useConfig({ port: 1111 });
+    assert.equal(yield* portTried(["--port", "3333"], folder, { PORT: "2222" }), "3333");
+    assert.equal(yield* portTried([], folder, { PORT: "2222" }), "2222");
+    assert.equal(yield* portTried([], folder), "1111");
+    assert.equal(yield* portTried([], yield* useFolder()), "7411");
+    const other = yield* useConfig({ port: 4444 }, "other.json");
+    const file = join(other, "other.json");
+    assert.equal(yield* portTried(["--config", file], folder), "4444");
+    assert.equal(yield* portTried([], folder, { PARLEY_CONFIG: file }), "4444");
+  });
+
+  it("has paths relative to itself", function* () {
+    const folder = yield* useConfig({ port: 0, store: "sqlite:./data/calls.db" });
+    mkdirSync(join(folder, "data"));
+    const program = yield* useProgram(["serve", "--config", join(folder, "parley.config.json")]);
+    yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    assert.ok(existsSync(join(folder, "data/calls.db")));
+  });
+
+  it(
+    "is refused with its name and the key if a key or a type is wrong, without the value",
+    function* () {
+      const secret = "s3cret-value";
+      const cases: [content: unknown, key: string][] = [
+        [{ prot: secret }, "prot"],
+        [{ port: secret }, "port"],
+        [{ port: 70_000 }, "port"],
+        [{ doors: secret }, "doors"],
+        [{ doors: [secret] }, "doors"],
+        [{ auth: secret }, "auth"],
+        [{ auth: { isuers: [secret] } }, "auth.isuers"],
+        [{ auth: { issuers: secret } }, "auth.issuers"],
+        [{ auth: { clientSecret: secret } }, "auth.clientSecret"],
+        [{ legacySse: secret }, "legacySse"],
+        [{ log: { level: secret } }, "log.level"],
+        [{ limits: { maxBody: secret } }, "limits.maxBody"],
+        [{ tools: secret }, "tools"],
+        [{ trustProxies: [secret] }, "trustProxies"],
+      ];
+      for (const [content, key] of cases) {
+        const file = join(yield* useConfig(content), "parley.config.json");
+        const command = commandNamed("serve");
+        command.setOptionValueWithSource("config", file, "cli");
+        const applied = applySettings(command, { own: {} } as Environment);
+        const said = yield* until(applied.then(() => undefined, (error: unknown) => error));
+        assert.ok(said instanceof Problem, key);
+        assert.equal(said.exitCode, USAGE);
+        assert.ok(said.message.includes(`"${key}" of ${file}`), said.message);
+        assert.ok(!said.message.includes(secret), said.message);
+      }
+      const folder = yield* useConfig({ port: secret });
+      const { code, stderr } = yield* runProgram(["serve"], { cwd: folder });
+      assert.equal(code, 2);
+      assert.match(stderr, /^Cannot use "port" of .+parley\.config\.json: .+; .+\n$/);
+    },
+  );
+
+  it("is refused if it cannot be read, is missing, or is one of two", function* () {
+    const broken = yield* useConfig("{ not json");
+    const strange = yield* useConfig("export const port = 1;", "parley.config.ts");
+    const two = yield* useConfig({});
+    writeFileSync(join(two, "parley.config.ts"), "export default {};");
+    for (const [cwd, args] of [[broken, []], [strange, []], [two, []], [two, ["--config", "x"]]]) {
+      const said = yield* runProgram(["tools", ...args as string[]], { cwd: cwd as string });
+      assert.notEqual(said.code, 0);
+      assert.match(said.stderr, /^Cannot .+; .+\n$/);
+    }
+  });
+
+  it("is not read by a command that uses another server", function* () {
+    const folder = yield* useConfig("throw new Error('it ran');", "parley.config.ts");
+    const { stderr } = yield* runProgram(["call", "x", "--url", "http://127.0.0.1:9/mcp"], {
+      cwd: folder,
+    });
+    assert.doesNotMatch(stderr, /it ran/);
+    const { stdout } = yield* runProgram(["doctor", "http://127.0.0.1:9/mcp"], { cwd: folder });
+    assert.match(stdout, /connection/);
+  });
+});
+
+describe("variables of settings", () => {
+  it("are checked like flags, and named in the message, without the value", function* () {
+    const folder = yield* useFolder();
+    const cases = [
+      ["PARLEY_KEEP", "s3cret"],
+      ["PARLEY_LEGACY_SSE", "s3cret"],
+      ["PARLEY_LOG_LEVEL", "s3cret"],
+      ["PARLEY_TRUST_PROXY", "10.0.0.0/8,s3cret"],
+      ["PARLEY_LIMIT", "maxBody=s3cret"],
+    ] as const;
+    for (const [name, value] of cases) {
+      const said = yield* runProgram(["serve"], { cwd: folder, env: { [name]: value } });
+      assert.equal(said.code, 2, said.stderr);
+      assert.ok(said.stderr.includes(name), said.stderr);
+      assert.doesNotMatch(said.stderr, /s3cret/);
+    }
+    const unknown = yield* runProgram(["serve"], {
+      cwd: folder,
+      env: { PARLEY_LIMIT: "maxBody=1000,maxBoddy=1" },
+    });
+    assert.equal(unknown.code, 2, unknown.stderr);
+    assert.match(unknown.stderr, /maxBoddy.+maxBody/s);
+  }, { within: 60_000 });
+
+  it("set what the flags set", function* () {
+    const program = yield* useProgram(["serve"], {
+      cwd: yield* useFolder(),
+      env: { PORT: "0", PARLEY_LOG_FORMAT: "json", PARLEY_LEGACY_SSE: "true" },
+    });
+    const [line] = yield* until(program.says(/^\{.*"serving".*\}$/m));
+    const { origin } = new URL(JSON.parse(line).address);
+    const signal = AbortSignal.timeout(30_000);
+    const stream = yield* until(fetch(`${origin}/sse`, { signal }));
+    assert.equal(stream.status, 200);
+    yield* until(Promise.resolve(stream.body?.cancel()));
+  });
+});
