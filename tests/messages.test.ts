@@ -52,6 +52,8 @@ const OTHERS: { readonly [text: string]: string } = {
     "its cause is put into words by tools/bluesky/explain-error.ts",
   "It must be a number of seconds, up to 3600.":
     "ends the command line's own sentence about the flag",
+  "It must be a name and a number, such as maxBody=1000000.":
+    "ends the command line's own sentence about the flag",
   "It must be a number of days, up to 3650.": "ends the command line's own sentence about the flag",
   "It must be a number, 1 or more.": "ends the command line's own sentence about the flag",
   "It must be a number of megabytes, 1 or more.":

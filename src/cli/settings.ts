@@ -74,7 +74,7 @@ export function settingOf(command: Command, option: Option): Setting | undefined
   const flag = option.long === "--own-model" ? "--model" : option.long ?? "";
   const key = KEYS.get(flag);
   if (key === undefined) return undefined;
-  const variable = `PARLEY_${flag.slice(2).replaceAll("-", "_").toUpperCase()}`;
+  const variable = `parley-${flag.slice(2)}`.replaceAll("-", "_").toUpperCase();
   return { key, variable: option.envVar ?? variable };
 }
 
