@@ -85,6 +85,12 @@ export class Credentials {
     return { issuer, tokens };
   }
 
+  /** The issuer of the tokens for a server. */
+  async issuerOf(server: string): Promise<string | undefined> {
+    const list = parsed<ServerList>(await this.#vault.read(LIST), this.#vault.where);
+    return list?.issuers[server];
+  }
+
   /** The servers that somebody is signed in to. */
   async servers(): Promise<string[]> {
     const list = parsed<ServerList>(await this.#vault.read(LIST), this.#vault.where);

@@ -47,6 +47,19 @@ export async function discover(
   };
 }
 
+/** The scopes to ask for. Undefined leaves them to the authorization server. */
+export function scopesFor(
+  { issuer, scopes: listed }: Discovered,
+  { scope }: Challenge,
+  granted: readonly string[] = [],
+): string[] | undefined {
+  const all = new Set([...granted, ...scope?.split(/\s+/) ?? listed ?? []]);
+  if (all.size === 0) return undefined;
+  // Where it exists, this scope is needed for a refresh token.
+  if (issuer.scopes_supported?.includes("offline_access")) all.add("offline_access");
+  return [...all];
+}
+
 // ------------------------------------------------------- the protected resource
 
 /** Undefined if the server has none, as servers of revision 2025-03-26 do. */

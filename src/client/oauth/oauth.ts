@@ -33,7 +33,7 @@ import type { Authorization, Refused } from "../http.ts";
 import { type Callback, useCallback } from "./callback.ts";
 import { type Challenge, readChallenge } from "./challenge.ts";
 import { Credentials, type StoredTokens } from "./credentials.ts";
-import { discover, type Discovered } from "./discovery.ts";
+import { discover, type Discovered, scopesFor } from "./discovery.ts";
 import { Reach } from "./reach.ts";
 import {
   type ChosenClient,
@@ -173,7 +173,9 @@ export class OAuth implements Authorization {
     lacksScope: boolean,
   ): Operation<boolean> {
     const { browse, callbackPort } = this.#options;
-    const scopes = this.#scopesFor(found, challenge, lacksScope);
+    // A new token replaces the one before, so it needs its scopes too.
+    const granted = lacksScope ? this.#tokens?.scope?.split(" ") : undefined;
+    const scopes = scopesFor(found, challenge, granted);
     this.#checkProgress(scopes, lacksScope);
     if (!browse) {
       throw new ClientError(
@@ -181,6 +183,7 @@ export class OAuth implements Authorization {
       );
     }
     this.#checkIssuer(found);
+    yield* this.#checkSecret(found.issuer.issuer);
     const before = yield* until(this.#credentials!.client(found.issuer.issuer));
     const oauth = this;
     return yield* scoped(function* () {
@@ -231,18 +234,14 @@ export class OAuth implements Authorization {
     );
   }
 
-  #scopesFor(
-    { issuer, scopes: listed }: Discovered,
-    { scope }: Challenge,
-    lacksScope: boolean,
-  ): string[] | undefined {
-    const wanted = scope?.split(/\s+/) ?? listed;
-    // A new token replaces the one before, so it needs its scopes too.
-    const granted = lacksScope ? this.#tokens?.scope?.split(" ") ?? [] : [];
-    const all = new Set([...granted, ...wanted ?? []]);
-    if (all.size === 0) return undefined;
-    if (issuer.scopes_supported?.includes("offline_access")) all.add("offline_access");
-    return [...all];
+  /** A secret that the user gave is for one issuer. A server must not direct it to another (OAUTH-2). */
+  *#checkSecret(issuer: string): Operation<void> {
+    if (this.#options.clientSecret === undefined) return;
+    const former = yield* until(this.#credentials!.issuerOf(this.#server.href));
+    if (former === undefined || former === issuer) return;
+    throw new ClientError(
+      `Cannot sign in to ${this.#server}: its authorization server was ${former} and is now ${issuer}, which must not get your client secret; if you trust it, run "parley sign-out ${this.#server}" and try again`,
+    );
   }
 
   /** The client to sign in with. Undefined if the server has no OAuth at all. */

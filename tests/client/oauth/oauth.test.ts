@@ -298,10 +298,8 @@ describe("OAuth.retry(), when somebody cheats,", () => {
     assert.equal(leaks(site.stored()), false);
   });
 
-  it("sends nothing of one issuer to another", function* () {
-    const site = yield* useFakeSite();
-    yield* signedIn(site);
-    // The server moves to another issuer, which gives out its own client and tokens.
+  /** Moves the server to another issuer, which gives out its own client and tokens. */
+  function move(site: FakeSite): string {
     const moved = `${site.origin}/new`;
     const body = JSON.parse(JSON.stringify(site.metadata()).replaceAll(site.issuer, moved));
     site.answers[resource] = () => ({
@@ -310,6 +308,26 @@ describe("OAuth.retry(), when somebody cheats,", () => {
     site.answers["/.well-known/oauth-authorization-server/new"] = () => ({ body });
     site.answers["/new/register"] = () => ({ status: 201, body: { client_id: "new-client" } });
     site.answers["/new/token"] = () => ({ body: site.tokens() });
+    return moved;
+  }
+
+  it("does not send a client secret to another issuer than before", function* () {
+    const site = yield* useFakeSite();
+    const client = { clientId: "my-client", clientSecret: "client-secret" };
+    yield* site.oauth(client).retry(site.refusal(), undefined);
+    const iss = move(site);
+    const again = { ...client, browse: (page: URL) => site.browse(page, { iss }) };
+    yield* failure(site.oauth(again).retry(site.refusal(), undefined));
+    assert.equal(site.paths().includes("/new/token"), false);
+    // Signing out says that the person knows.
+    yield* until(forget(site.vault, site.url));
+    assert.equal(yield* site.oauth(again).retry(site.refusal(), undefined), true);
+  });
+
+  it("sends nothing of one issuer to another", function* () {
+    const site = yield* useFakeSite();
+    yield* signedIn(site);
+    const moved = move(site);
     const browse = (page: URL) => site.browse(page, { iss: moved });
     const other = site.oauth({ browse });
     assert.equal(yield* other.retry(site.refusal(), undefined), true);
