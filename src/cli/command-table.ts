@@ -362,6 +362,10 @@ export const COMMANDS: {
       .addOption(config())
       .option("--store <address>", "store to check on this machine, in the form sqlite:PATH")
       .option("--token-file <file>", "file of static tokens to check on this machine")
+      .addOption(new Option("--auth-client-secret-file <file>").hideHelp())
+      .addOption(new Option("--own-model <name>").hideHelp())
+      .addOption(modelUrl().hideHelp())
+      .addOption(modelKeyFile().hideHelp())
       .option("--json", "print JSON")
       .action(async (url, options) => {
         const { doctor } = await import("./commands/doctor.ts");

@@ -15,6 +15,11 @@ export interface DoctorOptions {
   readonly origin?: string;
   readonly store?: string;
   readonly tokenFile?: string;
+  /** From a config file or the environment, like those below. */
+  readonly authClientSecretFile?: string;
+  readonly ownModel?: string;
+  readonly modelUrl?: string;
+  readonly modelKeyFile?: string;
   readonly json?: boolean;
 }
 
@@ -31,8 +36,12 @@ export function* doctor(
     if (!json) { for (const finding of found) terminal.print(line(finding, terminal.out)); }
   };
   if (url === undefined) {
-    const { store, tokenFile } = options;
-    report(...localFindings({ version, store, tokenFile, env: process.env }));
+    const { store, tokenFile, authClientSecretFile, ownModel, modelUrl, modelKeyFile } = options;
+    const secretFiles = [tokenFile, authClientSecretFile, modelKeyFile].filter((file) =>
+      file !== undefined
+    );
+    const model = { model: ownModel, modelUrl, modelKeyFile };
+    report(...localFindings({ version, store, secretFiles, model, env: process.env }));
   } else {
     const { header = [], origin } = options;
     const headers = headersIn(header);

@@ -16,11 +16,12 @@ export interface ModelFlags {
 
 export function ownModel(
   { model, modelUrl, modelKeyFile }: ModelFlags,
+  env: { readonly [name: string]: string | undefined } = process.env,
 ): SamplingProvider | undefined {
   const key = modelKeyFile === undefined ? undefined : keyIn(modelKeyFile);
   try {
     return samplingFromEnvironment({
-      ...process.env,
+      ...env,
       ...(model !== undefined && { PARLEY_MODEL: model }),
       ...(modelUrl !== undefined && { PARLEY_MODEL_URL: modelUrl }),
       ...(key !== undefined && { PARLEY_MODEL_KEY: key }),

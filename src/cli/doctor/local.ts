@@ -5,9 +5,9 @@ import process from "node:process";
 import { Sealer } from "../../lib/sealer.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { StoreError } from "../../model/errors.ts";
-import { samplingFromEnvironment } from "../../sampling/config.ts";
 import { inspectStore, isWritable } from "../../store/sqlite/inspect.ts";
 import { keysIn, SHORTEST_KEY } from "../commands/key.ts";
+import { type ModelFlags, ownModel } from "../commands/model.ts";
 import type { Finding } from "./probe.ts";
 
 export interface LocalOptions {
@@ -15,8 +15,10 @@ export interface LocalOptions {
   readonly version: string;
   /** The address of the store, as `sqlite:PATH`. */
   readonly store?: string | undefined;
-  readonly tokenFile?: string | undefined;
-  readonly clientSecretFile?: string | undefined;
+  /** Files with secrets. */
+  readonly secretFiles?: readonly string[];
+  /** The model, if not only the environment names it. */
+  readonly model?: ModelFlags;
   readonly env: { readonly [name: string]: string | undefined };
 }
 
@@ -27,11 +29,9 @@ export function* localFindings(options: LocalOptions): Iterable<Finding> {
   const keys = keysIn(options.env.PARLEY_KEY);
   const short = keys.some((key) => key.length < SHORTEST_KEY);
   yield keyFinding(keys, short, options.store !== undefined);
-  yield modelFinding(options.env);
+  yield modelFinding(options);
   if (options.store !== undefined) yield* storeFindings(options.store, short ? [] : keys);
-  for (const file of [options.tokenFile, options.clientSecretFile]) {
-    if (file !== undefined) yield secretFileFinding(file);
-  }
+  for (const file of options.secretFiles ?? []) yield secretFileFinding(file);
 }
 
 /** The runtimes that Parley is tested on, with the oldest version. */
@@ -79,9 +79,9 @@ function keyFinding(keys: readonly string[], isShort: boolean, hasStore: boolean
   };
 }
 
-function modelFinding(env: LocalOptions["env"]): Finding {
+function modelFinding({ model = {}, env }: LocalOptions): Finding {
   try {
-    const provider = samplingFromEnvironment(env);
+    const provider = ownModel(model, env);
     const message = provider
       ? `The server's own model is ${provider.name}`
       : "The server has no model of its own";

@@ -107,11 +107,24 @@ describe("parley doctor", () => {
 
   onPosix("finds files with secrets that other users can read", function* () {
     const tokenFile = join(yield* useFolder(), "tokens");
-    assert.equal(statuses(examine({ tokenFile }))["secret files"], "problem");
+    assert.equal(statuses(examine({ secretFiles: [tokenFile] }))["secret files"], "problem");
     writeFileSync(tokenFile, "x", { mode: 0o600 });
-    assert.equal(statuses(examine({ tokenFile }))["secret files"], "ok");
+    assert.equal(statuses(examine({ secretFiles: [tokenFile] }))["secret files"], "ok");
     chmodSync(tokenFile, 0o644);
-    assert.equal(statuses(examine({ tokenFile }))["secret files"], "warning");
+    assert.equal(statuses(examine({ secretFiles: [tokenFile] }))["secret files"], "warning");
+  });
+
+  it("checks what the config file names", function* () {
+    const folder = yield* useFolder();
+    const auth = { clientSecretFile: "./secret", tokenFile: "./tokens" };
+    const config = { store: "sqlite:./missing/calls.db", auth, model: { name: "nobody:x" } };
+    writeFileSync(join(folder, "parley.config.json"), JSON.stringify(config));
+    const { code, stdout, stderr } = yield* runProgram(["doctor", "--json"], { cwd: folder });
+    assert.equal(code, 1, stderr);
+    const found = JSON.parse(stdout).findings as Finding[];
+    const sick = found.filter(({ status }) => status === "problem").map(({ check }) => check);
+    assert.deepEqual(sick, ["model", "store", "secret files", "secret files"]);
+    assert.ok(stdout.includes(join(folder, "secret")));
   });
 
   it("prints findings, and exits with 1 if there is a problem", function* () {
