@@ -125,7 +125,10 @@ export async function applySettings(command: Command, environment: Environment):
     const given = { texts, place: `"${key}" of ${config!.file}` };
     command.setOptionValueWithSource(name, valueOf(option, given), "config");
   }
-  if (config?.tools) useTools(command, config.tools);
+  if (!config) return;
+  // A command may need to know the file, to name it in what it writes.
+  command.setOptionValueWithSource("config", config.file, "config");
+  if (config.tools) useTools(command, config.tools);
 }
 
 function valueOf(option: Option, { texts, place }: Given): unknown {

@@ -82,6 +82,14 @@ describe("a config file", () => {
     yield* configWorks(yield* useFolder(), yield* useFolder());
   });
 
+  it("is named in what an app starts, because the app runs in another folder", function* () {
+    const folder = yield* useConfig({ name: "travel" });
+    const said = yield* runProgram(["install", "cursor", "--print"], { cwd: folder });
+    assert.equal(said.code, 0, said.stderr);
+    const { args } = JSON.parse(said.stdout).mcpServers.parley;
+    assert.deepEqual(args.slice(-3), ["stdio", "--config", join(folder, "parley.config.json")]);
+  });
+
   it("comes after flags and variables, and before defaults", function* () {
     const folder = yield* useConfig({ port: 1111 });
     assert.equal(yield* portTried(["--port", "3333"], folder, { PORT: "2222" }), "3333");

@@ -17,6 +17,8 @@ export interface InstallOptions extends ServerFlags {
   readonly url?: string;
   readonly print?: boolean;
   readonly check?: boolean;
+  /** The full path of the config file, if there is one. */
+  readonly config?: string;
 }
 
 /** Installs, with `--check` only if the server can be used. */
@@ -102,9 +104,9 @@ function fileFor(host: McpApp, { project = false }: InstallOptions, machine: Mac
 function entryFor(
   host: McpApp,
   modules: readonly string[],
-  { url }: InstallOptions,
+  { url, config }: InstallOptions,
 ): object {
-  const entry = host.entry(url === undefined ? startedHere(modules) : { url });
+  const entry = host.entry(url === undefined ? startedHere(modules, config) : { url });
   if (entry) return entry;
   throw new Problem(
     `Cannot add a URL to ${host.title}: its configuration file supports programs only; add the URL in its settings, under Connectors`,
@@ -113,7 +115,10 @@ function entryFor(
 }
 
 /** The command with which the app starts this program. */
-function startedHere(modules: readonly string[]): ServerEntry {
+function startedHere(modules: readonly string[], config: string | undefined): ServerEntry {
   const { command, args } = selfCommand();
-  return { command, args: [...args, "stdio", ...modules.map((path) => resolve(path))] };
+  const paths = modules.map((path) => resolve(path));
+  // The app starts the program in a folder of its own.
+  const settings = config === undefined ? [] : ["--config", config];
+  return { command, args: [...args, "stdio", ...paths, ...settings] };
 }
