@@ -8,14 +8,14 @@
  * ASKING-4  Values of sensitive fields are passed to the tool and never shown.
  */
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
 import { call, type Operation, race, until } from "effection";
 import { deadline, type Deadlines } from "../lib/deadlines.ts";
+import { nodeCrypto } from "../lib/sealer.ts";
 import { type Entered, formFields, type FormProblem } from "../ui/form.ts";
 import { readForm } from "../ui/form-data.ts";
 import { escaped, fieldsHtml } from "../ui/form-html.ts";
 import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./doors/types.ts";
-import { isOwnPost, noticePage, PAGE_HEADERS, readUrlEncoded, respondWith } from "./html-page.ts";
+import { isOwnPost, noticePage, pageHeaders, readUrlEncoded, respondWith } from "./html-page.ts";
 
 export interface AskingPageOptions {
   /** Returns the URL of the page for browsers. */
@@ -237,7 +237,7 @@ ${fields}
   #redirect(sent: Sent): Response {
     return new Response(null, {
       status: 303,
-      headers: { ...PAGE_HEADERS, location: `${this.#path}?sent=${sent}` },
+      headers: { ...pageHeaders(), location: `${this.#path}?sent=${sent}` },
     });
   }
 
@@ -294,5 +294,5 @@ const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
 /** Identifies the content of a page. With it, a script or a form can check whether it is current. */
 function markOf(current: Current): string {
   if (!isQuestion(current)) return current.ended;
-  return createHash("sha256").update(current.id).digest("base64url").slice(0, 22);
+  return nodeCrypto().createHash("sha256").update(current.id).digest("base64url").slice(0, 22);
 }

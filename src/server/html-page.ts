@@ -2,7 +2,7 @@
  * Pages for people, in one style: whole pages, forms, and reading what was entered. The server's own
  * pages use them, and so can tools, with `ctx.usePage`.
  */
-import { createHash } from "node:crypto";
+import { nodeCrypto } from "../lib/sealer.ts";
 import type { JsonObject } from "../model/content.ts";
 import { formSchema } from "../schema/lazy.ts";
 import type { SchemaInput } from "../schema/types.ts";
@@ -16,17 +16,25 @@ import { isType } from "./guard.ts";
 
 const MAX_BODY = 1024 * 1024;
 
-const digest = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+/** Computed on first use, because loading `node:crypto` takes several milliseconds. */
+let policy: string | undefined;
 
 /** The headers of every page: it loads nothing, runs only our script, and cannot be framed. */
-export const PAGE_HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": `default-src 'none'; style-src ${digest(STYLE)}; script-src ${
+export function pageHeaders() {
+  policy ??= `default-src 'none'; style-src ${digest(STYLE)}; script-src ${
     digest(PAGE_SCRIPT)
-  }; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-};
+  }; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`;
+  return {
+    "content-type": "text/html; charset=utf-8",
+    "content-security-policy": policy,
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+  };
+}
+
+function digest(text: string): string {
+  return `'sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}'`;
+}
 
 /** A page that is only a heading and a sentence. */
 export function noticePage(
@@ -45,7 +53,7 @@ export function respondWith(
   headers: { readonly [name: string]: string } = {},
 ): Response {
   const text = pageHtml(parts.watch ? { ...parts, script: PAGE_SCRIPT } : parts);
-  return new Response(text, { status, headers: { ...PAGE_HEADERS, ...headers } });
+  return new Response(text, { status, headers: { ...pageHeaders(), ...headers } });
 }
 
 /** A page for a browser. */

@@ -5,7 +5,6 @@
  * would not help, so `/healthz` succeeds and `/readyz` fails.
  */
 import type { Operation, Scope } from "effection";
-import { randomUUID } from "node:crypto";
 import type { Deadlines } from "../lib/deadlines.ts";
 import { startOperation } from "../lib/start-operation.ts";
 import type { Fault } from "../run/run-port.ts";
@@ -86,7 +85,7 @@ export class Readiness {
 /** A check that writes an entry to the store and deletes it. */
 export function writable(store: ToolSessionStore, now: () => number): ReadinessCheck {
   // The id is unique, because other servers may share the store.
-  const id = `readiness_${randomUUID()}`;
+  const id = `readiness_${crypto.randomUUID()}`;
   return {
     name: "store",
     *check() {

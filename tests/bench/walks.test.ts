@@ -1,5 +1,11 @@
 import assert from "node:assert/strict";
-import { functionsOf, takeWalks, type Walk, walksTable } from "../../bench/kit/walks.ts";
+import {
+  functionsOf,
+  takeWalks,
+  type Walk,
+  type WalkName,
+  walksTable,
+} from "../../bench/kit/walks.ts";
 import { describe, it } from "../suite.ts";
 
 describe("takeWalks()", () => {
@@ -21,6 +27,21 @@ describe("takeWalks()", () => {
       assert.ok(filesOf(plain) > 0, plain);
       assert.ok(filesOf(plain) < filesOf("modern question"), plain);
       assert.ok(filesOf(plain) < filesOf("revived session"), plain);
+    }
+  });
+
+  it("counts no more files and functions than the limits allow", () => {
+    const limits: { readonly [walk in WalkName]: { files: number; functions: number } } = {
+      "legacy call": { files: 37, functions: 122 },
+      "modern question": { files: 47, functions: 205 },
+      "modern retry": { files: 48, functions: 172 },
+      "revived session": { files: 66, functions: 382 },
+      "stdio call": { files: 33, functions: 126 },
+    };
+    for (const walk of walks) {
+      const { files, functions } = limits[walk.name];
+      assert.ok(walk.files.length <= files, `${walk.name}: ${walk.files.length} files`);
+      assert.ok(functionsOf(walk) <= functions, `${walk.name}: ${functionsOf(walk)} functions`);
     }
   });
 

@@ -101,6 +101,21 @@ export function importsOf(source: string): string[] {
   });
 }
 
+/** The specifiers that are loaded with a module: neither types nor dynamic imports. */
+export function staticImportsOf(source: string): string[] {
+  const all = tokens(source);
+  return all.flatMap((token, index) => {
+    const last = all[index - 1];
+    if (token.kind !== "string" || token.template || last?.kind !== "word") return [];
+    if (last.text !== "from" && last.text !== "import") return [];
+    const start = all.findLastIndex(({ kind, text }, at) =>
+      at < index && kind === "word" && (text === "import" || text === "export")
+    );
+    const isType = all[start + 1]?.text === "type" && all[start + 2]?.text !== "from";
+    return isType ? [] : [token.text];
+  });
+}
+
 /** Whether code uses a global of that name: bare, on `globalThis`, or tested with `in`. */
 export function usesGlobal(source: string, name: string): boolean {
   const all = tokens(source);

@@ -1,7 +1,7 @@
 /** The dependencies of the Bluesky tools. Tests replace them. */
 import { openVault, type Vault } from "parley-mcp";
 import process from "node:process";
-import { directNetwork, type Network } from "./net/network.ts";
+import type { Network } from "./net/network.ts";
 
 export interface BlueskySetup {
   /** Opens the vault for credentials. */
@@ -37,8 +37,18 @@ export function defaultSetup(environment = process.env): BlueskySetup {
       }),
     service: environment["PARLEY_BLUESKY_SERVICE"] ?? "https://bsky.social",
     plc: environment["PARLEY_BLUESKY_PLC"] ?? "https://plc.directory",
-    network: directNetwork(),
+    network: lazyNetwork,
     deadline: () => AbortSignal.timeout(REQUEST_TIMEOUT_SECONDS * 1_000),
     now: Date.now,
   };
+}
+
+/** The network of this machine. Node's HTTP client is loaded on first use, so that servers start fast. */
+const lazyNetwork: Network = {
+  resolve: async (hostname) => (await direct()).resolve(hostname),
+  send: async (request, addresses) => (await direct()).send(request, addresses),
+};
+
+async function direct(): Promise<Network> {
+  return (await import("./net/network.ts")).directNetwork();
 }

@@ -1,5 +1,4 @@
 /** Opens pages with the command in the environment variable BROWSER. */
-import { spawn } from "node:child_process";
 import { delimiter } from "node:path";
 import process from "node:process";
 import { type Operation, until } from "effection";
@@ -64,8 +63,9 @@ function argumentsOf(command: string, url: string): string[] {
 }
 
 /** Starts a program without a shell, because the URL comes from a server. */
-function started([program = "", ...args]: readonly string[]): Promise<boolean> {
-  return new Promise((resolve) => {
+async function started([program = "", ...args]: readonly string[]): Promise<boolean> {
+  const { spawn } = await import("node:child_process");
+  return await new Promise((resolve) => {
     try {
       const child = spawn(program, args, { stdio: "ignore", detached: true });
       child.once("error", () => resolve(false));
