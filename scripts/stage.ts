@@ -25,7 +25,11 @@ export function stage(folder: string, { machine, files = {} }: StageOptions = {}
     readFileSync(join(root, "package.json"), "utf8"),
   );
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
-  for (const name of ["deno.json", "deno.lock"]) copyFileSync(join(root, name), join(folder, name));
+  // With lazy dynamic imports, the compiler could leave out modules that are loaded on first use.
+  const config = JSON.parse(readFileSync(join(root, "deno.json"), "utf8"));
+  config.unstable = config.unstable.filter((name: string) => name !== "lazy-dynamic-imports");
+  writeFileSync(join(folder, "deno.json"), `${JSON.stringify(config, null, 2)}\n`);
+  copyFileSync(join(root, "deno.lock"), join(folder, "deno.lock"));
   for (const name of ["src", "tools"]) {
     cpSync(join(root, name), join(folder, name), { recursive: true });
   }

@@ -55,6 +55,9 @@ describe("stage()", () => {
         "tools",
       ]);
       assert.equal(readFileSync(join(staged, "dist/extra.bin"), "utf8"), "extra");
+      assert.deepEqual(JSON.parse(readFileSync(join(staged, "deno.json"), "utf8")).unstable, [
+        "no-legacy-abort",
+      ]);
 
       const main = join(staged, "src/main.ts");
       const { code, stdout, stderr } = yield* runProgram(["tools", "--json"], {
