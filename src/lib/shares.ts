@@ -199,3 +199,52 @@ export class Owned<T> {
     this.#byPrincipal.clear();
   }
 }
+
+/**
+ * A map with a limited number of entries, each of which belongs to a principal. At the limit, the
+ * oldest entry of the largest holder is evicted, so that no principal can evict the entries of
+ * principals that hold fewer.
+ */
+export class SharedMap<V> {
+  readonly #max: number;
+  readonly #entries = new Map<string, { readonly principal: string; readonly value: V }>();
+  readonly #keys = new Owned<string>();
+  readonly #shares: Shares;
+
+  constructor(max: number) {
+    this.#max = max;
+    this.#shares = new Shares({ max, maxPerPrincipal: max });
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: string): V | undefined {
+    return this.#entries.get(key)?.value;
+  }
+
+  /** Adds an entry as the newest, and replaces an entry with the same key. */
+  set(principal: string, key: string, value: V): void {
+    this.delete(key);
+    this.#entries.set(key, { principal, value });
+    this.#keys.add(principal, key);
+    this.#shares.take(principal);
+    if (this.size <= this.#max) return;
+    const [oldest] = this.#keys.of(this.#shares.largest!);
+    this.delete(oldest!);
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    this.#keys.delete(entry.principal, key);
+    this.#shares.give(entry.principal);
+  }
+
+  /** Returns the values of a principal, oldest first. */
+  *of(principal: string): Generator<V> {
+    for (const key of this.#keys.of(principal)) yield this.#entries.get(key)!.value;
+  }
+}

@@ -6,6 +6,7 @@
  *         client session, on the same channel, or with the same named caller.
  */
 import { isObject } from "../../lib/json.ts";
+import { SharedMap } from "../../lib/shares.ts";
 import { type JsonObject, text } from "../../model/content.ts";
 import type { ToolResult } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -26,22 +27,20 @@ interface Expected {
   readonly arguments: string;
 }
 
-/** How many calls can be found by their views. The oldest are forgotten. */
+/** How many calls can be found by their views. Beyond that, the largest holder loses its oldest. */
 const MAX_EXPECTED = 1_000;
 
 /** The calls of clients that show views. */
 export class AppCalls {
-  readonly #expected = new Map<string, Expected>();
+  readonly #expected = new SharedMap<Expected>(MAX_EXPECTED);
   /** The calls that can be found, by the ids of their sessions. */
-  readonly expected: ReadonlyMap<string, unknown> = this.#expected;
+  readonly expected: { readonly size: number } = this.#expected;
   readonly #checkedIn = new WeakSet<LiveToolSession>();
 
   /** Lets the view of a call find it (APPCALL-2). */
   expect(session: LiveToolSession, args: unknown, scope: ViewScope): void {
-    if (this.#expected.size >= MAX_EXPECTED) {
-      this.#expected.delete(this.#expected.keys().next().value!);
-    }
-    this.#expected.set(session.id, { session, scope, arguments: canonical(args) });
+    const expected = { session, scope, arguments: canonical(args) };
+    this.#expected.set(holderOf(scope), session.id, expected);
   }
 
   ended(session: LiveToolSession): void {
@@ -56,7 +55,7 @@ export class AppCalls {
   /** Finds the newest call of a view. */
   find(scope: ViewScope, tool: unknown, args: unknown): LiveToolSession | undefined {
     const wanted = args === undefined ? undefined : canonical(args);
-    for (const one of [...this.#expected.values()].reverse()) {
+    for (const one of [...this.#expected.of(holderOf(scope))].reverse()) {
       if (one.scope !== scope || tool !== undefined && one.session.toolName !== tool) continue;
       if (wanted !== undefined && one.arguments !== wanted) continue;
       this.#checkedIn.add(one.session);
@@ -66,6 +65,11 @@ export class AppCalls {
     }
     return undefined;
   }
+}
+
+/** The principal to which the calls of a scope count. */
+function holderOf(scope: ViewScope): string {
+  return typeof scope === "string" ? scope : "";
 }
 
 const GONE =
