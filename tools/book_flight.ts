@@ -104,7 +104,7 @@ const airport = z.enum(AIRPORTS).describe("An airport of the sample timetable");
 export const bookFlight = createMcpTool("book_flight")
   .title("Book a flight")
   .description(
-    "Finds flights in a made-up sample timetable (nothing is really booked), has them weighed " +
+    "Finds flights in a made-up sample timetable (nothing is really booked), compares them " +
       `by price and by schedule, and lets the person choose and confirm. Airports: ${
         AIRPORTS.join(", ")
       }.`,
@@ -139,7 +139,7 @@ export const bookFlight = createMcpTool("book_flight")
         book: z.boolean().describe("Yes, book it").default(true),
         seat: z.enum(["window", "aisle", "any"]).default("any"),
       }),
-      // It costs money, so a person must say yes.
+      // A booking costs money, so a person must confirm it.
       by: "person",
     },
   })

@@ -1,10 +1,10 @@
 /**
- * People in a browser. A browser sends no access token, so the server keeps a session for each
- * person in a sealed cookie. `sign-in.ts` creates it.
+ * Sessions of people in a browser. A browser sends no access token, so the server keeps a session
+ * for each person in a sealed cookie. `sign-in.ts` creates it.
  *
  * BROWSER-1  A cookie is sealed by this server. It says who the person is, and contains no token.
  * BROWSER-2  A cookie is for this host only, hidden from scripts, and not sent by other sites'
- *            forms. Off loopback, it is sent over https only.
+ *            forms. Except on loopback, it is sent only over https.
  */
 import type { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";

@@ -3,8 +3,8 @@
  * bound to.
  *
  * PROOF-1  A proof is for one method, one address and one token, and it is fresh.
- * PROOF-2  A proof counts once. Proofs are remembered for as long as they are fresh; if there are
- *          too many to remember, new ones are refused.
+ * PROOF-2  A proof can be used only once. Proofs are remembered for as long as they are fresh; if
+ *          there are too many to remember, new ones are refused.
  */
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, jwtVerify } from "jose";
 import type { Clock } from "../lib/clock.ts";

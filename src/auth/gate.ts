@@ -1,8 +1,10 @@
 /**
  * The gate of a server: names the caller of each request by its access token.
  *
- * GATE-1  A token that was accepted recently costs a hash and a look-up, and no promise.
- * GATE-2  A refusal says what the RFCs ask for, and never why a key or an issuer did not fit.
+ * GATE-1  Checking a recently accepted token takes one hash and one look-up, and creates no
+ *         promise.
+ * GATE-2  A refusal contains what the RFCs require. It never tells the client why a key or an
+ *         issuer was not accepted.
  */
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
@@ -23,10 +25,13 @@ import { hashOf, TokenCache } from "./token-cache.ts";
 import { TokenFile } from "./token-file.ts";
 import type { Tokens } from "./tokens.ts";
 
-/** The longest `Authorization` header that is read. Runtimes limit all headers to about as much. */
+/**
+ * Maximum length of the `Authorization` header. Runtimes have a similar limit for all headers
+ * together.
+ */
 const MAX_HEADER = 16_384;
 
-/** Where the issuer sends browsers back to, below the public URL. */
+/** The path to which the issuer redirects browsers, relative to the public URL. */
 const CALLBACK = "/signed-in";
 
 /** What is loaded on first use. */

@@ -36,7 +36,7 @@ export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthO
   }
   if (auth.signIn && issuers.length === 0) {
     throw new TypeError(
-      "Cannot sign people in: there is no issuer at which they could; set auth.issuers",
+      "Cannot sign people in: no issuer is configured; set auth.issuers",
     );
   }
   if (auth.scopes?.includes("offline_access")) {

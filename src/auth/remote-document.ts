@@ -1,9 +1,9 @@
 /**
  * A document of an authorization server, kept in memory.
  *
- * REMOTE-1  At most one request is under way, whoever waits for it.
- * REMOTE-2  A document that is old is renewed before it is used. It stays in use while the
- *           authorization server cannot be reached.
+ * REMOTE-1  At most one request runs at a time. All callers share it.
+ * REMOTE-2  An old document is loaded again before it is used. While the authorization server
+ *           cannot be reached, the old document stays in use.
  * REMOTE-3  After a failure, the next request waits: a second at first, a minute at most.
  * REMOTE-4  After a success, the next request waits too, so that clients cannot cause requests at
  *           will.
@@ -56,7 +56,7 @@ export class RemoteDocument<T> {
     return await this.#load();
   }
 
-  /** Loads the document. Everybody who waits shares one request (REMOTE-1). */
+  /** Loads the document. All callers share one request (REMOTE-1). */
   #load(): Promise<T> {
     return this.#loading ??= this.#loadNow().finally(() => this.#loading = undefined);
   }

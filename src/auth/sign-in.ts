@@ -1,11 +1,11 @@
 /**
- * Signs people in who open a page. The server is a client of the same issuer, and asks for a token
- * for itself.
+ * Signs in people who open a page. The server is an OAuth client of the issuer, and requests a
+ * token for itself.
  *
  * SIGN-IN-1  A sealed cookie binds each attempt to the browser that started it: `state`, the PKCE
  *            verifier, and the page to return to.
- * SIGN-IN-2  The token that comes back passes the same check as the tokens of MCP clients, so that
- *            a person is the same principal in both. Then it is dropped.
+ * SIGN-IN-2  The issuer's token is checked like the tokens of MCP clients, so that a person is the
+ *            same principal in a browser and in a client. After that, the token is discarded.
  */
 import {
   authorizationCodeGrantRequest,
@@ -27,7 +27,7 @@ import { type BrowserSessions, cookieIn } from "./browser-session.ts";
 import type { Issuer } from "./issuer.ts";
 
 const CONTEXT = "sign-in";
-/** Milliseconds that a person has to sign in. */
+/** Milliseconds within which a person must sign in. */
 const ATTEMPT_TIME = 600_000;
 
 interface Attempt {
@@ -93,7 +93,9 @@ export class SignIn {
     return redirect(url.href, [cookie]);
   }
 
-  /** The browser comes back from the issuer. Throws if anything is not as it was asked for. */
+  /**
+   * Handles the browser's return from the issuer. Starts a session, or returns an error response.
+   */
   async finish(request: Request): Promise<Response> {
     const { issuer, sessions, now } = this.#parts;
     const url = new URL(request.url);
@@ -101,7 +103,7 @@ export class SignIn {
     const sealed = cookieIn(request, name);
     // SIGN-IN-1.
     const attempt = sessions.open(sealed, CONTEXT, now()) as Attempt | undefined;
-    if (!attempt) return failure("it was not started in this browser, or took too long");
+    if (!attempt) return failure("the sign-in was not started in this browser, or took too long");
     try {
       const server = await issuer.metadata.get();
       const token = await this.#exchange(server, url.searchParams, attempt);
@@ -110,9 +112,9 @@ export class SignIn {
       const page = new URL(this.#parts.callback()).origin + attempt.page;
       return redirect(page, [sessions.begin(person, now()), sessions.remove(name)]);
     } catch (error) {
-      // The person cannot do anything about the reason.
+      // Tell only the operator the reason: the person cannot do anything about it.
       this.#parts.refused(error);
-      return failure("the sign-in service refused it");
+      return failure("the sign-in service refused the request");
     }
   }
 
@@ -153,7 +155,7 @@ function cookieName(state: string): string {
 
 const HEADERS = {
   "cache-control": "no-store",
-  // The URL contains a code.
+  // The URL contains a code, so no page may receive it as the referrer.
   "referrer-policy": "no-referrer",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",

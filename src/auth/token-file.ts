@@ -6,8 +6,8 @@
  *
  * TOKENFILE-1  The file holds hashes only. Tokens have 256 random bits, so that a fast hash is
  *              enough.
- * TOKENFILE-2  The file is read again after it has changed, at most a second later. If it cannot be
- *              read then, the operator is told, and the tokens read before stay valid.
+ * TOKENFILE-2  The file is read again after it has changed, at most a second later. If that fails,
+ *              the operator is told, and the tokens that were read before stay valid.
  */
 import { Buffer } from "node:buffer";
 import { readFileSync, statSync } from "node:fs";
@@ -74,7 +74,7 @@ export class TokenFile {
   }
 }
 
-/** Returns a new token, and its line for the file, which has only its hash (TOKENFILE-1). */
+/** Returns a new token, and the line for the file, which contains only the hash (TOKENFILE-1). */
 export function newToken(
   name: string,
   scopes: readonly string[],

@@ -1,11 +1,10 @@
 /**
  * Verifies access tokens.
  *
- * VERIFY-1  The issuer is the one that the token names. Its keys verify the token, and no other
- *           keys are tried.
+ * VERIFY-1  A token is verified only with the keys of the issuer that it names.
  * VERIFY-2  Only asymmetric algorithms are accepted, so that a public key is never used as a
  *           secret.
- * VERIFY-3  A token that is bound to a key is of no use without a proof for that key (RFC 9449).
+ * VERIFY-3  A token that is bound to a key is accepted only with a proof for that key (RFC 9449).
  */
 import { decodeJwt, errors, jwtVerify, type JWTVerifyResult } from "jose";
 import {
@@ -187,8 +186,8 @@ const NOT_VALID = "The access token is not valid here";
 const EXPIRED = "The access token has expired";
 
 /**
- * Returns the thumbprint of the key that a token is bound to (VERIFY-3). Throws for other bindings
- * than those of DPoP, which cannot be checked here.
+ * Returns the thumbprint of the key that a token is bound to (VERIFY-3). Throws for bindings other
+ * than DPoP, because the server cannot check them.
  */
 function thumbprintIn(cnf: unknown): string | undefined {
   if (cnf === undefined) return undefined;

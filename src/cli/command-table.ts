@@ -100,7 +100,10 @@ export const COMMANDS: {
       )
       .option("--auth-scope <scope>", "scope that every request needs (repeatable)", collect)
       .addOption(
-        new Option("--auth-profile <name>", "how the issuer's tokens look, if not as in RFC 9068")
+        new Option(
+          "--auth-profile <name>",
+          "format of the issuer's access tokens; default: standard, which is RFC 9068",
+        )
           .choices(["standard", "keycloak", "auth0", "entra", "okta", "cognito"]),
       )
       .option(
@@ -125,7 +128,7 @@ export const COMMANDS: {
           "requests per minute of one named caller; default: no limit",
         ).argParser(toCount),
       )
-      .option("--allow-anonymous", "let everybody call who can connect, without signing in")
+      .option("--allow-anonymous", "let everybody who can connect call tools, without signing in")
       .addOption(allowFormPasswords())
       .addOption(noFormPasswords())
       .addOption(doors())
@@ -254,7 +257,7 @@ export const COMMANDS: {
       .option("--print", "print the configuration instead of writing it")
       .option(
         "--check",
-        "connect to the server first, and sign in if it asks for that; install only if that works",
+        "connect to the server first, and sign in if necessary; install only if this succeeds",
       )
       .option(
         "--header <line>",

@@ -1,4 +1,4 @@
-/** Lets operations wait until a condition is true that other code affects. */
+/** Lets operations wait for a condition that other code makes true. */
 import { action, type Operation } from "effection";
 
 export class Condition {

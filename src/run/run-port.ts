@@ -97,7 +97,7 @@ export interface DoorPort {
     response: ClientAnswer,
     elapsed: number,
   ): boolean;
-  /** Notes how long a message of a client took that needs no person, in milliseconds. */
+  /** Records how long a client took to answer a message without a person, in milliseconds. */
   observe?(caller: Pick<DoorCall, "client" | "principal">, ms: number): void;
 }
 

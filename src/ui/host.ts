@@ -107,7 +107,7 @@ export class Host {
     try {
       if (!handle) {
         throw Object.assign(
-          new Error("Cannot answer the request: views have no such method; send another"),
+          new Error("Cannot answer the request: views do not support this method; use another one"),
           { code: -32601 },
         );
       }

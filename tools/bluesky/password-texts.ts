@@ -37,8 +37,8 @@ export interface Asker {
 export function askerOf(client: { readonly name?: string | undefined }): Asker {
   return client.name === "parley"
     ? {
-      asked: "The command parley call login asked for this",
-      ifNotYou: "If you did not run it",
+      asked: 'The command "parley call login" asked for this',
+      ifNotYou: "If you did not run this command",
       back: "the terminal",
     }
     : {

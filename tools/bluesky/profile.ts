@@ -15,7 +15,7 @@ export function profileTool(setup: BlueskySetup) {
     .annotations({ readOnlyHint: true, openWorldHint: true })
     .parameters(z.object({
       account: z.string().optional().describe(
-        "Handle (name.bsky.social) or DID of the account; default: the default account",
+        "Handle (name.bsky.social) or DID of the account; if you leave it out, your default account is used",
       ),
     }))
     .output(profileResult)

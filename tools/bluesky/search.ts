@@ -10,7 +10,7 @@ const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()]);
 
 const parameters = z.object({
   account: z.string().optional().describe(
-    "Handle or DID of the signed-in account to search with; default: the default account",
+    "Handle or DID of the signed-in account to search with; if you leave it out, the default account is used",
   ),
   query: z.string().min(1).describe(
     'Words to search for; "in quotation marks" for an exact phrase',

@@ -1,4 +1,4 @@
-/** The flags of `parley serve` that say who may call. */
+/** The flags of `parley serve` that decide who may call tools. */
 import { readFileSync } from "node:fs";
 import { checkAuthOptions } from "../../auth/options.ts";
 import { TokenFile } from "../../auth/token-file.ts";
@@ -26,7 +26,7 @@ export function isLocal(host: string): boolean {
   return /^(localhost|127(\.\d+){3}|\[?::1\]?)$/i.test(host);
 }
 
-/** The access control that the flags ask for. Undefined if there is none. */
+/** The access control that the flags configure. Undefined if there is none. */
 export function authFrom(flags: AccessFlags): AuthOptions | undefined {
   const { authIssuer: issuers = [], tokenFile, authAudience, authScope, publicUrl } = flags;
   const isOn = issuers.length > 0 || tokenFile !== undefined;
@@ -40,7 +40,7 @@ export function authFrom(flags: AccessFlags): AuthOptions | undefined {
   if (!isOn) return undefined;
   if (flags.allowAnonymous) {
     throw new Problem(
-      "Cannot use --allow-anonymous: --auth-issuer or --token-file already says who may call; leave one of them out",
+      "Cannot use --allow-anonymous: --auth-issuer or --token-file already decides who may call; leave out one of the flags",
       USAGE,
     );
   }
@@ -56,7 +56,7 @@ export function authFrom(flags: AccessFlags): AuthOptions | undefined {
     issuers: issuers.map((issuer, index) => ({
       issuer,
       ...(flags.authProfile && { profile: flags.authProfile }),
-      // The credentials are those at the first issuer.
+      // The client credentials belong to the first issuer.
       ...(index === 0 && signIn?.clientSecret !== undefined && {
         introspection: { clientId: signIn.clientId, clientSecret: signIn.clientSecret },
       }),
@@ -95,7 +95,7 @@ function credentials({ authClientId, authClientSecretFile }: AccessFlags):
   if (authClientId === undefined) {
     if (authClientSecretFile === undefined) return undefined;
     throw new Problem(
-      "Cannot use --auth-client-secret-file: it is the secret of no client; add --auth-client-id",
+      "Cannot use --auth-client-secret-file: there is no client id; add --auth-client-id",
       USAGE,
     );
   }
@@ -113,7 +113,7 @@ function secretIn(file: string): string {
     );
   }
   throw new Problem(
-    `Cannot read the client secret in "${file}": the file is empty; write it there`,
+    `Cannot read the client secret in "${file}": the file is empty; write the secret to the file`,
   );
 }
 

@@ -1,6 +1,6 @@
 /**
- * `--audit-log FILE`: one JSON line when a call begins and one when it ends. It says who called
- * what, when, and how it ended. It contains no arguments, answers or results.
+ * `--audit-log FILE`: writes a JSON line when a call begins, and one when it ends. The lines say
+ * who called what, when, and how the call ended. They contain no arguments, answers or results.
  */
 import { closeSync, openSync, writeSync } from "node:fs";
 import { ensure, type Operation } from "effection";
@@ -11,13 +11,13 @@ import type { OperatorLog } from "../log.ts";
 import { Problem } from "../problem.ts";
 
 export interface AuditLog {
-  /** Notes that a call begins. */
+  /** Records that a call begins. */
   readonly middleware: Middleware;
-  /** Notes that a call has ended. */
+  /** Records that a call has ended. */
   ended(call: EndedCall): void;
 }
 
-/** Opens the file for as long as the surrounding scope lives. Appends to what is in it. */
+/** Opens the file until the surrounding scope ends. Appends to an existing file. */
 export function* useAuditLog(
   file: string,
   log: OperatorLog,

@@ -56,7 +56,7 @@ export function* doctor(
   return ok ? 0 : FAILED;
 }
 
-/** Findings contain the URL, so it must not contain a password. */
+/** Throws if the URL contains a password, because findings contain the URL. */
 function withoutSecrets(text: string): URL {
   const url = new URL(serverAddress(text));
   if (url.username === "" && url.password === "") return url;

@@ -21,7 +21,7 @@ export interface InstallOptions extends ServerFlags {
   readonly config?: string;
 }
 
-/** Installs, with `--check` only if the server can be used. */
+/** Installs the server. With `--check`, installs it only if it can be used. */
 export function* checkedInstall(
   app: McpAppName,
   modules: readonly string[],

@@ -12,7 +12,9 @@ export interface ServerFlags extends SignInFlags {
   readonly header?: readonly string[];
 }
 
-/** Connects, and signs in if the server asks for that. The scope ends the session. */
+/**
+ * Connects to the server, and signs in if the server requires it. The session ends with the scope.
+ */
 export function* useServer(
   url: string,
   { header = [], ...flags }: ServerFlags,

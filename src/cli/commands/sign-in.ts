@@ -1,4 +1,4 @@
-/** Signs in to servers that `parley call` uses, when they ask for that. */
+/** Signs in to the servers that `parley call` uses, if they require it. */
 import { readFileSync } from "node:fs";
 import { type Operation, until } from "effection";
 import type { Authorization } from "../../client/http.ts";
@@ -17,7 +17,10 @@ export interface SignInFlags {
   readonly callbackPort?: number;
 }
 
-/** Does nothing until the server refuses a request: no keyring is opened for a server that is open. */
+/**
+ * Does nothing until the server refuses a request, so a server without sign-in never opens a
+ * keyring.
+ */
 export function signInOnDemand(
   url: string,
   flags: SignInFlags,

@@ -9,7 +9,10 @@ const SOON = 14;
 
 const RENEW = "renew the certificate, and check that it is renewed automatically";
 
-/** Connects, and checks how long the certificate is valid. Whether to trust it, requests show. */
+/**
+ * Connects, and checks how long the certificate is valid. Other requests show whether it is
+ * trusted.
+ */
 export function* certificateFinding(
   url: URL,
   patience: number,
@@ -24,7 +27,10 @@ function* none(patience: number): Operation<undefined> {
   return undefined;
 }
 
-/** When the certificate expires. Undefined if there is no TLS connection; a request says why. */
+/**
+ * When the certificate expires. Undefined if there is no TLS connection; a later request reports
+ * the reason.
+ */
 function* validUntil({ hostname, port }: URL): Operation<number | undefined> {
   const host = hostname.replace(/^\[|\]$/g, "");
   const socket = yield* resource<ReturnType<typeof connect>>(function* (provide) {
@@ -66,7 +72,9 @@ export function expiryFinding(until: number, now: number): Finding {
   return { check: "tls", status: "warning", message: `${message}, which is soon`, remedy: RENEW };
 }
 
-/** What a failed request says about TLS. Undefined if it failed for another reason. */
+/**
+ * The finding for a request that failed because of TLS. Undefined if it failed for another reason.
+ */
 export function trustFinding(reason: string): Finding | undefined {
   if (!/certificate|\btls\b|\bssl\b|handshake/i.test(reason)) return undefined;
   return {

@@ -9,12 +9,14 @@ export interface ClockSeen {
   readonly ahead: number | undefined;
 }
 
-/** Milliseconds. The server accepts tokens within this difference. */
+/** The allowed difference in milliseconds. It is the same as for the times in tokens. */
 const TOLERANCE = CLOCK_SKEW * 1_000;
 
 const SET = "synchronise the clocks with NTP";
 
-/** The first clock is the server's, the others those of its authorization servers. */
+/**
+ * Compares the clock of the server, which is the first, with those of its authorization servers.
+ */
 export function clockFindings(
   [server, ...issuers]: readonly [ClockSeen, ...ClockSeen[]],
 ): Finding[] {
@@ -27,7 +29,7 @@ export function clockFindings(
     if (Math.abs(difference) <= TOLERANCE) return [];
     const message = `The server's clock is ${
       distance(difference)
-    } that of ${issuer.who}, so it refuses valid tokens or accepts expired ones`;
+    } the clock of ${issuer.who}, so the server refuses valid tokens or accepts expired ones`;
     return [{ check: "clock", status: "problem", message, remedy: SET } as const];
   });
   if (Math.abs(ahead) <= TOLERANCE) {

@@ -4,7 +4,7 @@ import { type Answer, ask, type Finding, NoAnswer } from "./probe.ts";
 
 /** The request headers that clients in web pages send. */
 const SENT = ["authorization", "content-type", "mcp-protocol-version", "mcp-session-id"];
-/** The response headers that they read. */
+/** The response headers that these clients read. */
 const READ = ["mcp-session-id", "www-authenticate"];
 
 const PROXY = "let the proxy pass OPTIONS requests and CORS headers through unchanged";
@@ -30,7 +30,7 @@ export function* corsFinding(
   const { status, headers } = answer;
   if (status === 401) {
     const message =
-      "The preflight of a web page is refused without a token, and browsers send none";
+      "The preflight of a web page is refused without a token, but browsers send no token with it";
     return { check: "cors", status: "problem", message, remedy: PROXY };
   }
   const allowed = headers.get("access-control-allow-origin");
@@ -39,7 +39,7 @@ export function* corsFinding(
       check: "cors",
       status: origin === undefined ? "warning" : "problem",
       message: `Web pages from ${page} may not call the server`,
-      remedy: `use --allow-origin ${page}, if they should`,
+      remedy: `use --allow-origin ${page} if these pages should call the server`,
     };
   }
   const missing = [

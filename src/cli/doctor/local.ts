@@ -146,7 +146,7 @@ function* storeFindings(address: string, keys: readonly string[]): Iterable<Find
       yield {
         check,
         status: "skipped",
-        message: `A server is using ${file}, so that its content cannot be checked`,
+        message: `A server is using ${file}, so its content cannot be checked`,
         remedy: "run doctor with the URL of that server, or stop the server",
       };
     } else yield { check, status: "problem", ...split(error.message) };
@@ -243,7 +243,7 @@ function secretFileFinding(file: string): Finding {
   }
 }
 
-/** Parts a message of the form "Cannot …: state; next step". */
+/** Splits a message of the form "Cannot …: state; next step" before the next step. */
 function split(message: string): Pick<Finding, "message" | "remedy"> {
   const at = message.lastIndexOf("; ");
   return at < 0 ? { message } : { message: message.slice(0, at), remedy: message.slice(at + 2) };

@@ -1,4 +1,7 @@
-/** One request of `parley doctor`, limited in time and size, and what a check finds. */
+/**
+ * Sends the requests of `parley doctor`, with limits on time and size. Defines the result of a
+ * check.
+ */
 import { type Operation, race, scoped, sleep, until, useAbortSignal } from "effection";
 import { parseJson } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
@@ -26,7 +29,7 @@ export interface Answer {
   readonly ahead: number | undefined;
 }
 
-/** There was no answer. The message says why. */
+/** The error if there was no answer. The message says why. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }
@@ -60,7 +63,10 @@ function exchange(url: URL, init: RequestInit): Operation<Answer> {
   });
 }
 
-/** `Date` has whole seconds, and the response was under way: only what both cannot explain counts. */
+/**
+ * How far the server's clock is ahead. Ignores a difference that could come from rounding in
+ * `Date`, which has whole seconds, or from the duration of the request.
+ */
 function aheadOf(headers: Headers, sent: number, received: number): number | undefined {
   const date = Date.parse(headers.get("date") ?? "");
   if (Number.isNaN(date)) return undefined;
@@ -69,7 +75,7 @@ function aheadOf(headers: Headers, sent: number, received: number): number | und
   return Math.min(0, made + 1_000 - sent);
 }
 
-/** Reads a body to its end, a stream to its first message, and neither beyond the limit. */
+/** Reads a body to its end, or a stream to its first message. Stops at the limit. */
 async function textOf({ body, headers }: Response): Promise<string> {
   const isStream = headers.get("content-type")?.startsWith("text/event-stream");
   const reader = body?.getReader();
@@ -85,7 +91,7 @@ async function textOf({ body, headers }: Response): Promise<string> {
   return text;
 }
 
-/** The data of the first event in a stream, or a text that is no stream. */
+/** The data of the first event in a stream. Returns any other text unchanged. */
 function dataIn(text: string): string {
   return /^data: ?(.+)$/m.exec(text)?.[1] ?? text;
 }

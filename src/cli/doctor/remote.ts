@@ -32,7 +32,7 @@ export interface RemoteOptions {
   readonly total?: number;
 }
 
-/** Takes findings as soon as they are known. */
+/** Receives findings as soon as they are known. */
 export type Report = (...findings: readonly Finding[]) => void;
 
 const PATIENCE = 5_000;
@@ -75,7 +75,10 @@ function* examine(options: RemoteOptions, report: Report): Operation<void> {
   }
 }
 
-/** Undefined if there is none, or it comes from another address. The report says why. */
+/**
+ * The server's answer to the first request. Undefined if there is none, or if it redirects to
+ * another address. The report says why.
+ */
 function* firstAnswer(
   options: RemoteOptions,
   patience: number,
@@ -108,7 +111,7 @@ function* firstAnswer(
       message: `${url.origin}${url.pathname} redirects${
         to ? ` to ${to.origin}${to.pathname}` : ""
       }`,
-      remedy: "use the address that it redirects to, and check that one",
+      remedy: "use the address that the server redirects to, and check that address",
     });
     return undefined;
   }
@@ -127,8 +130,9 @@ function plainFinding({ host }: URL): Finding {
   return {
     check: "tls",
     status: "problem",
-    message: "The connection is not encrypted: everybody on the way can read tokens and answers",
-    remedy: "put a proxy with TLS before the server, and use an https address",
+    message:
+      "The connection is not encrypted: everybody on the network path can read tokens and answers",
+    remedy: "put a proxy with TLS in front of the server, and use an https address",
   };
 }
 
@@ -273,7 +277,7 @@ function firstPart(options: RemoteOptions): Operation<FirstPart> {
       const { done = true } = reader ? yield* until(reader.read()) : {};
       const { headers, status } = response;
       const isStream = headers.get("content-type")?.startsWith("text/event-stream");
-      if (!isStream) return { failed: `the answer has HTTP status ${status} and is no stream` };
+      if (!isStream) return { failed: `the answer has HTTP status ${status} and is not a stream` };
       return done ? { failed: "it ended at once" } : { encoding: headers.get("content-encoding") };
     } catch (error) {
       return { failed: reasonOf(error) };

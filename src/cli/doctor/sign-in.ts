@@ -1,7 +1,7 @@
 /**
- * Follows the way of a client that signs in: the challenge, the metadata of the protected resource
- * (RFC 9728), and the metadata of its authorization servers (RFC 8414). Credentials are sent to none
- * of them.
+ * Checks what a client reads to sign in: the challenge, the metadata of the protected resource (RFC
+ * 9728), and the metadata of its authorization servers (RFC 8414). Sends no credentials to any of
+ * these addresses.
  */
 import { decodeJwt } from "jose";
 import type { Operation } from "effection";
@@ -24,7 +24,7 @@ const RESOURCE = "/.well-known/oauth-protected-resource";
 /** Servers with more issuers than this are checked in part, so that the checks end in time. */
 const MAX_ISSUERS = 3;
 
-/** `answer` is that of the server to its first request. */
+/** Checks how clients sign in. `answer` is the server's answer to the first request. */
 export function* signInFindings(
   answer: Answer,
   headers: HeaderLines,
@@ -74,7 +74,7 @@ function skipped(status: number): Finding {
 
 // ------------------------------------------------------- the protected resource
 
-/** The document, or why there is none. */
+/** The metadata document, or the reason why it cannot be read. */
 function* resourceMetadata(
   url: URL,
   named: string | undefined,
@@ -143,7 +143,7 @@ function* issuerFindings(
   return [problem(
     "issuer",
     `The metadata of the authorization server ${issuer} cannot be read: ${why}`,
-    "check --auth-issuer, and that clients can reach it",
+    "check --auth-issuer, and whether clients can reach that address",
   )];
 }
 
@@ -196,7 +196,7 @@ function* metadataFindings(
 
 // -------------------------------------------------------------------- the token
 
-/** Compares the claims of a token that was given. The token itself is never printed. */
+/** Checks the claims of the token in the headers. The token itself is never printed. */
 function tokenFindings(
   headers: HeaderLines,
   { resource }: Document,
@@ -221,7 +221,7 @@ function tokenFindings(
     ));
   }
   if (exp !== undefined && exp * 1_000 < Date.now()) {
-    findings.push(problem("token", "The token has expired", "get a new one"));
+    findings.push(problem("token", "The token has expired", "get a new token"));
   }
   if (![aud].flat().includes(String(resource))) {
     findings.push({
@@ -237,7 +237,7 @@ function tokenFindings(
 
 // ------------------------------------------------------------------------------
 
-/** The JSON object at an address, or why there is none. */
+/** The JSON object at an address, or the reason why it cannot be read. */
 function* documentAt(
   address: URL,
   patience: number,

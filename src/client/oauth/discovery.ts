@@ -1,6 +1,6 @@
 /**
- * Finds the authorization server of a server, from nothing but its refusal: first the metadata of
- * the protected resource (RFC 9728), then the metadata of the authorization server (RFC 8414, or
+ * Finds the authorization server of an MCP server that refused a request. Reads first the metadata
+ * of the protected resource (RFC 9728), then the metadata of the authorization server (RFC 8414, or
  * OpenID Connect Discovery).
  */
 import { type AuthorizationServer, processDiscoveryResponse } from "oauth4webapi";
@@ -62,7 +62,7 @@ export function scopesFor(
 
 // ------------------------------------------------------- the protected resource
 
-/** Undefined if the server has none, as servers of revision 2025-03-26 do. */
+/** The metadata of the server. Undefined if there is none, as on servers of revision 2025-03-26. */
 async function resourceMetadata(
   server: URL,
   { resourceMetadata: named }: Challenge,
@@ -89,7 +89,10 @@ async function resourceMetadata(
   );
 }
 
-/** The identifier in the metadata. It must be that of the server: otherwise it would get its tokens. */
+/**
+ * The resource identifier in the metadata. It must identify this server. Otherwise, this server
+ * could get tokens for another one.
+ */
 function resourceIn({ resource }: JsonObject, server: URL): string {
   const url = typeof resource === "string" ? URL.parse(resource) : undefined;
   const folder = (path: string) => path.endsWith("/") ? path : `${path}/`;
@@ -98,7 +101,7 @@ function resourceIn({ resource }: JsonObject, server: URL): string {
     folder(server.pathname).startsWith(folder(url.pathname))
   ) return resource as string;
   throw new ClientError(
-    `Cannot sign in to ${server}: its metadata is that of ${
+    `Cannot sign in to ${server}: its metadata is for ${
       url ?? "another server"
     }; check the address, or report this to the operator of the server`,
   );
@@ -106,7 +109,10 @@ function resourceIn({ resource }: JsonObject, server: URL): string {
 
 // ------------------------------------------------------ the authorization server
 
-/** Undefined if it has none. Throws if it is that of another issuer. */
+/**
+ * The metadata of an issuer. Undefined if there is none. Throws if the metadata names another
+ * issuer.
+ */
 export async function issuerMetadata(
   issuer: URL,
   reach: Reach,
@@ -125,7 +131,7 @@ export async function issuerMetadata(
       return await processDiscoveryResponse(issuer, response);
     } catch {
       throw new ClientError(
-        `Cannot sign in: the metadata of the authorization server ${issuer} is not valid, or is that of another one; report this to the operator of the server`,
+        `Cannot sign in: the metadata of the authorization server ${issuer} is not valid, or names another issuer; report this to the operator of the server`,
       );
     }
   }
@@ -142,7 +148,7 @@ function assumedIssuer({ origin }: URL): AuthorizationServer {
   };
 }
 
-/** Undefined if there is no such document. */
+/** Requests a document. Undefined if the document does not exist. */
 async function get(
   address: URL,
   reach: Reach,

@@ -34,7 +34,7 @@ export class ClosedDoors {
     return this.#habits.size > 0 && this.#habits.get(keyOf(caller))?.closed.has(door) === true;
   }
 
-  /** Notes how long a message of a client took that needs no person. */
+  /** Records how long a client took to answer a message without a person, in milliseconds. */
   observe(caller: Caller, ms: number): void {
     const habits = this.#habitsOf(caller);
     habits.roundTrip = Math.min(habits.roundTrip ?? Infinity, ms, MAX_ROUND_TRIP);

@@ -56,7 +56,7 @@ export class Doors implements DoorPort {
 
   /** True if the client and the server support a door, and it is allowed for the question. */
   #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
-    // Signing in on a page is the only proof of who answers, and pages have no sign-in.
+    // No door supports `signed-in` yet, so such a question fails.
     if (by === "signed-in") return false;
     switch (door) {
       case "form":
