@@ -20,13 +20,13 @@ export interface Endpoint {
 
 export type Refused = Pick<Response, "status" | "headers">;
 
-/** Signs in to a server that asks for that. */
+/** Signs in to a server that requires it. */
 export interface Authorization {
   /** The `Authorization` header to send. Undefined before the first sign-in. */
   readonly header: string | undefined;
   /**
-   * Called with each response. Returns true if the request should be sent again, with the header
-   * that there is then. `used` is the header that was sent.
+   * Called with each response. Returns true if the request should be sent again, with the new
+   * header. `used` is the header that was sent.
    */
   retry(response: Refused, used: string | undefined): Operation<boolean>;
 }
@@ -48,12 +48,12 @@ export interface Incoming {
 
 const ACCEPT = "application/json, text/event-stream";
 
-/** Headers of a session, and tokens. They are sent only to the server that they are from. */
+/** Headers with session ids and tokens. They are sent only to the server that they are for. */
 const NOT_ELSEWHERE = ["mcp-session-id", "last-event-id", "authorization"];
 
 /**
- * Sends one message and follows redirects. Another origin gets neither the person's headers and
- * tokens nor those of a session. The connection is closed when the surrounding scope ends.
+ * Sends one message and follows redirects. The person's headers, tokens and session headers are
+ * never sent to another origin. The connection is closed when the surrounding scope ends.
  */
 export function* send(
   endpoint: Endpoint,

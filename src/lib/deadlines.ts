@@ -128,7 +128,7 @@ export class Deadlines {
     this.#timer = this.#clock.after(Math.min(delay, LONGEST), () => this.#wake(until));
   }
 
-  /** Called when the timer fires, which was set for the time `until`. */
+  /** Called when the timer that was set for the time `until` fires. */
   #wake(until: number): void {
     this.#armedFor = Infinity;
     this.#timer = undefined;

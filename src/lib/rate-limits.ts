@@ -1,6 +1,6 @@
 /**
- * Limits how many requests each name may make a minute. A name that was quiet may make a minute's
- * requests at once; after that, they are spread evenly.
+ * Limits the number of requests per minute for each name. After a pause, a name may make all
+ * requests of a minute at once. After that, its requests must be spread evenly.
  */
 
 /** How many names are remembered. Beyond that, names whose allowance is full are forgotten. */
@@ -15,7 +15,10 @@ export class RateLimits {
     this.#perMinute = perMinute;
   }
 
-  /** Counts a request. Returns 0, or the milliseconds after which the name may make one. */
+  /**
+   * Counts a request. Returns 0 if it is allowed, or the number of milliseconds to wait before the
+   * next request.
+   */
   take(name: string, now: number): number {
     const each = 60_000 / this.#perMinute;
     const fullAt = Math.max(now, this.#fullAt.get(name) ?? 0) + each;
@@ -27,7 +30,7 @@ export class RateLimits {
     return 0;
   }
 
-  /** Forgets names whose allowance is full, and otherwise the one that was first. */
+  /** Forgets names whose allowance is full. If there are none, forgets the oldest name. */
   #forget(now: number): void {
     for (const [name, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(name);
     if (this.#fullAt.size < MAX_NAMES) return;

@@ -29,7 +29,7 @@ export function namedPrincipal(id: string): Principal {
   return { id, subject: id, scopes: NO_SCOPES, claims: NO_CLAIMS };
 }
 
-/** The caller as it is recorded with a call. Undefined if its id says everything. */
+/** The caller as it is recorded with a call. Undefined if only its id is known. */
 export function recordedCaller(caller: Principal): Principal | undefined {
   const { id, subject, issuer, client, scopes, claims } = caller;
   const isNamed = subject === id && issuer === undefined && client === undefined &&

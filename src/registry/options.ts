@@ -99,7 +99,7 @@ export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   readonly ended?: (session: LiveToolSession) => void;
   /** The server as tools see it. Default: none, so tools cannot open pages. */
   readonly site?: Site;
-  /** Runs around each call. Default: nothing does. */
+  /** Runs around each call. Default: none. */
   readonly around?: Middleware;
   /** Called with each change that tools announce to all clients. */
   readonly announce?: (change: ServerChange) => void;

@@ -33,7 +33,10 @@ export interface Gate {
    * people sign in.
    */
   visitorOf(request: Request): Principal | Response | Promise<Principal | Response>;
-  /** The response to a browser that comes back from signing in. Undefined for other requests. */
+  /**
+   * The response to a browser that returns from the issuer after a sign-in. Undefined for other
+   * requests.
+   */
   signedIn(request: Request, path: string): Promise<Response> | undefined;
   /**
    * The value of `WWW-Authenticate` for a caller that needs these scopes in addition to those that
@@ -156,8 +159,9 @@ export interface AuthOptions {
    */
   readonly scopeHierarchy?: { readonly [scope: string]: readonly string[] };
   /**
-   * How people sign in who open a page in a browser. The server is then a client of the issuer, with
-   * the redirect URI `/signed-in` at `publicUrl`. Default: pages are only for requests with a token.
+   * How people who open a page in a browser sign in. The server is then a client of the issuer,
+   * with the redirect URI `/signed-in` at `publicUrl`. Default: pages are only for requests with a
+   * token.
    */
   readonly signIn?: SignInOptions;
   /**
@@ -173,7 +177,7 @@ export interface AuthOptions {
 export interface AccessRefusal {
   /** The reason, for the operator. */
   readonly reason: string;
-  /** True if the issuer could not be asked, so that its tokens may be valid. */
+  /** True if the issuer could not be reached. The token may be valid. */
   readonly isOutage: boolean;
 }
 

@@ -96,7 +96,9 @@ class AskingPage {
     return Response.json({ changed: markOf(this.#place.current()) !== seen });
   }
 
-  /** Waits until something else is shown, for some time. What has ended changes no more. */
+  /**
+   * Waits up to `ms` until the page would show something else. Does not wait if the call has ended.
+   */
   *#changeFrom(seen: string | null, ms: number): Operation<void> {
     const place = this.#place;
     const canChange = () => {
@@ -291,7 +293,10 @@ const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
   ended: "The call has ended or was cancelled.",
 };
 
-/** Identifies the content of a page. With it, a script or a form can check whether it is current. */
+/**
+ * Identifies the content of a page, so that the server can check whether a script or form is
+ * current.
+ */
 function markOf(current: Current): string {
   if (!isQuestion(current)) return current.ended;
   return nodeCrypto().createHash("sha256").update(current.id).digest("base64url").slice(0, 22);

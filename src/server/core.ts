@@ -150,7 +150,10 @@ function composed(all: readonly Middleware[]): Middleware | undefined {
   return all.reduceRight((inner, outer) => (call, next) => outer(call, () => inner(call, next)));
 }
 
-/** Hears of changes. `about` is the definition that was added or removed, if it is one. */
+/**
+ * Receives changes. `about` is the definition that was added or removed. Undefined for other
+ * changes.
+ */
 type ChangeListener = (change: ServerChange, about?: Definition) => void;
 
 export class Changes {

@@ -100,7 +100,9 @@ export function escapeHtml(text: string): string {
 export interface PageForm {
   /** The fields: a flat object, as for an elicitation. */
   readonly schema: SchemaInput;
-  /** Fields that are not shown while they are typed, and never come back. */
+  /**
+   * Fields whose values are hidden while they are typed, and are never sent back to the browser.
+   */
   readonly sensitive?: readonly string[];
 }
 
@@ -143,7 +145,7 @@ export interface PostedForm {
 
 /**
  * Reads a form that a browser has posted. Returns undefined if the request is not a form from the
- * page itself. `url` is the page's URL, which the server behind a proxy cannot know by the request.
+ * page itself. `url` is the page's URL, which a server behind a proxy cannot know from the request.
  *
  * @example
  * ```ts
@@ -182,7 +184,7 @@ export function isOwnPost(headers: Headers, url: string): boolean {
     (host !== null && (origin === `http://${host}` || origin === `https://${host}`));
 }
 
-/** Reads a posted form; undefined if it is none, too large, or did not arrive as a whole. */
+/** Reads a posted form. Undefined if the body is not a form, is too large, or is incomplete. */
 export async function readUrlEncoded(request: Request): Promise<URLSearchParams | undefined> {
   const { headers } = request;
   if (!isType(headers.get("content-type"), "application/x-www-form-urlencoded")) return undefined;

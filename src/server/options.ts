@@ -198,7 +198,7 @@ export interface ParleyOptions {
    */
   readonly askPatience?: number;
   /**
-   * Opens a page on which the person is asked in a browser of this machine. It is used only if
+   * Opens a page in a browser of this machine, to ask the person a question. It is used only if
    * browsers on this machine can reach the server. Default: none.
    */
   readonly openBrowser?: (url: string) => void;

@@ -44,7 +44,7 @@ export interface McpToolLimits {
 export interface RequiredScopes {
   /** The caller needs all of them. */
   readonly all: readonly string[];
-  /** Whether callers without the scopes do not see the definition. */
+  /** True if the definition is hidden from callers without the scopes. */
   readonly hidden: boolean;
 }
 
@@ -53,7 +53,7 @@ export type ScopeList = readonly [string, ...(string | ScopeOptions)[]];
 
 /** The options of `.scopes()`, after the scopes. */
 export interface ScopeOptions {
-  /** Whether callers without the scopes do not see the definition. Default: false. */
+  /** True to hide the definition from callers without the scopes. Default: false. */
   readonly hidden?: boolean;
 }
 

@@ -109,7 +109,7 @@ export interface McpToolServerContext extends ToolEnvironment {
   /**
    * Who would answer a sample now: the client, the server's own model, or the model that called the
    * tool. Undefined if no model can answer. A modern client takes at most ten rounds of questions,
-   * so a tool asks a client's model as few times as it can.
+   * so a tool should ask a client's model as few times as possible.
    */
   readonly sampledBy: SampleVia | undefined;
   /** The distributed trace of the caller. Empty if the caller sent none. */
@@ -350,7 +350,7 @@ export interface FinalizedMcpToolWithElicits<
   readonly elicitTypes?: TElicits;
 }
 
-/** What a list or a completion can know of the request that it answers. */
+/** What a list or a completion knows about its request. */
 export interface QueryContext {
   /** The caller. Compare callers by `id`, which is empty for the anonymous caller. */
   readonly principal: Principal;

@@ -15,18 +15,18 @@ export interface ViewQuestion {
   readonly tool?: { readonly name: string; readonly title?: string };
 }
 
-/** Where a call stands, as its view sees it. */
+/** The state of a call, for its view. */
 export interface AskState {
   readonly ticket?: string;
-  /** Allows the view to answer. Only `_meta` carries it, which models do not see. */
+  /** Allows the view to answer. It is sent only in `_meta`, which models do not see. */
   readonly secret?: string;
   /**
-   * `question`: there is something to answer. `waiting`: not now; ask again. `done`: the call has
-   * ended, and the content of the same result is the tool's own.
+   * `question`: there is something to answer. `waiting`: there is nothing to answer yet. `done`:
+   * the call has ended, and the content of the same result is the tool's own.
    */
   readonly state: "question" | "waiting" | "done";
   readonly question?: ViewQuestion;
-  /** Why the last answer was not taken. */
+  /** Why the last answer was not accepted. */
   readonly problems?: readonly FormProblem[];
   /** False if the model gets the result by itself, because its call is still open. */
   readonly tell?: boolean;

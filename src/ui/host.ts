@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The host of a view, by JSON-RPC over `postMessage`, as MCP Apps 2026-01-26 says. It has only what
- * our views need: the official library is a hundred times as large.
+ * Connects a view to its host, with JSON-RPC over `postMessage` (MCP Apps 2026-01-26). It supports
+ * only what our views need: the official library is a hundred times as large.
  */
 import type { JsonObject } from "../model/content.ts";
 
@@ -19,7 +19,7 @@ export interface HostContext {
   readonly toolInfo?: { readonly tool?: { readonly name?: string } };
 }
 
-/** What the host sends without being asked, by method. Requests return their result. */
+/** Handlers for messages from the host, by method. The handler of a request returns its result. */
 export interface Handlers {
   readonly [method: string]: ((params: JsonObject, id?: unknown) => unknown) | undefined;
 }
@@ -51,7 +51,7 @@ export class Host {
     });
   }
 
-  /** Introduces the view, and from then on tells the host how large it is. */
+  /** Initializes the connection. After that, reports the size of the view to the host. */
   async start(name: string, appCapabilities: JsonObject): Promise<void> {
     const { hostCapabilities, hostContext } = await this.request("ui/initialize", {
       appInfo: { name, version: "1" },
@@ -84,7 +84,10 @@ export class Host {
     return this.request("tools/call", { name, arguments: args });
   }
 
-  /** The origin of the host is not known: the sandbox of a view has an opaque one. */
+  /**
+   * Sends a message to the host. A view does not know the origin of its host, so any origin is
+   * allowed.
+   */
   #post(message: JsonObject): void {
     parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
   }
@@ -118,7 +121,7 @@ export class Host {
     }
   }
 
-  /** Takes over the looks of the host. */
+  /** Applies the theme and the style variables of the host. */
   #adopt(context: HostContext): void {
     this.context = { ...this.context, ...context };
     const { theme, styles } = this.context;

@@ -1,4 +1,6 @@
-/** The HTML of views that ask: for every tool, or with drawings of its own for one. */
+/**
+ * The HTML of views that ask questions: the default view, and views that draw questions themselves.
+ */
 import { VIEW_SCRIPT } from "./built.ts";
 import { escaped } from "./form-html.ts";
 import { STYLE } from "./style.ts";
@@ -18,8 +20,9 @@ export interface AskingViewOptions {
 }
 
 /**
- * Returns the HTML of a view that shows the questions of a call, for hosts with MCP Apps. Every tool
- * that asks has such a view; this one can draw questions in its own way.
+ * Returns the HTML of a view that shows the questions of a call, for hosts with MCP Apps. Every
+ * tool that asks questions has such a view by default. Use this function to draw questions in
+ * another way.
  *
  * @example
  * ```ts

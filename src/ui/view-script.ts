@@ -8,7 +8,7 @@
  *         stay.
  * VIEW-3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The ticket
  *         is then found in the text, and the reply to the view's own call arrives whole.
- * VIEW-4  Nothing submits a form: the sandbox may not allow it.
+ * VIEW-4  The view never submits a form, because the sandbox may not allow it.
  */
 import type { JsonObject } from "../model/content.ts";
 import { ASK_META, type AskState, type ViewQuestion } from "./ask-state.ts";
@@ -18,7 +18,7 @@ import { formFields, type FormProblem } from "./form.ts";
 import { Host, type ViewResult } from "./host.ts";
 import { fillZones } from "./zones.ts";
 
-/** What a view of an author can draw itself. Each function may return undefined to leave it to us. */
+/** What the author of a view can draw. If a function returns undefined, the default is drawn. */
 interface OwnDrawing {
   question?(question: ViewQuestion, answer: (content: JsonObject) => void): Node | undefined;
   result?(result: ViewResult): Node | undefined;
@@ -96,7 +96,7 @@ function drawForm(question: ViewQuestion, send: Send, decline: Node, shown: Form
     accept();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  // A link would leave the page.
+  // A link leads to a field. Following it would leave the page, so focus the field instead.
   form.addEventListener("click", (event) => {
     const link = (event.target as Element).closest("a");
     if (!link) return;
@@ -131,7 +131,7 @@ function showResult(result: ViewResult): void {
   show(...drawing ? [drawing] : titled(textOf(result) || "Done."));
 }
 
-/** Sends once, and says so if it did not work. */
+/** Sends an answer once, and shows an error if that fails. */
 async function submit(send: () => Promise<void>): Promise<void> {
   const buttons = [...main.querySelectorAll("button")].filter((button) => !button.disabled);
   for (const button of buttons) button.disabled = true;
@@ -148,7 +148,7 @@ async function submit(send: () => Promise<void>): Promise<void> {
 const textOf = (result: ViewResult) =>
   (result.content ?? []).map(({ text = "" }) => text).join("\n").trim();
 
-/** Requests are numbered: a reply that was overtaken by a later one says nothing new. */
+/** Requests are numbered, so that a reply that arrives after a later one is ignored. */
 let started = 0;
 let taken = 0;
 const numbers = new WeakMap<ViewResult, number>();
@@ -162,7 +162,7 @@ async function answerCall(args: JsonObject): Promise<ViewResult> {
 
 const stateIn = ({ _meta }: ViewResult) => _meta?.[ASK_META] as AskState | undefined;
 
-/** Takes what a result says about the call. `whole` is false if a host passed the result on. */
+/** Applies the state of the call in a result. `whole` is false if a host passed the result on. */
 function take(result: ViewResult, whole: boolean): void {
   const found = stateIn(result);
   if (!found) {
@@ -200,7 +200,7 @@ const answer: Send = async (action, content) => {
     answer: { question: id, action, ...(content && { content }) },
   });
   if (result.isError && !stateIn(result)) {
-    // It was answered elsewhere, or withdrawn: show what is asked now.
+    // The question was answered elsewhere, or withdrawn: show the current state.
     const now = await answerCall({ secret });
     if (stateIn(now) && stateIn(now)?.question?.id !== id) return take(now, true);
   }
@@ -264,14 +264,14 @@ async function passedOn(result: ViewResult): Promise<void> {
   const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??
     /"ticket":"([^"]+)"/.exec(textOf(result))?.[1];
   if (typeof ticket !== "string") {
-    // The call went on while the view held it open, or it never asked.
+    // The call has ended: it continued while the view kept it open, or it never asked.
     if (!state || state.state === "done") return;
     state = { ...state, state: "done" };
     drawn = undefined;
     showResult(result);
     return;
   }
-  // Once the view has found its call, it knows better than an older result.
+  // Once the view has found its call, its state is newer than this result.
   if (deferred && !state) take(result, false);
   // An old conversation may show a question that has been answered since.
   const fresh = await answerCall({ ticket }).catch(() => undefined);
@@ -279,7 +279,7 @@ async function passedOn(result: ViewResult): Promise<void> {
   else if (fresh && !state) note(textOf(fresh));
 }
 
-/** SEP-3118: the host hands over an ordinary question, and gets the ordinary answer. */
+/** SEP-3118: the host passes an elicitation request to the view, and gets its result. */
 let asking = 0;
 function elicited({ message, requestedSchema, mode = "form" }: JsonObject): Promise<JsonObject> {
   if (mode !== "form") {

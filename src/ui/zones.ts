@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
-/** Fills in the offset from UTC beside each date and time, which a page cannot know by itself. */
+/** Fills in the offset from UTC beside each date and time, which the server does not know. */
 
-/** Follows the date that the person enters, until they enter an offset of their own. */
+/** Updates each offset when the person changes its date, until they enter an offset themselves. */
 export function fillZones(form: ParentNode): void {
   for (const zone of form.querySelectorAll<HTMLInputElement>("input[data-zone]")) {
     const moment = zone.previousElementSibling as HTMLInputElement;

@@ -14,9 +14,9 @@ export interface VaultOptions {
 }
 
 /**
- * Opens the vault of the user who runs this program: small secret documents by name, in the
- * operating system's keyring, or in sealed files where there is none. Throws a `VaultError` with
- * a message for the owner of the credentials.
+ * Opens the vault of the user who runs this program. It keeps small secret documents by name, in
+ * the operating system's keyring, or in sealed files if there is no keyring. Throws a `VaultError`
+ * with a message for the owner of the credentials.
  *
  * @example
  * ```ts

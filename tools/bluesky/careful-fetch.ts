@@ -30,7 +30,9 @@ export class Trouble extends Error {
   }
 }
 
-/** Maximum size of a response in bytes. A page of a hundred posts has a tenth of it. */
+/**
+ * Maximum size of a response in bytes. A page of a hundred posts has about a tenth of that size.
+ */
 const MAX_BYTES = 8 * 1024 * 1024;
 
 /** The service to call, and whether it may be on this machine. */

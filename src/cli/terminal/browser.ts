@@ -8,8 +8,8 @@ export function hasBrowser(): boolean {
 }
 
 /**
- * Opens a page. Returns false if no command can be started. The browser belongs to the person, so it
- * is neither waited for nor ended.
+ * Opens a page. Returns false if no command can be started. The browser belongs to the person, so
+ * Parley neither waits for it nor ends it.
  */
 export function* openBrowser(page: URL): Operation<boolean> {
   for (const command of commands()) {
@@ -19,8 +19,9 @@ export function* openBrowser(page: URL): Operation<boolean> {
 }
 
 /**
- * The command that opens pages on this desktop, or undefined without evidence of one. Apps start a
- * server with few environment variables, so that no sign of a remote session proves nothing.
+ * The command that opens pages on this desktop. Undefined if nothing shows that there is a desktop.
+ * Apps start a server with few environment variables, so a missing SSH variable does not prove that
+ * the session is local.
  */
 export function desktopBrowser(
   env: { readonly [name: string]: string | undefined } = process.env,
@@ -49,7 +50,7 @@ export function startBrowser(url: string): void {
   void started(argumentsOf(command, url));
 }
 
-/** As is usual, BROWSER can be a list, and `%s` is the place of the URL. */
+/** By convention, BROWSER can be a list, and the URL replaces `%s`. */
 function commands(): string[] {
   return (process.env["BROWSER"] ?? "").split(delimiter).map((one) => one.trim()).filter((one) =>
     one !== ""

@@ -13,7 +13,10 @@ const PATH = "/callback";
 export interface Callback {
   readonly port: number;
   readonly url: string;
-  /** Accepts the answer to the sign-in with this `state` from now on. The operation waits for it. */
+  /**
+   * Starts to accept the answer to the sign-in with this `state`. The operation waits for the
+   * answer.
+   */
   expect(state: string): Operation<URLSearchParams>;
 }
 
@@ -29,7 +32,7 @@ export interface CallbackOptions {
   readonly before?: number | undefined;
 }
 
-/** Listens for as long as the scope lives. */
+/** Listens until the scope ends. */
 export function useCallback({ port, before }: CallbackOptions): Operation<Callback> {
   return resource(function* (provide) {
     const waiting = new Map<string, (parameters: URLSearchParams) => void>();
@@ -37,7 +40,7 @@ export function useCallback({ port, before }: CallbackOptions): Operation<Callba
       const url = URL.parse(request.url ?? "", `http://${HOST}`);
       const found = request.method === "GET" && url?.pathname === PATH;
       const state = url?.searchParams.get("state") ?? "";
-      // Somebody else's request does not end the sign-in.
+      // A request with another `state` does not end the sign-in.
       const take = found ? waiting.get(state) : undefined;
       response.writeHead(take ? 200 : found ? 400 : 404, {
         "content-type": "text/html; charset=utf-8",
@@ -90,7 +93,7 @@ async function listening(
     try {
       return await listenOn(server, before);
     } catch {
-      // Another program uses the port now. Take any.
+      // Another program uses the port now, so use any free port.
     }
   }
   return await listenOn(server, 0);

@@ -1,7 +1,7 @@
 /**
  * The credentials of sign-ins, in the vault. Each authorization server has one document, named by a
- * hash of its issuer, so that nothing of one issuer is ever sent to another. A list of all servers
- * says which document belongs to which server, for signing out.
+ * hash of its issuer, so that credentials of one issuer are never sent to another. A list of all
+ * servers says which document belongs to which server, for signing out.
  */
 import { createHash } from "node:crypto";
 import type { Vault } from "../../vault/types.ts";
@@ -33,7 +33,7 @@ interface IssuerDocument {
   readonly version: 1;
   readonly issuer: string;
   readonly client?: StoredClient;
-  /** By the URL of the server. */
+  /** The tokens for each server, by the URL of the server. */
   readonly tokens: { readonly [server: string]: StoredTokens };
 }
 
@@ -64,7 +64,7 @@ export class Credentials {
     await this.#change(issuer, ({ client: _, ...rest }) => client ? { ...rest, client } : rest);
   }
 
-  /** Stores the tokens for a server, and removes those that an earlier issuer gave out for it. */
+  /** Stores the tokens for a server, and removes its tokens from an earlier issuer. */
   async keepTokens(issuer: string, server: string, tokens: StoredTokens): Promise<void> {
     await this.#change(issuer, (before) => ({
       ...before,

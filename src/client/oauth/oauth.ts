@@ -1,14 +1,14 @@
 /**
- * Signs in to a server by OAuth, when the server asks for that.
+ * Signs in to a server with OAuth, if the server requires it.
  *
- * OAUTH-1  A token is sent only to the origin that it is for, which the user named. `http.ts` sees
- *          to that.
- * OAUTH-2  Client credentials and refresh tokens are sent only to the issuer that gave them out: the
- *          issuer is discovered anew for each refusal, and everything is kept by issuer.
+ * OAUTH-1  A token is sent only to the origin that it is for, which the user named. `http.ts`
+ *          ensures this.
+ * OAUTH-2  Client credentials and refresh tokens are sent only to the issuer that issued them. The
+ *          issuer is discovered again after each refusal, and credentials are stored by issuer.
  * OAUTH-3  No message contains a token, a code, a secret, or text of an authorization server other
  *          than an error code.
- * OAUTH-4  The person is asked once for each refusal. A server that then refuses again for the same
- *          reason is given up.
+ * OAUTH-4  The person is asked once for each refusal. If the server then refuses again for the same
+ *          reason, the sign-in fails.
  */
 import { type Operation, race, scoped, until, useAbortSignal, withResolvers } from "effection";
 import {
@@ -120,7 +120,7 @@ export class OAuth implements Authorization {
     return yield* this.#signIn(found, challenge, lacksScope);
   }
 
-  /** Uses what an earlier sign-in left: an access token, or a refresh token. */
+  /** Uses the tokens of an earlier sign-in: the access token, or the refresh token. */
   *#useStored(found: Discovered, signal: AbortSignal): Operation<boolean> {
     const { issuer } = found.issuer;
     const stored = yield* until(this.#credentials!.tokens(issuer, this.#server.href));
@@ -173,7 +173,7 @@ export class OAuth implements Authorization {
     lacksScope: boolean,
   ): Operation<boolean> {
     const { browse, callbackPort } = this.#options;
-    // A new token replaces the one before, so it needs its scopes too.
+    // The new token replaces the old one, so it needs the scopes of the old one too.
     const granted = lacksScope ? this.#tokens?.scope?.split(" ") : undefined;
     const scopes = scopesFor(found, challenge, granted);
     this.#checkProgress(scopes, lacksScope);
@@ -214,12 +214,12 @@ export class OAuth implements Authorization {
       const asked = this.#asked;
       if (!asked || !(scopes ?? []).every((scope) => asked.has(scope))) return;
       throw new ClientError(
-        `Cannot continue on ${this.#server}: it refuses your account the access that it asked for; ask its operator for access`,
+        `Cannot continue on ${this.#server}: your account does not get the scopes that the server requires; ask its operator for access`,
       );
     }
     if (!this.#tried.signedIn) return;
     throw new ClientError(
-      `Cannot sign in to ${this.#server}: it refuses the token that its authorization server gave out; report this to its operator`,
+      `Cannot sign in to ${this.#server}: it refuses the token that its authorization server issued; report this to its operator`,
     );
   }
 
@@ -244,7 +244,7 @@ export class OAuth implements Authorization {
     );
   }
 
-  /** The client to sign in with. Undefined if the server has no OAuth at all. */
+  /** The client to sign in with. Undefined if the server does not use OAuth. */
   *#clientFor(
     found: Discovered,
     { port }: Callback,
@@ -345,7 +345,7 @@ export class OAuth implements Authorization {
   ): Operation<void> {
     if (answer.token_type !== "bearer") {
       throw new ClientError(
-        `Cannot sign in to ${this.#server}: its authorization server gave out a token of another kind than "Bearer"; report this to the operator of the server`,
+        `Cannot sign in to ${this.#server}: its authorization server issued a token whose type is not "Bearer"; report this to the operator of the server`,
       );
     }
     const scope = answer.scope ?? before.scope;
@@ -372,7 +372,7 @@ export class OAuth implements Authorization {
   #requestOptions(signal: AbortSignal, resource: string | undefined) {
     return {
       [customFetch]: this.#reach.fetch,
-      // `Reach` allows only addresses of this machine.
+      // `Reach` allows http only for addresses of this machine.
       [allowInsecureRequests]: true,
       signal,
       ...(resource !== undefined && { additionalParameters: { resource } }),

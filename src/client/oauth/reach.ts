@@ -1,6 +1,6 @@
 /**
- * Requests to authorization servers. The server that is called names them, so nothing that they
- * send is trusted.
+ * Sends requests to authorization servers. Their addresses come from the server that is called, so
+ * their responses are not trusted.
  *
  * REACH-1  Only encrypted addresses are used. A server on this machine may also name unencrypted
  *          addresses of this machine.
@@ -79,7 +79,7 @@ export class Reach {
   };
 }
 
-/** The body of a response, which is within the limit (REACH-3). */
+/** Reads the body of a response. Throws if it exceeds the limit (REACH-3). */
 async function bodyOf({ body, url }: Response): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;

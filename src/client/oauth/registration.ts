@@ -1,4 +1,4 @@
-/** The client with which this program signs in: who it is, and how it proves that. */
+/** The OAuth client with which this program signs in: its id and its authentication. */
 import {
   allowInsecureRequests,
   type AuthorizationServer,
@@ -15,11 +15,11 @@ import { callbackUrl } from "./callback.ts";
 import type { StoredClient } from "./credentials.ts";
 import type { Reach } from "./reach.ts";
 
-/** How `--client-id` and the like name a client. */
+/** A client that the user names with `--client-id` and related flags. */
 export interface GivenClient {
   readonly clientId?: string | undefined;
   readonly clientSecret?: string | undefined;
-  /** The URL of a client ID metadata document, which is then the client's id. */
+  /** The URL of a client ID metadata document. It is also the client's id. */
   readonly clientMetadataUrl?: string | undefined;
 }
 
@@ -64,7 +64,8 @@ export async function registeredClient(
     application_type: "native",
     token_endpoint_auth_method: wantedMethod(issuer),
   };
-  // No scopes: some authorization servers would never grant another one to this client.
+  // Register without scopes: some authorization servers grant a client only the scopes that it
+  // registered.
   const response = await dynamicClientRegistrationRequest(issuer, metadata, {
     [customFetch]: reach.fetch,
     [allowInsecureRequests]: true,
@@ -84,19 +85,22 @@ export async function registeredClient(
     };
   } catch {
     throw new ClientError(
-      `Cannot sign in: the authorization server ${issuer.issuer} answered the registration of a client with something invalid; pass --client-id`,
+      `Cannot sign in: the authorization server ${issuer.issuer} sent an invalid answer to the registration of a client; pass --client-id`,
     );
   }
 }
 
-/** Many authorization servers answer with 200, or leave out when a secret expires. */
+/**
+ * Corrects a response: many authorization servers answer with status 200, or do not say when a
+ * secret expires.
+ */
 async function lenient(response: Response): Promise<Response> {
   const value = await response.json();
   const whole = { client_secret_expires_at: 0, ...value };
   return Response.json(whole, { status: response.status === 200 ? 201 : response.status });
 }
 
-/** A program on somebody's machine can keep no secret, so it prefers to have none. */
+/** Prefers a client without a secret, because a program on a user's machine cannot protect one. */
 function wantedMethod({ token_endpoint_auth_methods_supported: offered }: AuthorizationServer) {
   if (!offered || offered.includes("none")) return "none";
   return ["client_secret_basic", "client_secret_post"].find((one) => offered.includes(one)) ??
@@ -124,8 +128,8 @@ function secretMethod({ token_endpoint_auth_methods_supported: offered }: Author
 }
 
 /**
- * Like `ClientSecretBasic` of `oauth4webapi`, but it escapes only what must be. That one also
- * escapes "-" and "_", which some authorization servers do not undo.
+ * Like `ClientSecretBasic` of `oauth4webapi`, but it escapes only characters that must be escaped.
+ * The original also escapes "-" and "_", which some authorization servers do not unescape.
  */
 function basic(id: string, secret: string): ClientAuth {
   const escaped = (text: string) => encodeURIComponent(text).replaceAll("%20", "+");

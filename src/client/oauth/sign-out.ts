@@ -1,4 +1,7 @@
-/** Ends a sign-in: deletes the tokens here, and has the authorization server revoke them (RFC 7009). */
+/**
+ * Signs out: deletes the stored tokens, and asks the authorization server to revoke them (RFC
+ * 7009).
+ */
 import {
   allowInsecureRequests,
   customFetch,
@@ -17,7 +20,10 @@ export interface Forgotten {
   readonly client: StoredClient | undefined;
 }
 
-/** Deletes the tokens for a server. If there are none, returns the servers that have some. */
+/**
+ * Deletes the tokens for a server. If there are none, returns the servers for which there are
+ * tokens.
+ */
 export async function forget(
   vault: Vault,
   server: string,
@@ -28,7 +34,10 @@ export async function forget(
   return { ...removed, client: await credentials.client(removed.issuer) };
 }
 
-/** Returns false if the authorization server cannot be reached, or does not revoke tokens. */
+/**
+ * Revokes the tokens. Returns false if the authorization server cannot be reached, or does not
+ * support that.
+ */
 export async function revoke(
   server: string,
   { issuer, tokens, client: known }: Forgotten,

@@ -1,9 +1,9 @@
 /**
- * The tool `answer_call`, by which the view of a call shows and answers its questions.
+ * The tool `answer_call`, with which the view of a call shows and answers its questions.
  *
  * APPCALL-1  A view answers with a secret that models do not see, and only questions at door `app`.
  * APPCALL-2  A view finds its call by tool and arguments only where no stranger could: in the same
- *         client session, on the same channel, or with the same named caller.
+ *            client session, on the same channel, or with the same named caller.
  */
 import { isObject } from "../../lib/json.ts";
 import { SharedMap } from "../../lib/shares.ts";
@@ -47,7 +47,7 @@ export class AppCalls {
     this.#expected.delete(session.id);
   }
 
-  /** True if the view of a call has shown itself. */
+  /** True if the view of a call has sent a request. */
   hasView(session: LiveToolSession): boolean {
     return this.#checkedIn.has(session);
   }
@@ -75,7 +75,7 @@ function holderOf(scope: ViewScope): string {
 const GONE =
   "Cannot show the question: the call has ended, or is not known here; call the tool again";
 
-/** Answers a view. Its run must be in memory, if it exists. */
+/** Handles a request of a view. If the run of its call exists, it must be in memory. */
 export function answerCall(
   core: ServerCore,
   args: JsonObject,
@@ -100,7 +100,7 @@ export function answerCall(
   if (answer === undefined || secret === undefined) return stateOf(core, session);
   const { question, action, content } = isObject(answer) ? answer : {};
   if (action !== "accept" && action !== "decline" && action !== "cancel") {
-    return failed("Cannot take the answer: its action is unknown; accept or decline");
+    return failed("Cannot take the answer: its action is unknown; use accept or decline");
   }
   const given = isObject(content) ? content : undefined;
   // APPCALL-1
@@ -116,7 +116,7 @@ export function answerCall(
 }
 
 const CLOSED = {
-  answered: "Cannot take the answer: the question has been answered already; the first one counts",
+  answered: "Cannot take the answer: the question already has an answer; the first answer counts",
   withdrawn: "Cannot take the answer: the tool no longer asks this; see what it asks now",
   expired: "Cannot take the answer: the time for an answer is over; see what the tool asks now",
   ended: "Cannot take the answer: the call has ended; call the tool again",
@@ -132,7 +132,8 @@ function stateOf(
   session: LiveToolSession,
   more: Pick<AskState, "problems"> = {},
 ): ToolResult {
-  // A call that was not deferred gives the model its result, and so does a request that waits.
+  // The model gets the result without being told, if the call was not deferred or a request still
+  // waits.
   const tell = session.deferred && session.holders === 0 ? {} : { tell: false };
   if (session.outcome) {
     const { content, structuredContent, isError } = continuedResult(session.outcome);

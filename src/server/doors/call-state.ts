@@ -1,4 +1,6 @@
-/** What a deferred call tells those who continue it: its result, or what it asks. */
+/**
+ * The state of a deferred call, for `continue_call` and for views: its result, or its questions.
+ */
 import { text } from "../../model/content.ts";
 import type { ElicitFormParams, ToolResult, ToolSessionOutcome } from "../../model/events.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";

@@ -1,17 +1,21 @@
 /**
- * Finds doors that are closed: clients that declare forms, and answer without showing them to a
- * person. What a client does is remembered per caller, client name and version, in this process.
+ * Finds closed doors. A door is closed if the client declares it, but answers without showing the
+ * question to a person. The behaviour of clients is remembered per caller, client name and version,
+ * in this process.
  */
 import { isObject } from "../../lib/json.ts";
 import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall } from "../../run/run-port.ts";
 import { knownClient } from "./known-clients.ts";
 
-/** Milliseconds beyond the client's round trip in which no person can refuse. */
+/**
+ * Milliseconds that a person needs to refuse. A faster refusal, apart from the client's round trip,
+ * does not come from a person.
+ */
 const REACTION = 300;
 /** The longest round trip that counts, in milliseconds. */
 const MAX_ROUND_TRIP = 1_000;
-/** How many quick refusals close a door, if none was accepted in between. */
+/** How many quick refusals close a door, if the client accepted no question in between. */
 const QUICK_REFUSALS = 2;
 /** How many clients are remembered. The oldest are forgotten. */
 const MAX_CLIENTS = 1_000;
@@ -29,7 +33,7 @@ type Caller = Pick<DoorCall, "client" | "principal">;
 export class ClosedDoors {
   readonly #habits = new Map<string, Habits>();
 
-  /** True if a client turned out not to show what is asked at a door. */
+  /** True if the earlier answers of a client show that it does not show questions at this door. */
   has(caller: Caller, door: Door): boolean {
     return this.#habits.size > 0 && this.#habits.get(keyOf(caller))?.closed.has(door) === true;
   }
@@ -52,7 +56,7 @@ export class ClosedDoors {
     const door = request.door ?? "form";
     const isAccepted = action === "accept";
     if (isAccepted && !(door === "form" && isBlank(request, content))) {
-      // Most clients never give reason to remember anything.
+      // Create no entry here: most clients never need one.
       const habits = this.#habits.size > 0 ? this.#habits.get(keyOf(caller)) : undefined;
       if (habits) habits.quick = 0;
       return false;

@@ -59,8 +59,8 @@ export function fitsDeferral(tool: Definition): boolean {
 }
 
 /**
- * Ends a call that would need another round, and whose output schema allows no deferral: the tool
- * has not declared that it asks.
+ * Ends a call that would need another round, but whose output schema allows no deferral, because
+ * the tool has not declared that it asks questions.
  */
 export function tooManyRounds(session: LiveToolSession): CallResult {
   const problem = `tool "${session.toolName}" asked ${MAX_ROUNDS} times, and clients allow no more`;
@@ -73,7 +73,10 @@ export function tooManyRounds(session: LiveToolSession): CallResult {
   };
 }
 
-/** The error for a resource that asks. Its deferral would be kept as its content. */
+/**
+ * The error for a resource that asks a question. A client would store a deferral as the content of
+ * the resource.
+ */
 export function asksElsewhere(core: ServerCore, session: LiveToolSession): ProtocolError {
   const url =
     session.openRequests().some((request) =>

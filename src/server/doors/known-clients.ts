@@ -15,7 +15,7 @@ export interface KnownClient {
   readonly shows: string;
   /** The client can refuse a form that no person has seen. */
   readonly refusesUnseen?: true;
-  /** A person or a script always answers: a quick refusal is meant. */
+  /** A quick refusal is intentional, because a person or a script always answers. */
   readonly isPrompt?: true;
   /** When the client gives up on a call. */
   readonly deadline: string;

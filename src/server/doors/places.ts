@@ -136,7 +136,8 @@ export class AskingPlaces {
     const session = registry.find(sessionId);
     if (!openBrowser || !pages.local || !session) return;
     const [request] = questionsAtDoor(session, "page");
-    // A client that refused without asking is no reason to open a browser.
+    // Do not open a browser if the question was moved here because the client refused it without
+    // asking.
     if (request && !request.moved && !canElicitUrl(session.client)) openBrowser(page.url);
   }
 
@@ -165,7 +166,7 @@ export function questionsAtDoor(session: LiveToolSession, door: Door): ElicitReq
   );
 }
 
-/** Answers a question that is asked at a door. The tool does not see an answer that does not fit. */
+/** Answers a question that is asked at a door. An invalid answer is not passed to the tool. */
 export function answerQuestion(
   session: LiveToolSession,
   door: "page" | "app",

@@ -50,7 +50,7 @@ function contextOf(principal: string): string {
 
 const SECRET = "s_";
 
-/** Seals the secret by which the view of a call may answer. It reaches views, and no models. */
+/** Seals the secret with which the view of a call answers. Views receive it, but models do not. */
 export function sealSecret(sealer: Sealer, sessionId: string, principal: string): string {
   return `${SECRET}${sealer.seal(sessionId, secretContext(principal))}`;
 }

@@ -21,7 +21,7 @@ export const MAX_ROUNDS = 9;
 /** Milliseconds that a request waits for a page to open. */
 const OPENING = 5_000;
 
-/** Milliseconds for which a request waits until the view of its call shows itself. */
+/** Milliseconds for which a request waits for the first request from the view of its call. */
 const CHECK_IN = 2_000;
 
 /** True if a request of this client can carry a question to the person or the model. */

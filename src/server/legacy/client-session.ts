@@ -97,7 +97,7 @@ export class ClientSession {
     this.#introducedAt = this.core.deadlines.now();
   }
 
-  /** The client has received the reply to `initialize`, and says so without a person. */
+  /** Called when the client confirms the reply to `initialize`, which it does without a person. */
   ready(): void {
     if (this.#introducedAt === undefined) return;
     const { info: client, principal, core: { deadlines, pages } } = this;

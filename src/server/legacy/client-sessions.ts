@@ -197,7 +197,7 @@ export class ClientSessions {
   }
 
   #add(session: ClientSession): void {
-    // It may have been counted while it was restored.
+    // The session may have been counted while it was restored.
     this.#isBack(session.id, session.principal);
     this.#countStored();
     this.#sessions.set(session.id, session);

@@ -298,7 +298,9 @@ export class ModernCalls {
   }
 }
 
-/** Where the views of a client look for its calls. Undefined if strangers could look there too. */
+/**
+ * Where the views of a client look for its calls. Undefined if other callers could look there too.
+ */
 function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
   if (principal !== "") return principal;
   return ownStream ? undefined : underWay as ViewScope | undefined;

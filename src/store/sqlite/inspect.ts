@@ -1,4 +1,4 @@
-/** Reads facts about a store file and changes nothing: no migration, no lock that lasts. */
+/** Reads information about a store file. Does not change the file, and does not keep it locked. */
 import * as fs from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { storeError } from "./errors.ts";
@@ -21,7 +21,9 @@ export interface StoreFacts {
 /** Milliseconds to wait for a lock. A server holds it for as long as it runs. */
 const BUSY_TIMEOUT = 200;
 
-/** Throws `StoreError` if the file is damaged, is no store, or is in use. */
+/**
+ * Inspects a store file. Throws `StoreError` if the file is damaged, is not a store, or is in use.
+ */
 export function inspectStore(path: string): StoreFacts {
   try {
     return readOnly(path, BUSY_TIMEOUT, (db) => {

@@ -348,7 +348,7 @@ function callerOn({ headers }: Request, who: Principal | undefined): Caller {
   return { principal: who === undefined ? "" : who.id, who, headers, ownStream: true };
 }
 
-/** The id of a caller. The anonymous caller's is empty. */
+/** The id of a caller. It is empty for the anonymous caller. */
 function idOf(who: Principal | undefined): string {
   return who === undefined ? "" : who.id;
 }

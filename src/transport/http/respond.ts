@@ -150,9 +150,10 @@ function respondWithBatch(texts: readonly string[]): Response {
 }
 
 /**
- * The characters of a chunk, at least. Smaller chunks are slower, and larger ones not faster. A
- * longer batch is streamed, although Deno takes half as long again for that: the runtime keeps a
- * whole response in memory until its client reads it, and a batch of 6 KB can ask for megabytes.
+ * The minimum number of characters in a chunk. Smaller chunks are slower, and larger chunks are not
+ * faster. A longer batch is streamed, although Deno takes half as long again for that: the runtime
+ * keeps a whole response in memory until its client reads it, and a batch of 6 KB can ask for
+ * megabytes.
  */
 const CHUNK = 65_536;
 
