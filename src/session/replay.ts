@@ -51,7 +51,9 @@ export interface Step {
   withdrawn: boolean;
   /** True if the replay has reached this step. */
   reached: boolean;
-  /** True if an answer is being recorded that came before the replay reached the question. */
+  /**
+   * True while an early answer is being recorded: it came before the replay reached its question.
+   */
   answering?: boolean;
 }
 

@@ -2,8 +2,8 @@
  * The tool `answer_call`, with which the view of a call shows and answers its questions.
  *
  * APPCALL-1  A view answers with a secret that models do not see, and only questions at door `app`.
- * APPCALL-2  A view finds its call by tool and arguments only where no stranger could: in the same
- *            client session, on the same channel, or with the same named caller.
+ * APPCALL-2  A view finds its call by tool and arguments only where no other caller can: in the
+ *            same client session, on the same channel, or with the same named caller.
  */
 import { isObject } from "../../lib/json.ts";
 import { SharedMap } from "../../lib/shares.ts";

@@ -33,7 +33,7 @@ type Caller = Pick<DoorCall, "client" | "principal">;
 export class ClosedDoors {
   readonly #habits = new Map<string, Habits>();
 
-  /** True if the earlier answers of a client show that it does not show questions at this door. */
+  /** True if a client does not show questions at this door. Its earlier answers decide. */
   has(caller: Caller, door: Door): boolean {
     return this.#habits.size > 0 && this.#habits.get(keyOf(caller))?.closed.has(door) === true;
   }
