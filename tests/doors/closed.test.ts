@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
-import { createMcpTool } from "parley-mcp";
+import { createMcpTool, type ElicitRequest } from "parley-mcp";
 import { z } from "zod";
 import { readText } from "../harness/files.ts";
+import { ClosedDoors } from "../../src/server/doors/closed-doors.ts";
 import { KNOWN_CLIENTS } from "../../src/server/doors/known-clients.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { describe, it } from "../suite.ts";
 import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
 import { answerPage, linkIn } from "./page.ts";
+import { connectStdio } from "./stdio.ts";
 
 const ask = createMcpTool("ask").description("Asks.")
   .output(z.object({ said: z.string() }))
@@ -18,6 +20,23 @@ const ask = createMcpTool("ask").description("Asks.")
     };
   });
 
+const name = { response: z.object({ name: z.string() }) };
+const twice = createMcpTool("twice").description("Asks twice.")
+  .output(z.object({ said: z.string() }))
+  .elicits({ one: name, two: name })
+  .execute(function* (_params, ctx) {
+    const one = yield* ctx.elicit("one", { message: "Who?" });
+    const two = yield* ctx.elicit("two", { message: "Who else?" });
+    return { said: `${one.action}, ${two.action}` };
+  });
+
+const visit = createMcpTool("visit").description("Sends the person to a page.")
+  .output(z.object({ said: z.string() }))
+  .execute(function* (_params, ctx) {
+    const { action } = yield* ctx.elicitUrl({ message: "Sign in", url: "https://example.com/" });
+    return { said: action };
+  });
+
 const FORMS = { elicitation: { form: {} } };
 const SERVED = { serve: [ask], publicUrl: ORIGIN };
 const decline = () => ({ action: "decline" });
@@ -25,7 +44,7 @@ const decline = () => ({ action: "decline" });
 for (const era of ERAS) {
   describe(`a door that is closed, in the ${era} era`, () => {
     it("is left after the second refusal that no person can have made", async () => {
-      await servingEra(era, SERVED, async ({ fetch, parley }) => {
+      await servingEra(era, { ...SERVED, principal: () => "ann" }, async ({ fetch, parley }) => {
         const host = await connectHost(era, fetch, { capabilities: FORMS, answer: decline });
         assert.equal((await host.call("ask")).structuredContent.said, "decline");
         const second = await host.call("ask");
@@ -36,6 +55,85 @@ for (const era of ERAS) {
         assert.equal(result.structuredContent.said, "Ada via page");
         // It is remembered: the form is not tried again.
         ticketOf(await host.call("ask"));
+      });
+    });
+
+    it("stays open for other callers, named or not", async () => {
+      for (const named of [true, false]) {
+        const principal = (request: Request) => request.headers.get("x-caller") ?? "";
+        await servingEra(era, { ...SERVED, ...(named && { principal }) }, async ({ fetch }) => {
+          const capabilities = FORMS;
+          const caller = (name: string) => ({ "x-caller": name });
+          const rude = await connectHost(era, fetch, {
+            capabilities,
+            answer: () => ({ action: "accept", content: {} }),
+            headers: caller("bob"),
+          });
+          for (let i = 0; i < 2; i++) ticketOf(await rude.call("ask"));
+          const host = await connectHost(era, fetch, {
+            capabilities,
+            answer: () => ({ action: "accept", content: { name: "Ada" } }),
+            headers: caller("ann"),
+          });
+          assert.equal((await host.call("ask")).structuredContent.said, "Ada via form");
+        });
+      }
+    });
+
+    it("is remembered of an anonymous caller for its session or its run", async () => {
+      await servingEra(era, { ...SERVED, serve: [ask, twice] }, async ({ fetch }) => {
+        let asked = 0;
+        const host = await connectHost(era, fetch, {
+          capabilities: FORMS,
+          answer() {
+            asked++;
+            return { action: "decline" };
+          },
+        });
+        // The second refusal in the run closes the form.
+        ticketOf(await host.call("twice"));
+        assert.equal(asked, 2);
+        const next = await host.call("ask");
+        if (era === "legacy") ticketOf(next);
+        else assert.equal(next.structuredContent.said, "decline");
+        assert.equal(asked, era === "legacy" ? 2 : 3);
+      });
+    });
+
+    it("is remembered on a private channel", async () => {
+      await servingEra(era, SERVED, async ({ parley }) => {
+        let asked = 0;
+        const host = await connectStdio(era, parley, {
+          capabilities: FORMS,
+          answer() {
+            asked++;
+            return { action: "decline" };
+          },
+        });
+        try {
+          assert.equal((await host.call("ask")).structuredContent.said, "decline");
+          for (let i = 0; i < 2; i++) ticketOf(await host.call("ask"));
+          assert.equal(asked, 2);
+        } finally {
+          await host.close();
+        }
+      });
+    });
+
+    it("is not closed by refusing to visit a URL", async () => {
+      const principal = () => "ann";
+      await servingEra(era, { ...SERVED, serve: [ask, visit], principal }, async ({ fetch }) => {
+        const host = await connectHost(era, fetch, {
+          capabilities: { elicitation: { form: {}, url: {} } },
+          answer: ({ params }) =>
+            params.mode === "url"
+              ? { action: "decline" }
+              : { action: "accept", content: { name: "Ada" } },
+        });
+        for (let i = 0; i < 3; i++) {
+          assert.equal((await host.call("visit")).structuredContent.said, "decline");
+        }
+        assert.equal((await host.call("ask")).structuredContent.said, "Ada via form");
       });
     });
 
@@ -121,6 +219,26 @@ for (const era of ERAS) {
     });
   });
 }
+
+describe("the doors that are remembered as closed", () => {
+  it("are not forgotten because another caller names many clients", () => {
+    const doors = new ClosedDoors(() => true);
+    const caller = (principal: string, version: string) => ({
+      principal,
+      client: { name: "c", version, capabilities: {} },
+    });
+    const request = {
+      params: { mode: "form", requestedSchema: { required: ["name"] } },
+    } as unknown as ElicitRequest;
+    const close = (principal: string, version: string) =>
+      doors.isUnseen(caller(principal, version), request, { action: "accept", content: {} }, 0);
+    close("ann", "1");
+    for (let i = 0; i < 2_000; i++) close("bob", `${i}`);
+    assert.equal(doors.has(caller("ann", "1"), "form"), true);
+    assert.equal(doors.has(caller("bob", "0"), "form"), false);
+    assert.equal(doors.has(caller("bob", "1999"), "form"), true);
+  });
+});
 
 describe("the known clients", () => {
   it("are in docs/clients.md, each with its source", () => {

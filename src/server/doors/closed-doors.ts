@@ -1,9 +1,14 @@
 /**
  * Finds closed doors. A door is closed if the client declares it, but answers without showing the
- * question to a person. The behaviour of clients is remembered per caller, client name and version,
- * in this process.
+ * question to a person. The behaviour of clients is remembered in this process.
+ *
+ * CLOSED-1  No caller can close a door for another caller. The behaviour of a client is remembered
+ *           per principal, client name and version. Anonymous callers over HTTP cannot be told
+ *           apart, so their behaviour is remembered only for one legacy client session, or for one
+ *           run of a modern client.
  */
 import { isObject } from "../../lib/json.ts";
+import { SharedMap } from "../../lib/shares.ts";
 import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall } from "../../run/run-port.ts";
 import { knownClient } from "./known-clients.ts";
@@ -17,7 +22,7 @@ const REACTION = 300;
 const MAX_ROUND_TRIP = 1_000;
 /** How many quick refusals close a door, if the client accepted no question in between. */
 const QUICK_REFUSALS = 2;
-/** How many clients are remembered. The oldest are forgotten. */
+/** How many clients are remembered. Beyond that, the largest holder loses its oldest. */
 const MAX_CLIENTS = 1_000;
 
 interface Habits {
@@ -31,11 +36,22 @@ interface Habits {
 type Caller = Pick<DoorCall, "client" | "principal">;
 
 export class ClosedDoors {
-  readonly #habits = new Map<string, Habits>();
+  /** The habits of named callers, and of the one caller of a private channel. */
+  readonly #habits = new SharedMap<Habits>(MAX_CLIENTS);
+  /** The habits of anonymous callers over HTTP, by client session or run. */
+  readonly #unnamed = new WeakMap<object, Habits>();
+  /** Returns true if there can be more than one anonymous caller. */
+  readonly #isShared: () => boolean;
+  /** True if there is any entry. */
+  #isUsed = false;
+
+  constructor(isShared: () => boolean) {
+    this.#isShared = isShared;
+  }
 
   /** True if a client does not show questions at this door. Its earlier answers decide. */
   has(caller: Caller, door: Door): boolean {
-    return this.#habits.size > 0 && this.#habits.get(keyOf(caller))?.closed.has(door) === true;
+    return this.#known(caller)?.closed.has(door) === true;
   }
 
   /** Records how long a client took to answer a message without a person, in milliseconds. */
@@ -57,7 +73,7 @@ export class ClosedDoors {
     const isAccepted = action === "accept";
     if (isAccepted && !(door === "form" && isBlank(request, content))) {
       // Create no entry here: most clients never need one.
-      const habits = this.#habits.size > 0 ? this.#habits.get(keyOf(caller)) : undefined;
+      const habits = this.#known(caller);
       if (habits) habits.quick = 0;
       return false;
     }
@@ -79,16 +95,29 @@ export class ClosedDoors {
     return true;
   }
 
+  /** Returns what is remembered of a client. */
+  #known(caller: Caller): Habits | undefined {
+    if (!this.#isUsed) return undefined;
+    if (!this.#isUnnamed(caller)) return this.#habits.get(keyOf(caller));
+    return this.#unnamed.get(caller.client) ?? this.#unnamed.get(caller);
+  }
+
   #habitsOf(caller: Caller): Habits {
-    const key = keyOf(caller);
-    let habits = this.#habits.get(key);
-    if (!habits) {
-      if (this.#habits.size >= MAX_CLIENTS) {
-        this.#habits.delete(this.#habits.keys().next().value!);
-      }
-      this.#habits.set(key, habits = { quick: 0, closed: new Set() });
-    }
+    const known = this.#known(caller);
+    if (known) return known;
+    this.#isUsed = true;
+    const habits: Habits = { quick: 0, closed: new Set() };
+    if (this.#isUnnamed(caller)) {
+      // A legacy client session keeps its client object. Each modern request has a new one, so the
+      // run is remembered too.
+      this.#unnamed.set(caller.client, habits).set(caller, habits);
+    } else this.#habits.set(caller.principal, keyOf(caller), habits);
     return habits;
+  }
+
+  /** True if the caller cannot be told apart from others (CLOSED-1). */
+  #isUnnamed({ principal }: Caller): boolean {
+    return principal === "" && this.#isShared();
   }
 }
 

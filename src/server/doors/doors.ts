@@ -21,12 +21,17 @@ const FOR_SECRETS: readonly Door[] = ["page", "form"];
 export class Doors implements DoorPort {
   readonly #site: ServerSite;
   readonly #allowed: ReadonlySet<Door>;
-  readonly #closed = new ClosedDoors();
+  readonly #closed: ClosedDoors;
 
   readonly modelByCaller: boolean;
   readonly #opensBrowser: boolean;
 
-  constructor(site: ServerSite, { doors = ALL, sampling, openBrowser }: DoorOptions = {}) {
+  /** `site.exposed` is true if the server has received calls over HTTP. */
+  constructor(
+    site: ServerSite & { readonly exposed: boolean },
+    { doors = ALL, sampling, openBrowser }: DoorOptions = {},
+  ) {
+    this.#closed = new ClosedDoors(() => site.exposed);
     this.#opensBrowser = openBrowser !== undefined;
     this.modelByCaller = sampling?.byCaller ?? false;
     this.#site = site;
