@@ -152,6 +152,21 @@ describe("parley serve", () => {
     assert.doesNotMatch(program.stderr, /s3cret/);
   });
 
+  it("warns once about a tool whose text says more than its data", function* () {
+    const chatty = join(root, "tests/cli/chatty-tools.ts");
+    const program = yield* useProgram(["serve", chatty, "--port", "0"]);
+    const [url] = yield* until(program.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+    for (const name of ["terse", "chatty", "chatty", "terse"]) {
+      assert.match(yield* until(call(url, name)), /^200 /);
+    }
+    // The lines of the last call come after all warnings of the calls before it.
+    yield* until(program.says(/tool terse completed[^]*tool terse completed/));
+    const warnings = program.stderr.split("\n").filter((line) => line.includes("says more than"));
+    assert.equal(warnings.length, 1, program.stderr);
+    assert.match(warnings[0]!, / warning .* says more than its structuredContent.* tool=chatty/);
+    assert.doesNotMatch(program.stderr, /s3cret/);
+  });
+
   it("logs only JSON with --log-format json", function* () {
     const { program, url } = yield* serve("--log-format", "json", "--log-level", "debug");
     yield* until(call(url, "echo", { text: "hello" }));
