@@ -63,8 +63,11 @@ function* weigh(ctx: McpToolContext, side: Side, flights: readonly Flight[]): Op
   }
 }
 
-/** Maximum length of a reason, in characters. Dialogs show only a few lines. */
-const MAX_REASON_LENGTH = 100;
+/**
+ * Maximum length of a reason, in characters. Some dialogs show only three lines of a message, and the
+ * message contains two reasons.
+ */
+const MAX_REASON_LENGTH = 60;
 
 /** The model's text on one line, without its full stop. */
 function halfSentence(text: string): string {

@@ -99,7 +99,8 @@ describe("book_flight", () => {
       /^Which flight would you like\? For the price: PY 101, because it is cheap, and/,
     );
     assert.match(asked, /For the schedule: PY 149/);
-    assert.ok(asked.length < 320, asked);
+    // Some dialogs show three lines of 80 characters.
+    assert.ok(asked.length <= 3 * 80, asked);
     const titles = events.flatMap((event) =>
       event.type === "elicit_request" ? [JSON.stringify(event.params)] : []
     )[0]!;
