@@ -45,7 +45,7 @@ export class Proofs {
     const { payload, key } = await this.#verified(proof);
     const { jti, htm, htu, ath } = payload;
     if (await calculateJwkThumbprint(key) !== jkt) {
-      throw new ProofRefused("The DPoP proof is of another key than the token");
+      throw new ProofRefused("The key of the DPoP proof is not the key that the token is bound to");
     }
     // PROOF-1: the proof is for this request and this token.
     if (htm !== request.method) throw new ProofRefused("The DPoP proof is for another method");

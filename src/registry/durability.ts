@@ -149,9 +149,9 @@ export class Durability {
   }
 
   /**
-   * Resumes a session from a record that its client sent. If the session is also in memory, it is
-   * used only if its log has all events of the record. Otherwise another server has continued the
-   * session in the meantime.
+   * Resumes a session from a record that its client sent. A session that is still in memory is used
+   * instead, if its log has all events of the record. If its log lacks some, another server has
+   * continued the session in the meantime, and the record replaces it.
    */
   adopt(record: PortableRecord, call: PortableCall): Promise<LiveToolSession> {
     const before = this.#revivals.get(call.sessionId) ?? Promise.resolve();

@@ -150,8 +150,8 @@ export class SessionRecords {
   }
 
   /**
-   * Returns when the record of a session expires. A sleeping session counts as abandoned only after
-   * it wakes up.
+   * Returns the time at which the record of a session expires. A sleeping session counts as
+   * abandoned only after it wakes up.
    */
   #expiresAt({ keepUntil, wakeAt }: LiveToolSession): number {
     const { deadlines, limits } = this.#parts;

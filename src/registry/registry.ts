@@ -188,7 +188,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     if (this.#draining) {
       throw new RegistryClosedError(
-        "Cannot start a call: the server that uses this registry is closing; try again when it is closed",
+        "Cannot start a call: the server that uses this registry is closing; start it after the server has closed",
       );
     }
     const session = this.open(tool, params, { awaited: true, ...options });

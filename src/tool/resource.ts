@@ -82,7 +82,7 @@ interface RawResource {
  *   .uri("notes://{name}")
  *   .mimeType("text/plain")
  *   .read(function* ({ name }) {
- *     return `What there is to say about ${name}.`;
+ *     return `A description of ${name}.`;
  *   });
  * ```
  */

@@ -132,8 +132,8 @@ function stateOf(
   session: LiveToolSession,
   more: Pick<AskState, "problems"> = {},
 ): ToolResult {
-  // The model gets the result without being told, if the call was not deferred or a request still
-  // waits.
+  // The view need not tell the model to continue the call if a request of the model still waits for
+  // the result.
   const tell = session.deferred && session.holders === 0 ? {} : { tell: false };
   if (session.outcome) {
     const { content, structuredContent, isError } = continuedResult(session.outcome);

@@ -14,8 +14,8 @@ import type { DoorCall } from "../../run/run-port.ts";
 import { knownClient } from "./known-clients.ts";
 
 /**
- * Milliseconds that a person needs to refuse. A faster refusal, apart from the client's round trip,
- * does not come from a person.
+ * Milliseconds that a person needs at least to refuse, without the client's round trip. A program
+ * made any refusal that is faster.
  */
 const REACTION = 300;
 /** The longest round trip that counts, in milliseconds. */

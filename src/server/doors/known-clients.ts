@@ -1,6 +1,6 @@
 /**
- * What clients really do with questions, as far as it is known. Clients declare what they support,
- * but some show no question that they accept. `docs/clients.md` shows this table.
+ * What clients really do with questions, as far as it is known. Some clients declare that they
+ * support questions, but never show one to a person. `docs/clients.md` shows this table.
  */
 import type { ClientInfo } from "../../model/events.ts";
 
