@@ -38,12 +38,16 @@ async function run(bench: Bench): Promise<void> {
   for (const [kind, value] of Object.entries(smallParts())) {
     const body = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"play_ttt",` +
       `"arguments":${value}}}`;
-    const { value: answer, longestWait } = await server.during(async () => {
+    const idle = server.memory;
+    const { value: answer, longestWait, megabytes } = await server.during(async () => {
       let last = { status: 0, bytes: 0 };
       for (let i = 0; i < 5; i++) last = await post(server, session, body);
       return last;
     });
-    bench.found(`${kind}: ${answer.status}, others waited ${longestWait.toFixed(0)} ms`);
+    bench.found(
+      `${kind}: ${answer.status}, ${(megabytes - idle).toFixed(0)} MB more memory, ` +
+        `others waited ${longestWait.toFixed(0)} ms`,
+    );
     if (longestWait > MAX_WAIT) bench.problem(`${kind} kept others waiting`);
   }
   if (await server.answersWithin(5_000) === undefined) bench.problem("it does not answer");
