@@ -206,13 +206,11 @@ export class Owned<T> {
  * principals that hold fewer.
  */
 export class SharedMap<V> {
-  readonly #max: number;
   readonly #entries = new Map<string, { readonly principal: string; readonly value: V }>();
   readonly #keys = new Owned<string>();
   readonly #shares: Shares;
 
   constructor(max: number) {
-    this.#max = max;
     this.#shares = new Shares({ max, maxPerPrincipal: max });
   }
 
@@ -230,7 +228,7 @@ export class SharedMap<V> {
     this.#entries.set(key, { principal, value });
     this.#keys.add(principal, key);
     this.#shares.take(principal);
-    if (this.size <= this.#max) return;
+    if (this.size <= this.#shares.limits.max) return;
     const [oldest] = this.#keys.of(this.#shares.largest!);
     this.delete(oldest!);
   }

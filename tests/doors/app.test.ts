@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { createMcpTool } from "parley-mcp";
+import { createMcpTool, type ManualClock } from "parley-mcp";
 import { z } from "zod";
 import { idle } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
@@ -37,15 +37,20 @@ async function answer(host: Host, state: Result, content: object): Promise<Resul
   });
 }
 
+/** Calls the tool. Its view does not check in, so the call is deferred after two seconds. */
+async function deferredCall(host: Host, clock: ManualClock): Promise<Result> {
+  const calling = host.call("pick", { from: "A" });
+  await idle();
+  clock.advance(2_000);
+  return await calling;
+}
+
 for (const era of ERAS) {
   describe(`the door "app" in the ${era} era`, () => {
     it("lets the view answer with its secret, and the model continue the call", async () => {
       await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
         const host = await connectHost(era, fetch, { capabilities: APPS });
-        const calling = host.call("pick", { from: "A" });
-        await idle();
-        clock.advance(2_000);
-        const deferral = await calling;
+        const deferral = await deferredCall(host, clock);
         const ticket = ticketOf(deferral);
         assert.match(textOf(deferral), /End your turn/);
         const first = ask(deferral);
@@ -115,10 +120,7 @@ for (const era of ERAS) {
     it("is closed to answers that do not come from its view", async () => {
       await servingEra(era, { serve: [pick] }, async ({ fetch, clock }) => {
         const host = await connectHost(era, fetch, { capabilities: APPS });
-        const calling = host.call("pick", { from: "A" });
-        await idle();
-        clock.advance(2_000);
-        const deferral = await calling;
+        const deferral = await deferredCall(host, clock);
         const ticket = ticketOf(deferral);
         const byModel = await host.call("continue_call", { ticket, answer: { n: 1 } });
         assert.equal(byModel.isError, true);

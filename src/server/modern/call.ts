@@ -35,8 +35,7 @@ import {
   value,
 } from "../reply.ts";
 import { missingCapabilities, type Target, wayOut } from "../run-target.ts";
-import { mayShowView } from "../views.ts";
-import { formViewOf } from "../views.ts";
+import { formViewOf, mayShowView } from "../views.ts";
 import { type Answers, readAnswers, undeclared } from "./answers.ts";
 import type { RequestContext } from "./receive.ts";
 import { headersDiffer, missingCapability, MODERN_ERRORS, TASKS_CAPABILITY } from "./refusals.ts";

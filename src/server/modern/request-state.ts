@@ -10,8 +10,7 @@
  */
 import type { JsonObject } from "../../model/content.ts";
 import { recordedCaller } from "../../model/principal.ts";
-import type { PortableRecord } from "../../registry/portable-record.ts";
-import { packRecord, unpackRecord } from "../../registry/portable-record.ts";
+import { packRecord, type PortableRecord, unpackRecord } from "../../registry/portable-record.ts";
 import type { Sealer } from "../../lib/sealer.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 
