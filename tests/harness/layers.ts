@@ -97,6 +97,10 @@ export const house: { readonly [folder: string]: Folder } = {
     purpose: "access control: access tokens, issuers and their keys, sign-in",
     imports: ["model", "lib", "wire", "server"],
   },
+  console: {
+    purpose: "the console of operators: its page, its JSON API, and who may use it",
+    imports: ["model", "lib", "wire", "session", "registry", "ui", "server"],
+  },
   transport: {
     purpose: "HTTP, the HTTP+SSE of 2024-11-05, stdio: each turns a reply into bytes",
     imports: ["model", "lib", "wire", "server"],
@@ -143,6 +147,7 @@ export const house: { readonly [folder: string]: Folder } = {
       "registry",
       "server",
       "auth",
+      "console",
       "transport",
       "platform",
       "client",
