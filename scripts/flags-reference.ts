@@ -1,7 +1,7 @@
 /** Generates the table of all flags from the definitions of the commands. */
 import { Command, type Option } from "commander";
-import { settingOf } from "../src/cli/settings.ts";
 import { COMMANDS, type Workbench } from "../src/cli/command-table.ts";
+import { SettingOption } from "../src/cli/server-flags.ts";
 
 /** A placeholder, because the commands are only described here and never run. */
 const NOTHING = {} as Workbench;
@@ -28,7 +28,7 @@ export function flagsTable(): string {
 function rowOf(command: Command): (option: Option) => string {
   return (option) => {
     const { flags, defaultValue, argChoices, description } = option;
-    const { key, variable } = settingOf(command, option) ?? {};
+    const { key, variable } = option instanceof SettingOption ? option : {};
     const choices = argChoices ? ` (${argChoices.map((one) => `\`${one}\``).join(", ")})` : "";
     const cells = [
       code(command.name()),

@@ -1,5 +1,4 @@
 /** Loads a config file and checks its keys and the types of its values. */
-import type { Option } from "commander";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,12 +6,11 @@ import { isObject } from "../lib/json.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { registerOwnModules } from "../platform/own-modules.ts";
 import { claimStdout } from "../platform/process-stdio.ts";
-import type { ConfigKey } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { Problem, USAGE } from "./problem.ts";
-import { FLAGS, kindOf } from "./settings.ts";
+import { CONFIG_KEYS, type SettingOption } from "./server-flags.ts";
 
-const KEYS = ["tools", ...Object.keys(FLAGS)];
+const KEYS: readonly string[] = ["tools", ...CONFIG_KEYS];
 const GROUPS = new Set(KEYS.filter((key) => key.includes(".")).map((key) => key.split(".")[0]!));
 
 export class ConfigFile {
@@ -66,10 +64,10 @@ export class ConfigFile {
   }
 
   /** The texts of a setting, as if they were given on the command line. */
-  textsOf(key: ConfigKey, option: Option): readonly string[] | undefined {
+  textsOf({ key, kind }: SettingOption): readonly string[] | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
-    switch (kindOf(option)) {
+    switch (kind) {
       case "boolean":
         if (typeof value === "boolean") return [String(value)];
         throw this.#wrong(key, "true or false", value);
@@ -85,10 +83,11 @@ export class ConfigFile {
           if (typeof number === "number") return `${name}=${number}`;
           throw this.#wrong(`${key}.${name}`, "a number", number);
         });
+      case "file":
       case "text":
         if (typeof value !== "string") throw this.#wrong(key, "a string", value);
         if (key === "store") return [value.replace(/^sqlite:(?!:memory:)(.+)$/, this.#storePath)];
-        return [option.flags.endsWith("<file>") ? this.#path(value) : value];
+        return [kind === "file" ? this.#path(value) : value];
     }
   }
 

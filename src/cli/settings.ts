@@ -2,101 +2,16 @@
  * Settings: each is a flag, an environment variable, and a key of the config file. A flag takes
  * precedence over the variable, the variable over the file, and the file over the default.
  *
- * The flag's definition in the command table says what values there are. The name of the variable
- * derives from the flag: `--max-memory` is `PARLEY_MAX_MEMORY`.
+ * `server-flags.ts` defines the settings.
  */
-import { type Command, InvalidArgumentError, type Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import process from "node:process";
-import type { ConfigKey } from "./config.ts";
 import type { Environment } from "./environment.ts";
 import { Problem, USAGE } from "./problem.ts";
+import { SettingOption } from "./server-flags.ts";
 import { rule } from "./usage.ts";
-
-/** The flag of each key of the config file. */
-export const FLAGS: { readonly [key in ConfigKey]: string } = {
-  "name": "--server-name",
-  "version": "--server-version",
-  "instructions": "--instructions",
-  "port": "--port",
-  "host": "--host",
-  "publicUrl": "--public-url",
-  "allowHosts": "--allow-host",
-  "allowOrigins": "--allow-origin",
-  "trustProxies": "--trust-proxy",
-  "legacySse": "--legacy-sse",
-  "grace": "--grace",
-  "store": "--store",
-  "state": "--state",
-  "keep": "--keep",
-  "maxMemory": "--max-memory",
-  "maxStore": "--max-store",
-  "maxRequests": "--max-requests",
-  "limits": "--limit",
-  "doors": "--doors",
-  "askWait": "--ask-wait",
-  "askPatience": "--ask-patience",
-  "browser": "--browser",
-  "allowFormPasswords": "--allow-form-passwords",
-  "auth.issuers": "--auth-issuer",
-  "auth.audience": "--auth-audience",
-  "auth.scopes": "--auth-scope",
-  "auth.profile": "--auth-profile",
-  "auth.clientId": "--auth-client-id",
-  "auth.clientSecretFile": "--auth-client-secret-file",
-  "auth.tokenFile": "--token-file",
-  "auth.allowAnonymous": "--allow-anonymous",
-  "model.name": "--model",
-  "model.url": "--model-url",
-  "model.keyFile": "--model-key-file",
-  "model.byCaller": "--model-by-caller",
-  "log.level": "--log-level",
-  "log.format": "--log-format",
-  "log.auditFile": "--audit-log",
-};
-
-const KEYS: ReadonlyMap<string, ConfigKey> = new Map(
-  Object.entries(FLAGS).map(([key, flag]) => [flag, key as ConfigKey]),
-);
-
-export interface Setting {
-  readonly key: ConfigKey;
-  /** The environment variable. */
-  readonly variable: string;
-}
-
-/** The setting of an option. Undefined if the option is only a flag. */
-export function settingOf(command: Command, option: Option): Setting | undefined {
-  const isOther = command.options.every(({ long }) => long !== "--config") ||
-    (command.name() === "call" && option.long === "--model");
-  if (isOther) return undefined;
-  const flag = option.long === "--own-model" ? "--model" : option.long ?? "";
-  const key = KEYS.get(flag);
-  if (key === undefined) return undefined;
-  const variable = `parley-${flag.slice(2)}`.replaceAll("-", "_").toUpperCase();
-  return { key, variable: option.envVar ?? variable };
-}
-
-export type Kind = "boolean" | "number" | "text" | "list" | "numbers";
-
-/** What values an option has. */
-export function kindOf(option: Option): Kind {
-  if (option.isBoolean()) return "boolean";
-  if (option.long === "--limit") return "numbers";
-  const { parseArg } = option;
-  if (!parseArg || option.argChoices) return "text";
-  try {
-    // A parser of numbers returns one, and a parser of repeated values a list.
-    const parsed = parseArg("1", undefined as never) as unknown;
-    return typeof parsed === "number" ? "number" : Array.isArray(parsed) ? "list" : "text";
-  } catch {
-    return LISTS.includes(option.long!) ? "list" : "text";
-  }
-}
-
-/** Lists whose parsers accept only some words. */
-const LISTS = ["--doors", "--trust-proxy"];
 
 /** A setting from the environment or a file, and where it is from, for messages. */
 interface Given {
@@ -108,19 +23,19 @@ interface Given {
 export async function applySettings(command: Command, environment: Environment): Promise<void> {
   const config = await configFor(command, environment);
   for (const option of command.options) {
-    const setting = settingOf(command, option);
+    if (!(option instanceof SettingOption)) continue;
     const name = option.attributeName();
     const source = command.getOptionValueSource(name);
-    if (!setting || source === "cli" || source === "env") continue;
-    const { key, variable } = setting;
+    if (source === "cli" || source === "env") continue;
+    const { key, kind, variable } = option;
     const text = process.env[variable];
     if (text) {
-      const texts = ["list", "numbers"].includes(kindOf(option)) ? text.split(",") : [text];
+      const texts = kind === "list" || kind === "numbers" ? text.split(",") : [text];
       const given = { texts: texts.map((one) => one.trim()), place: `the value of ${variable}` };
       command.setOptionValueWithSource(name, valueOf(option, given), "env");
       continue;
     }
-    const texts = config?.textsOf(key, option);
+    const texts = config?.textsOf(option);
     if (!texts) continue;
     const given = { texts, place: `"${key}" of ${config!.file}` };
     command.setOptionValueWithSource(name, valueOf(option, given), "config");
@@ -131,7 +46,7 @@ export async function applySettings(command: Command, environment: Environment):
   if (config.tools) useTools(command, config.tools);
 }
 
-function valueOf(option: Option, { texts, place }: Given): unknown {
+function valueOf(option: SettingOption, { texts, place }: Given): unknown {
   if (option.isBoolean()) {
     const [text = ""] = texts;
     if (/^(?:true|1|false|0)$/.test(text)) return text === "true" || text === "1";

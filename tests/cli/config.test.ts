@@ -5,7 +5,8 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Environment } from "../../src/cli/environment.ts";
 import { Problem, USAGE } from "../../src/cli/problem.ts";
-import { applySettings, FLAGS, kindOf, settingOf } from "../../src/cli/settings.ts";
+import { CONFIG_KEYS, SettingOption } from "../../src/cli/server-flags.ts";
+import { applySettings } from "../../src/cli/settings.ts";
 import { COMMANDS, type Workbench } from "../../src/cli/command-table.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
@@ -47,19 +48,20 @@ describe("settings", () => {
     for (const name of ["serve", "stdio"]) {
       const command = commandNamed(name);
       for (const option of command.options) {
-        const setting = settingOf(command, option);
+        const setting = option instanceof SettingOption ? option : undefined;
         if (NOT_SETTINGS.includes(option.long!)) assert.equal(setting, undefined, option.long!);
         else assert.ok(setting, `${name} ${option.long} has no config key`);
         if (setting) found.add(setting.key);
       }
     }
-    assert.deepEqual([...found].sort(), Object.keys(FLAGS).sort());
+    assert.deepEqual([...found].sort(), [...CONFIG_KEYS].sort());
   });
 
   it("have the types of their flags", () => {
     const command = commandNamed("serve");
     const kinds = Object.fromEntries(
-      command.options.map((option) => [option.long!, kindOf(option)]),
+      command.options.filter((option) => option instanceof SettingOption)
+        .map(({ long, kind }) => [long!, kind]),
     );
     const expected = {
       "--port": "number",
@@ -72,6 +74,7 @@ describe("settings", () => {
       "--public-url": "text",
       "--log-level": "text",
       "--store": "text",
+      "--token-file": "file",
     };
     for (const [flag, kind] of Object.entries(expected)) assert.equal(kinds[flag], kind, flag);
   });
