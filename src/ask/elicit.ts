@@ -29,6 +29,9 @@ const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
 const WAY_TO_PERSON =
   "use a client that supports it, or start the server with --public-url, so that a browser can show the question";
+/** What to do about a question with `by: "signed-in"` that nobody could answer. */
+export const WAY_TO_SIGN_IN =
+  "start the server with --auth-issuer, --auth-client-id and --public-url, and call as a person who can sign in there";
 const WAY_OUT_OF_HIDDEN =
   "use a client that shows forms, or call the tool with everything it needs in its arguments";
 
@@ -177,6 +180,9 @@ function noDoor({ key, sensitive, by, doors }: ElicitForm, { name }: ClientInfo)
       "this server does not allow passwords in forms",
       "use a page, or start the server with --allow-form-passwords",
     );
+  }
+  if (by === "signed-in") {
+    return new CapabilityError("elicitation", name, WAY_TO_SIGN_IN, "no_sign_in");
   }
   return new CapabilityError(
     "elicitation",

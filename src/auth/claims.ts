@@ -52,6 +52,13 @@ export function principalOf(issuer: string, claims: Claims, profile: Profile): P
   });
 }
 
+/** Whether an id is that of a person at an issuer. */
+export function isPersonOf(issuer: string, id: string): boolean {
+  const bare = issuer.replace(/\/+$/, "");
+  // The issuer's own metadata may write its URL with a slash at the end.
+  return id.startsWith(`${bare}|user|`) || id.startsWith(`${bare}/|user|`);
+}
+
 function first(claims: Claims, names: readonly string[]): string | undefined {
   const name = names.find((name) => typeof claims[name] === "string" && claims[name] !== "");
   return name === undefined ? undefined : claims[name] as string;

@@ -18,6 +18,7 @@ import type { Reach } from "./bounded-fetch.ts";
 import { BrowserSessions } from "./browser-session.ts";
 import { checkAuthOptions, issuerUrls } from "./options.ts";
 import type { Proofs } from "./dpop.ts";
+import { isPersonOf } from "./claims.ts";
 import { IssuerUnavailable, ProofRefused, TokenRefused } from "./refusal.ts";
 import { PROOF_ALGORITHMS, ProtectedResource } from "./resource.ts";
 import type { SignIn } from "./sign-in.ts";
@@ -112,8 +113,17 @@ export class TokenGate implements Gate {
     return named ? this.#admitted(request, named) : this.#verified(request, given, hash);
   }
 
-  visitorOf(request: Request): Principal | Response | Promise<Principal | Response> {
-    if (!this.#options.signIn || request.headers.has("authorization")) {
+  canSignIn(principal: string): boolean {
+    const [issuer] = issuerUrls(this.#options);
+    return this.#options.signIn !== undefined && issuer !== undefined &&
+      isPersonOf(issuer, principal);
+  }
+
+  visitorOf(
+    request: Request,
+    isForPerson: boolean,
+  ): Principal | Response | Promise<Principal | Response> {
+    if (!this.#options.signIn || !isForPerson && request.headers.has("authorization")) {
       return this.callerOf(request);
     }
     const visitor = this.#sessions.visitorIn(request, this.#clock.now());

@@ -100,13 +100,18 @@ export class CapabilityError extends ToolError {
     readonly capability: string,
     readonly clientName: string | undefined,
     wayOut: string,
-    /** `not_shown`: the client declared the capability, but answered without asking the person. */
-    readonly reason: "undeclared" | "not_shown" = "undeclared",
+    /**
+     * `not_shown`: the client declared the capability, but answered without asking the person.
+     * `no_sign_in`: the question is for people who have signed in, and the caller cannot sign in.
+     */
+    readonly reason: "undeclared" | "not_shown" | "no_sign_in" = "undeclared",
   ) {
     const client = clientName ?? "this client";
-    const problem = reason === "undeclared"
-      ? `${client} does not support ${capability}`
-      : `${client} accepted the form without showing it`;
+    const problem = {
+      undeclared: `${client} does not support ${capability}`,
+      not_shown: `${client} accepted the form without showing it`,
+      no_sign_in: "the caller cannot sign in on a page of this server",
+    }[reason];
     super(`Cannot ${WHAT_FAILS[capability] ?? `use ${capability}`}: ${problem}; ${wayOut}`);
   }
 }

@@ -315,6 +315,8 @@ export interface AnswerBody {
   readonly sealed?: string;
   /** How the answer reached the tool. */
   readonly via?: AnswerVia | SampleVia;
+  /** The id of the person who signed in on a page to answer. */
+  readonly by?: string;
   /** Milliseconds from the question to the answer. */
   readonly elapsed?: number;
   /** Present if the client answered without showing the question to a person. */

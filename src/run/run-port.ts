@@ -97,6 +97,8 @@ export interface DoorPort {
     response: ClientAnswer,
     elapsed: number,
   ): boolean;
+  /** Returns true if a caller can sign in on a page. Default: no caller can. */
+  canSignIn?(principal: string): boolean;
   /** Records how long a client took to answer a message without a person, in milliseconds. */
   observe?(caller: Pick<DoorCall, "client" | "principal">, ms: number): void;
 }

@@ -29,10 +29,15 @@ export interface Gate {
    */
   callerOf(request: Request): Principal | Response | Promise<Principal | Response>;
   /**
-   * The person who opens a page in a browser, or the response: a refusal, or a redirect to where
-   * people sign in.
+   * The visitor of a page, or the response: a refusal, or a redirect to where people sign in. If
+   * `isForPerson` is true and people can sign in, an access token does not open the page.
    */
-  visitorOf(request: Request): Principal | Response | Promise<Principal | Response>;
+  visitorOf(
+    request: Request,
+    isForPerson: boolean,
+  ): Principal | Response | Promise<Principal | Response>;
+  /** Whether the caller with this id is a person who can sign in in a browser. */
+  canSignIn(principal: string): boolean;
   /**
    * The response to a browser that returns from the issuer after a sign-in. Undefined for other
    * requests.

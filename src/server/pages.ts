@@ -36,6 +36,8 @@ export interface HeldPage {
   readonly principal: string;
   /** True if any visitor may see the page, not only its owner. */
   readonly open: boolean;
+  /** True if people who can sign in must do so: an access token does not open the page. */
+  readonly isForPerson: boolean;
   readonly respond: PageOptions["respond"];
   close(): void;
 }
@@ -102,8 +104,12 @@ export class Pages implements Site {
     return this;
   }
 
-  *open(options: PageOptions, principal: string, name: string): Operation<Page> {
-    const { path = `/pages/${name}`, respond, stays, open = false } = options;
+  *open(
+    options: PageOptions & { readonly isForPerson?: true },
+    principal: string,
+    name: string,
+  ): Operation<Page> {
+    const { path = `/pages/${name}`, respond, stays, open = false, isForPerson = false } = options;
     this.#makeRoom(principal);
     const { url, release } = yield* this.#place(options.port);
     // Check again: other pages may have been opened while this one waited for its port.
@@ -124,7 +130,7 @@ export class Pages implements Site {
       end?.cancel();
       release();
     };
-    const page: HeldPage = { principal, open, respond, close };
+    const page: HeldPage = { principal, open, isForPerson, respond, close };
     const end = stays && Number.isFinite(stays)
       ? this.#home!.deadlines.add(stays, close)
       : undefined;

@@ -1,5 +1,5 @@
 /** Requests that run a definition: calling a tool, getting a prompt, reading a resource. */
-import { canElicitForm, canElicitUrl } from "../ask/elicit.ts";
+import { canElicitForm, canElicitUrl, WAY_TO_SIGN_IN } from "../ask/elicit.ts";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
@@ -144,10 +144,13 @@ export function missingCapabilities(
 
 /** What to do about missing capabilities. A page can show a question, if browsers can reach it. */
 export function wayOut(
-  { requires }: Definition,
+  { requires, elicits }: Definition,
   missing: JsonObject,
-  { url, local }: ServerSite,
+  { url, local, doors }: ServerSite & { readonly doors: DoorPort },
+  principal: string,
 ): string {
+  const asksSignedIn = [...elicits.values()].some(({ by }) => by === "signed-in");
+  if (missing.elicitation && asksSignedIn && !doors.canSignIn?.(principal)) return WAY_TO_SIGN_IN;
   const needsPage = requires.elicitation === true && missing.elicitation && !local;
   return needsPage && url === undefined
     ? "use a client that does, or start the server with --public-url, so that a browser can show the question"

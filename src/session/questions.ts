@@ -33,6 +33,8 @@ export interface QuestionAnswer {
   readonly response: ClientAnswer;
   /** How the answer reached the server. Default: from the client. */
   readonly via?: AnswerVia | SampleVia | undefined;
+  /** The id of the person who signed in to answer. Undefined for other answers. */
+  readonly by?: string | undefined;
   /** Present if the question could not be shown to a person. */
   readonly closed?: true;
 }
@@ -229,13 +231,14 @@ export class Questions {
 
   #answerBody(
     request: ToolSessionRequest,
-    { response, via, closed }: QuestionAnswer,
+    { response, via, by, closed }: QuestionAnswer,
     askedAt: number | undefined,
   ): AnswerBody {
     const base = {
       type: "answer",
       requestId: request.id,
       ...this.#how(request, response, via, askedAt),
+      ...(by !== undefined && { by }),
       ...(closed && { closed }),
     } as const;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;

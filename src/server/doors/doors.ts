@@ -4,6 +4,7 @@ import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall, DoorPort, SamplingSetup } from "../../run/run-port.ts";
 import type { ElicitForm } from "../../tool/elicit-types.ts";
 import type { ServerSite } from "../../tool/site.ts";
+import type { Gate } from "../access.ts";
 import { canShowApps } from "../views.ts";
 import { ClosedDoors } from "./closed-doors.ts";
 
@@ -12,6 +13,8 @@ export interface DoorOptions {
   readonly doors?: readonly Door[];
   readonly sampling?: Pick<SamplingSetup, "byCaller">;
   readonly openBrowser?: (url: string) => void;
+  /** Signs people in who open a page. Default: the server does not check access tokens. */
+  readonly gate?: Pick<Gate, "canSignIn">;
 }
 
 const ALL: readonly Door[] = ["form", "app", "page", "model"];
@@ -25,12 +28,14 @@ export class Doors implements DoorPort {
 
   readonly modelByCaller: boolean;
   readonly #opensBrowser: boolean;
+  readonly #gate: DoorOptions["gate"];
 
   /** `site.exposed` is true if the server has received calls over HTTP. */
   constructor(
     site: ServerSite & { readonly exposed: boolean },
-    { doors = ALL, sampling, openBrowser }: DoorOptions = {},
+    { doors = ALL, sampling, openBrowser, gate }: DoorOptions = {},
   ) {
+    this.#gate = gate;
     this.#closed = new ClosedDoors(() => site.exposed);
     this.#opensBrowser = openBrowser !== undefined;
     this.modelByCaller = sampling?.byCaller ?? false;
@@ -60,17 +65,19 @@ export class Doors implements DoorPort {
   }
 
   /** True if the client and the server support a door, and it is allowed for the question. */
-  #isThere(door: Door, { client, tool }: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
-    // No door supports `signed-in` yet, so such a question fails.
-    if (by === "signed-in") return false;
+  #isThere(door: Door, call: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
+    const { client, tool, principal } = call;
+    const signsIn = this.canSignIn(principal);
+    if (by === "signed-in" && !(door === "page" && signsIn)) return false;
     switch (door) {
       case "form":
         return canElicitForm(client) && (sensitive.length === 0 || this.#site.formPasswords);
       case "app":
         return tool.kind === "tool" && canShowApps(client) && !canElicitForm(client);
       case "page":
-        return (this.#site.url !== undefined || this.#site.local) &&
-          (canShowLink(doors) || canElicitUrl(client) ||
+        // If the server checks tokens, the page opens only for people who can sign in.
+        return (this.#site.url !== undefined || this.#site.local) && (signsIn || !this.#gate) &&
+          (signsIn || canShowLink(doors) || canElicitUrl(client) ||
             this.#opensBrowser && this.#site.local);
       case "model":
         // A client would store the text of a deferral as the content of the resource.
@@ -87,14 +94,18 @@ export class Doors implements DoorPort {
     return this.#closed.isUnseen(call, request, response, elapsed);
   }
 
+  canSignIn(principal: string): boolean {
+    return this.#gate?.canSignIn(principal) ?? false;
+  }
+
   observe(caller: Pick<DoorCall, "client" | "principal">, ms: number): void {
     this.#closed.observe(caller, ms);
   }
 }
 
 /**
- * True if the link to a page may be in a result, which the model reads. If the author allows only
- * pages, it may not: a model with a shell could answer.
+ * True if the link to a page without a sign-in may be in a result, which the model reads. If the
+ * author allows only pages, it may not: a model with a shell could answer.
  */
 function canShowLink(doors: readonly Door[] | undefined): boolean {
   return doors === undefined || doors.some((door) => door !== "page");

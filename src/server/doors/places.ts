@@ -108,7 +108,7 @@ export class AskingPlaces {
     };
     const opening = startOperation(
       registry.scope,
-      () => pages.open({ respond }, principal, name),
+      () => pages.open({ respond, isForPerson: true }, principal, name),
     );
     const opened = ({ outcome }: StartedOperation<Page>) => {
       delete place.opening;
@@ -166,6 +166,14 @@ export function questionsAtDoor(session: LiveToolSession, door: Door): ElicitReq
   );
 }
 
+/**
+ * False for a question that needs a sign-in, if the visitors of the page do not sign in. The
+ * settings of the server may have changed since the question was asked.
+ */
+function isForVisitors({ tool, site, principal }: LiveToolSession, { place }: ElicitRequest) {
+  return tool.elicits.get(place.key)?.by !== "signed-in" || site.doors.canSignIn?.(principal);
+}
+
 /** Answers a question that is asked at a door. An invalid answer is not passed to the tool. */
 export function answerQuestion(
   session: LiveToolSession,
@@ -175,7 +183,9 @@ export function answerQuestion(
   content?: JsonObject,
 ): AnswerOutcome {
   const request = questionsAtDoor(session, door).find((one) => one.id === id);
-  if (!request) return { kind: "closed", reason: closedWhy(session, id) };
+  if (!request || !isForVisitors(session, request)) {
+    return { kind: "closed", reason: closedWhy(session, id) };
+  }
   if (action === "accept") {
     const { requestedSchema } = request.params as ElicitFormParams;
     const parsed = schemaOf(requestedSchema).parse(content ?? {});
@@ -185,7 +195,11 @@ export function answerQuestion(
     }
   }
   const response = { action, ...(action === "accept" && { content: content ?? {} }) };
-  switch (session.respond(id, response, door)) {
+  const { doors } = session.site;
+  const by = door === "page" && doors.canSignIn?.(session.principal)
+    ? session.principal
+    : undefined;
+  switch (session.respondAll([{ requestId: id, response, via: door, by }])[0]) {
     case "accepted":
     case "repeated":
       return { kind: "accepted" };
@@ -212,7 +226,7 @@ class SessionPlace implements AskingPlace {
     const session = this.#session;
     if (!session || session.outcome?.status === "cancelled") return { ended: "gone" };
     if (session.outcome) return { ended: "finished" };
-    const [request] = questionsAtDoor(session, "page");
+    const request = questionsAtDoor(session, "page").find((one) => isForVisitors(session, one));
     if (!request) return { ended: "waiting" };
     const { client, tool } = session;
     const { title } = tool as FinalizedMcpTool;

@@ -201,7 +201,7 @@ function incapable(
     definition,
     `Cannot run ${definition.kind} "${definition.name}": it needs ${what}, which ${
       client.info.name ?? "this client"
-    } does not support; ${wayOut(definition, missing, client.core.pages)}`,
+    } does not support; ${wayOut(definition, missing, client.core.pages, client.principal)}`,
   );
   return refused.type === "result" ? resultText(id, refused.result) : errorText(id, refused.error);
 }

@@ -90,7 +90,10 @@ export class ModernCalls {
       this.#core.pages.doors,
       principal,
     );
-    if (missing) throw missingCapability(missing, wayOut(definition, missing, this.#core.pages));
+    if (missing) {
+      const { pages } = this.#core;
+      throw missingCapability(missing, wayOut(definition, missing, pages, principal));
+    }
     const knowsTasks = declaresTasks(meta.client);
     if (tool.task?.required && !knowsTasks) throw missingCapability(TASKS_CAPABILITY);
     const binding = { principal, method, params };

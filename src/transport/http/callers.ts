@@ -32,9 +32,9 @@ export class Callers {
     this.areAnonymous = !gate && !principal;
   }
 
-  /** Finds the person who opens a page in a browser. */
-  visitorOf(request: Request): FoundCaller | Promise<FoundCaller> {
-    return this.#gate ? this.#gate.visitorOf(request) : this.#find(request);
+  /** Finds the visitor of a page. `isForPerson` is true if the page is not for programs. */
+  visitorOf(request: Request, isForPerson: boolean): FoundCaller | Promise<FoundCaller> {
+    return this.#gate ? this.#gate.visitorOf(request, isForPerson) : this.#find(request);
   }
 
   /** Finds the caller of a message, and counts the message against the caller's limit. */

@@ -265,7 +265,8 @@ export class Handler implements McpHandler {
   async #visit(request: Request, pages: readonly HeldPage[]): Promise<Response> {
     const open = pages.find((page) => page.open);
     if (open) return await this.core.pages.visit(open, request);
-    const visitor = await this.#callers.visitorOf(request);
+    const isForPerson = pages.some((page) => page.isForPerson);
+    const visitor = await this.#callers.visitorOf(request, isForPerson);
     if (visitor instanceof Response) return visitor;
     const page = pages.find((page) => page.principal === idOf(visitor));
     return page ? await this.core.pages.visit(page, request) : refuse(
