@@ -1,12 +1,20 @@
 /**
  * Verifies access tokens.
  *
- * VERIFY-1  A token is verified only with the keys of the issuer that it names.
+ * VERIFY-1  A token is verified only with the keys of the issuer that it names. If it does not name
+ *           its key, all keys of that issuer that fit are tried.
  * VERIFY-2  Only asymmetric algorithms are accepted, so that a public key is never used as a
  *           secret.
  * VERIFY-3  A token that is bound to a key is accepted only with a proof for that key (RFC 9449).
  */
-import { decodeJwt, errors, jwtVerify, type JWTVerifyResult } from "jose";
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  errors,
+  jwtVerify,
+  type JWTVerifyOptions,
+  type JWTVerifyResult,
+} from "jose";
 import {
   ClientSecretBasic,
   introspectionRequest,
@@ -26,6 +34,9 @@ export const ALGORITHMS = "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512
 
 /** Seconds by which clocks may differ. */
 export const CLOCK_SKEW = 5;
+
+/** How many keys are tried for a token that does not name its key. */
+const MAX_TRIED_KEYS = 8;
 
 /** Milliseconds for which an accepted token is not verified again. */
 const KEPT_FOR = 300_000;
@@ -97,7 +108,7 @@ export class Tokens {
     try {
       return await this.#verifyWith(keys, token, issuer);
     } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw refusalOf(error);
+      if (!isOfAnotherKey(error, token)) throw refusalOf(error);
     }
     // The issuer may have a new key since.
     const newer = await issuer.keys.newerThan(keys);
@@ -112,7 +123,7 @@ export class Tokens {
   async #verifyWith(keys: KeySet, token: string, issuer: Issuer): Promise<Verified> {
     const { profile } = issuer;
     const name = await issuer.name();
-    const { payload, protectedHeader }: JWTVerifyResult = await jwtVerify(token, keys, {
+    const { payload, protectedHeader } = await verifiedByOneOf(keys, token, {
       issuer: name,
       ...(profile.audience && { audience: [...this.#audience()] }),
       algorithms: ALGORITHMS,
@@ -184,6 +195,42 @@ export class Tokens {
 
 const NOT_VALID = "The access token is not valid here";
 const EXPIRED = "The access token has expired";
+
+/**
+ * Verifies a token with the key that it names. If it names none and several keys fit its algorithm,
+ * they are tried in turn, up to a limit.
+ */
+async function verifiedByOneOf(
+  keys: KeySet,
+  token: string,
+  options: JWTVerifyOptions,
+): Promise<JWTVerifyResult> {
+  let last: unknown;
+  try {
+    return await jwtVerify(token, keys, options);
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    last = error;
+  }
+  let tried = 0;
+  for await (const key of last as errors.JWKSMultipleMatchingKeys) {
+    if (++tried > MAX_TRIED_KEYS) break;
+    try {
+      return await jwtVerify(token, key, options);
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+      last = error;
+    }
+  }
+  throw last;
+}
+
+/** Whether the issuer may have signed a token with a key that is not in the set yet. */
+function isOfAnotherKey(error: unknown, token: string): boolean {
+  if (error instanceof errors.JWKSNoMatchingKey) return true;
+  return error instanceof errors.JWSSignatureVerificationFailed &&
+    decodeProtectedHeader(token).kid === undefined;
+}
 
 /**
  * Returns the thumbprint of the key that a token is bound to (VERIFY-3). Throws for bindings other

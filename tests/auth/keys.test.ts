@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { until } from "effection";
+import { exportJWK, generateKeyPair } from "jose";
 import type { Parley } from "parley-mcp";
 import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
@@ -51,6 +52,62 @@ describe("the keys of an issuer", () => {
     assert.equal(yield* until(status(parley, token)), 401);
     assert.equal(issuer.count("/jwks"), 3);
     yield* until(parley.close());
+  });
+
+  it("that fit are tried for a token without a key id, within the issuer's set", function* () {
+    const { issuer, parley } = yield* useIssuer();
+    const first = yield* until(issuer.token({ header: { kid: undefined } }));
+    const [k0] = issuer.keys;
+    yield* until(issuer.rotate("k1"));
+    const second = yield* until(issuer.token({ header: { kid: undefined } }));
+    const other = yield* until(generateKeyPair("ES256", { extractable: true }));
+    const forged = yield* until(
+      issuer.token({ header: { kid: undefined }, key: other.privateKey }),
+    );
+    const rsa = yield* until(generateKeyPair("RS256", { extractable: true }));
+    const [foreign, stranger] = yield* until(
+      Promise.all([exportJWK(rsa.publicKey), exportJWK(other.publicKey)]),
+    );
+    const others = { ...stranger, alg: "ES256", use: "enc", kid: "k9" };
+    issuer.keys = [{ ...foreign, kid: "k8", alg: "RS256" }, others, k0!, ...issuer.keys];
+    assert.equal(yield* until(status(parley, first)), 200);
+    assert.equal(yield* until(status(parley, second)), 200);
+    assert.equal(yield* until(status(parley, forged)), 401, "a key for encryption signs nothing");
+    yield* until(parley.close());
+  });
+
+  it("are fetched again for a token without a key id that none of them verifies", function* () {
+    const { issuer, parley } = yield* useIssuer();
+    yield* until(issuer.token().then((token) => status(parley, token)));
+    yield* until(issuer.rotate("k1"));
+    const token = yield* until(issuer.token({ header: { kid: undefined } }));
+    assert.equal(yield* until(status(parley, token)), 401);
+    assert.equal(issuer.count("/jwks"), 1, "they were fetched a moment ago");
+    issuer.clock.advance(10_000);
+    assert.equal(yield* until(status(parley, token)), 200);
+    assert.equal(issuer.count("/jwks"), 2);
+    yield* until(parley.close());
+  });
+
+  it("are tried up to a limit for a token without a key id", function* () {
+    const { issuer, parley } = yield* useIssuer();
+    const token = yield* until(issuer.token({ header: { kid: undefined } }));
+    const own = issuer.keys;
+    const others = yield* until(
+      Promise.all(Array.from({ length: 8 }, async (_, i) => {
+        const { publicKey } = await generateKeyPair("ES256", { extractable: true });
+        return { ...await exportJWK(publicKey), kid: `other ${i}`, alg: "ES256" };
+      })),
+    );
+    issuer.keys = [...others.slice(1), ...own];
+    assert.equal(yield* until(status(parley, token)), 200, "the eighth key");
+    yield* until(parley.close());
+    const next = issuer.server();
+    issuer.keys = [...others, ...own];
+    assert.equal(yield* until(status(next, token)), 401, "the ninth key");
+    const named = yield* until(issuer.token({ header: { kid: own[0]!.kid } }));
+    assert.equal(yield* until(status(next, named)), 200, "a key id needs no search");
+    yield* until(next.close());
   });
 
   it("stay in use while the issuer is down", function* () {
