@@ -3,43 +3,74 @@
  * bound to.
  *
  * PROOF-1  A proof is for one method, one address and one token, and it is fresh.
- * PROOF-2  A proof can be used only once. Proofs are remembered for as long as they are fresh; if
- *          there are too many to remember, new ones are refused.
+ * PROOF-2  A proof can be used only once. Proofs are remembered for as long as they are fresh. Each
+ *          caller has a share of that memory. A caller that has used up its share must wait, and
+ *          no caller can use up the share of others.
+ * PROOF-3  If the server requires nonces, a proof contains a nonce that this server created a few
+ *          minutes ago at most. So a stolen key cannot be used to sign proofs for later.
  */
 import { calculateJwkThumbprint, EmbeddedJWK, type JWK, jwtVerify } from "jose";
 import type { Clock } from "../lib/clock.ts";
 import { messageOf } from "../lib/message-of.ts";
-import { nodeCrypto } from "../lib/sealer.ts";
-import { ProofRefused } from "./refusal.ts";
+import { nodeCrypto, type Sealer } from "../lib/sealer.ts";
+import { type ShareLimits, Shares } from "../lib/shares.ts";
+import { NonceRequired, ProofRefused, TooManyProofs } from "./refusal.ts";
 import { hashOf } from "./token-cache.ts";
 import { ALGORITHMS, CLOCK_SKEW } from "./tokens.ts";
 
 /** Seconds after which a proof is no longer fresh. */
 const MAX_AGE = 60;
-const MAX_REMEMBERED = 100_000;
+/** How many proofs are remembered for all callers together, and for each caller (PROOF-2). */
+const SHARES = { max: 100_000, maxPerPrincipal: 10_000 };
 const MAX_ID = 256;
+/** Milliseconds for which a nonce is accepted. */
+const NONCE_TIME = 300_000;
+/** Milliseconds after which clients get a new nonce. */
+const NONCE_RENEWAL = 60_000;
+const NONCE_CONTEXT = "dpop nonce";
 
 export interface ProofSubject {
   readonly request: Request;
   readonly token: string;
   /** The thumbprint of the key that the token is bound to. */
   readonly jkt: string;
+  /** The id of the caller, whose share counts (PROOF-2). */
+  readonly principal: string;
   /** Whether the server is at this address. */
   isAt(url: string): boolean;
 }
 
+interface Seen {
+  readonly principal: string;
+  /** When the proof may be forgotten. */
+  readonly until: number;
+}
+
 export class Proofs {
   readonly #clock: Clock;
-  /** When each proof may be forgotten, the earliest first. */
-  readonly #seen = new Map<string, number>();
+  readonly #nonces: Nonces | undefined;
+  /** The proofs that were used, the earliest first. */
+  readonly #seen = new Map<string, Seen>();
+  readonly #shares: Shares;
 
-  constructor(clock: Clock) {
+  /** If `nonces` is given, each proof must have a nonce (PROOF-3). */
+  constructor(clock: Clock, nonces?: Nonces, shares: ShareLimits = SHARES) {
     this.#clock = clock;
+    this.#nonces = nonces;
+    this.#shares = new Shares(shares);
   }
 
-  /** Throws `ProofRefused` if the request does not prove that the caller has the token's key. */
+  /** How many proofs are remembered. */
+  get size(): number {
+    return this.#seen.size;
+  }
+
+  /**
+   * Throws `ProofRefused` if the request does not prove that the caller has the token's key, and
+   * `TooManyProofs` if the caller must wait.
+   */
   async check(subject: ProofSubject): Promise<void> {
-    const { request, token, jkt } = subject;
+    const { request, token, jkt, principal } = subject;
     const proof = request.headers.get("dpop");
     if (proof === null) throw new ProofRefused("The DPoP header is missing");
     const { payload, key } = await this.#verified(proof);
@@ -58,7 +89,8 @@ export class Proofs {
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_ID) {
       throw new ProofRefused("The DPoP proof has no usable id");
     }
-    this.#remember(hashOf(`${jkt} ${jti}`));
+    if (this.#nonces && !this.#nonces.accepts(payload.nonce)) throw new NonceRequired();
+    this.#remember(hashOf(`${jkt} ${jti}`), principal);
   }
 
   async #verified(proof: string) {
@@ -77,17 +109,49 @@ export class Proofs {
   }
 
   /** Throws if a proof was used before, and remembers it otherwise (PROOF-2). */
-  #remember(id: string): void {
+  #remember(id: string, principal: string): void {
     const now = this.#clock.now();
-    for (const [seen, until] of this.#seen) {
+    for (const [seen, { until, principal }] of this.#seen) {
       if (until > now) break;
       this.#seen.delete(seen);
+      this.#shares.give(principal);
     }
     if (this.#seen.has(id)) throw new ProofRefused("The DPoP proof was used before");
-    if (this.#seen.size >= MAX_REMEMBERED) {
-      throw new ProofRefused("The server has seen too many DPoP proofs in the last minute");
+    if (this.#shares.refuses(principal)) throw new TooManyProofs();
+    this.#shares.take(principal);
+    this.#seen.set(id, { principal, until: now + (MAX_AGE + 2 * CLOCK_SKEW) * 1_000 });
+  }
+}
+
+/**
+ * The nonces of a server. A nonce is the sealed time at which it was created, so all servers with
+ * the same key accept it, and nothing is stored.
+ */
+export class Nonces {
+  readonly #sealer: Sealer;
+  readonly #clock: Clock;
+  #current: { readonly text: string; readonly at: number } | undefined;
+
+  constructor(sealer: Sealer, clock: Clock) {
+    this.#sealer = sealer;
+    this.#clock = clock;
+  }
+
+  /** The nonce for the next proof. */
+  get current(): string {
+    const now = this.#clock.now();
+    if (!this.#current || now - this.#current.at >= NONCE_RENEWAL || now < this.#current.at) {
+      this.#current = { text: this.#sealer.seal(String(now), NONCE_CONTEXT), at: now };
     }
-    this.#seen.set(id, now + (MAX_AGE + 2 * CLOCK_SKEW) * 1_000);
+    return this.#current.text;
+  }
+
+  accepts(nonce: unknown): boolean {
+    if (typeof nonce !== "string" || nonce.length > MAX_ID) return false;
+    const created = this.#sealer.open(nonce, NONCE_CONTEXT);
+    if (created === undefined) return false;
+    const age = this.#clock.now() - Number(created);
+    return age < NONCE_TIME && age >= -CLOCK_SKEW * 1_000;
   }
 }
 

@@ -17,9 +17,15 @@ import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
 import { BrowserSessions } from "./browser-session.ts";
 import { checkAuthOptions, issuerUrls } from "./options.ts";
-import type { Proofs } from "./dpop.ts";
 import { isPersonOf } from "./claims.ts";
-import { IssuerUnavailable, ProofRefused, TokenRefused } from "./refusal.ts";
+import type { Nonces, Proofs } from "./dpop.ts";
+import {
+  IssuerUnavailable,
+  NonceRequired,
+  ProofRefused,
+  TokenRefused,
+  TooManyProofs,
+} from "./refusal.ts";
 import { PROOF_ALGORITHMS, ProtectedResource } from "./resource.ts";
 import type { SignIn } from "./sign-in.ts";
 import { hashOf, TokenCache } from "./token-cache.ts";
@@ -39,6 +45,7 @@ const CALLBACK = "/signed-in";
 interface Checks {
   readonly tokens: Tokens;
   readonly proofs: Proofs;
+  readonly nonces: Nonces | undefined;
   readonly signIn: SignIn | undefined;
 }
 
@@ -52,6 +59,7 @@ export class TokenGate implements Gate {
   readonly #reach: Reach;
   readonly #file: TokenFile | undefined;
   readonly #server: Pick<ParleyOptions, "publicUrl">;
+  readonly #sealer: Sealer;
   readonly #sessions: BrowserSessions;
   #checks: Promise<Checks> | undefined;
 
@@ -60,8 +68,9 @@ export class TokenGate implements Gate {
     checkAuthOptions(options);
     this.#options = auth;
     this.#server = options;
+    this.#sealer = options.sealer ?? new Sealer();
     this.#sessions = new BrowserSessions(
-      options.sealer ?? new Sealer(),
+      this.#sealer,
       () => this.#publicUrl().startsWith("https:"),
     );
     this.access = new Access(this, auth.scopeHierarchy ?? {});
@@ -158,7 +167,7 @@ export class TokenGate implements Gate {
       const page = pathname.startsWith(`${below}/`) ? pathname : below + pathname;
       return await signIn!.begin(page + search);
     } catch (error) {
-      return this.#refusal(request, error);
+      return await this.#refusal(request, error);
     }
   }
 
@@ -190,11 +199,12 @@ export class TokenGate implements Gate {
         );
       }
       if (jkt !== undefined) {
-        await proofs.check({ request, token, jkt, isAt: (url) => this.#resource.isAt(url) });
+        const isAt = (url: string) => this.#resource.isAt(url);
+        await proofs.check({ request, token, jkt, principal: principal.id, isAt });
       }
       return this.#admitted(request, principal);
     } catch (error) {
-      return this.#refusal(request, error);
+      return await this.#refusal(request, error);
     }
   }
 
@@ -204,12 +214,13 @@ export class TokenGate implements Gate {
 
   /** Loads the libraries on first use, so that servers start fast. */
   async #load(): Promise<Checks> {
-    const [{ Tokens }, { Proofs }, { SignIn }] = await Promise.all([
+    const [{ Tokens }, { Nonces, Proofs }, { SignIn }] = await Promise.all([
       import("./tokens.ts"),
       import("./dpop.ts"),
       import("./sign-in.ts"),
     ]);
-    const { signIn: options, scopes = [] } = this.#options;
+    const { signIn: options, scopes = [], dpopNonces } = this.#options;
+    const nonces = dpopNonces ? new Nonces(this.#sealer, this.#clock) : undefined;
     const tokens = new Tokens(this.#options, this.#reach, () => this.#resource.audience);
     const signIn = options && new SignIn({
       options,
@@ -226,7 +237,7 @@ export class TokenGate implements Gate {
         throw new TokenRefused("The person may not use this server");
       },
     });
-    return { tokens, proofs: new Proofs(this.#clock), signIn };
+    return { tokens, proofs: new Proofs(this.#clock, nonces), nonces, signIn };
   }
 
   /** Checks the scopes that every request needs. */
@@ -237,13 +248,17 @@ export class TokenGate implements Gate {
   }
 
   /** Returns the response for a token that is not accepted (GATE-2). */
-  #refusal(request: Request, error: unknown): Response {
+  async #refusal(request: Request, error: unknown): Promise<Response> {
     this.#noteRefusal(error);
-    if (error instanceof TokenRefused) {
-      const parameters = { error: "invalid_token", error_description: error.description };
-      const response = this.#challenge(request, 401, parameters);
-      if (error instanceof ProofRefused) response.headers.append("www-authenticate", DPOP);
-      return response;
+    if (error instanceof ProofRefused) return await this.#proofRefusal(request, error);
+    if (error instanceof TokenRefused) return this.#challenge(request, 401, parametersOf(error));
+    if (error instanceof TooManyProofs) {
+      return refusal(
+        429,
+        { "retry-after": "60" },
+        SERVER_BUSY,
+        "Cannot serve the request: the caller has sent too many DPoP proofs; try again later",
+      );
     }
     if (!(error instanceof IssuerUnavailable)) throw error;
     return refusal(
@@ -254,6 +269,21 @@ export class TokenGate implements Gate {
       SERVER_BUSY,
       "Cannot check the access token: its issuer cannot be reached; try again later",
     );
+  }
+
+  /** Adds what a client needs to create a better proof (RFC 9449, sections 7.1 and 9). */
+  async #proofRefusal(request: Request, error: ProofRefused): Promise<Response> {
+    const needsNonce = error instanceof NonceRequired;
+    // A proof without a nonce says nothing against the token.
+    const response = this.#challenge(request, 401, needsNonce ? {} : parametersOf(error));
+    const code = needsNonce ? "use_dpop_nonce" : "invalid_dpop_proof";
+    response.headers.append(
+      "www-authenticate",
+      `DPoP error="${code}", algs="${PROOF_ALGORITHMS.join(" ")}"`,
+    );
+    const { nonces } = await this.#checked();
+    if (nonces) response.headers.set("dpop-nonce", nonces.current);
+    return response;
   }
 
   #noteRefusal(error: unknown): void {
@@ -298,7 +328,9 @@ export class TokenGate implements Gate {
   }
 }
 
-const DPOP = `DPoP error="invalid_dpop_proof", algs="${PROOF_ALGORITHMS.join(" ")}"`;
+function parametersOf({ description }: TokenRefused): { readonly [name: string]: string } {
+  return { error: "invalid_token", error_description: description };
+}
 
 /** Whether a person opens a page, and not a script that loads something. */
 function isNavigation({ method, headers }: Request): boolean {

@@ -12,6 +12,21 @@ export class TokenRefused extends Error {
 /** The request does not prove that its caller has the key of its token. */
 export class ProofRefused extends TokenRefused {}
 
+/** The proof has no nonce of this server, or an old one. */
+export class NonceRequired extends ProofRefused {
+  constructor() {
+    super("The DPoP proof needs a nonce of this server");
+  }
+}
+
+/** The caller has sent more DPoP proofs than the server remembers for one caller. */
+export class TooManyProofs extends Error {
+  override readonly name = "TooManyProofs";
+  constructor() {
+    super("The caller has sent too many DPoP proofs in the last minute");
+  }
+}
+
 /** The authorization server cannot be asked now. */
 export class IssuerUnavailable extends Error {
   override readonly name = "IssuerUnavailable";

@@ -77,6 +77,8 @@ export interface ParleyConfig {
     readonly clientId?: string;
     /** The file with the secret of this server at the issuer. */
     readonly clientSecretFile?: string;
+    /** Require a nonce of this server in DPoP proofs (RFC 9449). Default: false. */
+    readonly dpopNonces?: boolean;
     /** The file of static tokens. */
     readonly tokenFile?: string;
     /** Let everybody call who can connect. Default: false. */

@@ -165,6 +165,10 @@ const HTTP_FLAGS = {
       "file with the secret of this server at the issuer; also lets it ask about tokens that are not JWTs",
     kind: "file",
   },
+  "auth.dpopNonces": {
+    flags: "--auth-dpop-nonces",
+    description: "require a nonce of this server in DPoP proofs (RFC 9449)",
+  },
   "auth.tokenFile": {
     flags: "--token-file <file>",
     description:

@@ -170,6 +170,11 @@ export interface AuthOptions {
    */
   readonly signIn?: SignInOptions;
   /**
+   * Whether DPoP proofs must contain a nonce of this server (RFC 9449, section 9). Clients learn
+   * the nonce from the response to their first request. Default: false.
+   */
+  readonly dpopNonces?: boolean;
+  /**
    * Called with the reason for each refused token or sign-in, for logs. Clients are told less. The
    * reason contains no token.
    */

@@ -18,6 +18,7 @@ export interface AccessFlags {
   readonly authProfile?: TokenProfile;
   readonly authClientId?: string;
   readonly authClientSecretFile?: string;
+  readonly authDpopNonces?: boolean;
   readonly tokenFile?: string;
 }
 
@@ -66,6 +67,7 @@ export function authFrom(flags: AccessFlags): AuthOptions | undefined {
     ...(tokenFile !== undefined && { tokenFile }),
     ...(authAudience && { audience: authAudience }),
     ...(authScope && { scopes: authScope }),
+    ...(flags.authDpopNonces && { dpopNonces: true }),
   };
   try {
     checkAuthOptions({ auth, publicUrl: () => undefined });
@@ -82,6 +84,7 @@ function refuseWithoutIssuer(flags: AccessFlags): void {
     ["--auth-scope", flags.authScope],
     ["--auth-profile", flags.authProfile],
     ["--auth-client-id", flags.authClientId],
+    ["--auth-dpop-nonces", flags.authDpopNonces],
   ] as const;
   const [flag] = needing.find(([, value]) => value !== undefined) ?? [];
   if (flag === undefined) return;

@@ -400,10 +400,11 @@ function withOwnAddress(options: HandlerOptions): GuardOptions {
 }
 
 const ALLOWED_HEADERS =
-  "content-type, accept, authorization, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
+  "content-type, accept, authorization, dpop, last-event-id, mcp-session-id, mcp-protocol-version, mcp-method, mcp-name";
 
-/** Response headers that web pages may read, including `www-authenticate` for sign-in. */
-const EXPOSED_HEADERS = "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate";
+/** Response headers that web pages may read, including those for sign-in. */
+const EXPOSED_HEADERS =
+  "mcp-session-id, mcp-protocol-version, retry-after, www-authenticate, dpop-nonce";
 
 /** Adds CORS headers, so that a web page of an allowed origin can read the response. */
 function allowOrigin(given: Response, origin: string, asked: Headers): Response {
