@@ -25,6 +25,11 @@ export interface Authorization {
   /** The `Authorization` header to send. Undefined before the first sign-in. */
   readonly header: string | undefined;
   /**
+   * The headers that prove, for one request, that this program has the key of its token. Empty if
+   * the token is not bound to a key.
+   */
+  proof(method: string, url: URL): Operation<HeaderLines>;
+  /**
    * Called with each response. Returns true if the request should be sent again, with the new
    * header. `used` is the header that was sent.
    */
@@ -49,7 +54,7 @@ export interface Incoming {
 const ACCEPT = "application/json, text/event-stream";
 
 /** Headers with session ids and tokens. They are sent only to the server that they are for. */
-const NOT_ELSEWHERE = ["mcp-session-id", "last-event-id", "authorization"];
+const NOT_ELSEWHERE = ["mcp-session-id", "last-event-id"];
 
 /**
  * Sends one message and follows redirects. The person's headers, tokens and session headers are
@@ -64,8 +69,7 @@ export function* send(
   const { authorization } = endpoint;
   for (;;) {
     const used = authorization?.header;
-    const own = used === undefined ? extra : { ...extra, authorization: used };
-    const { response, redirectedTo } = yield* exchange(endpoint, method, own, message);
+    const { response, redirectedTo } = yield* exchange(endpoint, method, extra, message);
     const again = authorization && redirectedTo === undefined &&
       (yield* authorization.retry(response, used));
     if (!again) return replyOf(response, redirectedTo);
@@ -74,7 +78,7 @@ export function* send(
 }
 
 function* exchange(
-  { url, headers }: Endpoint,
+  { url, headers, authorization }: Endpoint,
   method: string,
   extra: HeaderLines,
   message: JsonObject | undefined,
@@ -88,19 +92,35 @@ function* exchange(
   const { origin } = new URL(url);
   let at = new URL(url);
   let all: HeaderLines = { ...common, ...headers, ...extra };
+  let isElsewhere = false;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
-    const request = { method, headers: all, ...body, signal, redirect: "manual" } as const;
+    // OAUTH-1: another origin gets no tokens.
+    const token = isElsewhere ? {} : yield* tokenFor(authorization, method, at);
+    const lines = { ...all, ...token };
+    const request = { method, headers: lines, ...body, signal, redirect: "manual" } as const;
     const response = yield* fetched(at, request);
     if (!isRedirect(response.status)) {
       return { response, redirectedTo: at.origin === origin ? undefined : at.href };
     }
     yield* until(Promise.resolve(response.body?.cancel()));
     const next = nextAddress(at, method, response.status, response.headers.get("location"));
-    // OAUTH-1: another origin gets no tokens.
-    if (next.origin !== at.origin) all = { ...common, ...without(NOT_ELSEWHERE, extra) };
+    if (next.origin !== at.origin) {
+      isElsewhere = true;
+      all = { ...common, ...without(NOT_ELSEWHERE, extra) };
+    }
     at = next;
   }
   throw tooMany(url);
+}
+
+function* tokenFor(
+  authorization: Authorization | undefined,
+  method: string,
+  url: URL,
+): Operation<HeaderLines> {
+  const header = authorization?.header;
+  if (header === undefined) return {};
+  return { authorization: header, ...(yield* authorization!.proof(method, url)) };
 }
 
 function* fetched(url: URL, request: RequestInit): Operation<Response> {

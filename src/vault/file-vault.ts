@@ -12,7 +12,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { VaultError } from "./errors.ts";
 import { Keys } from "./keys.ts";
-import { type LockOptions, withLock } from "./lock.ts";
+import { exclusively, type LockOptions, withLock } from "./lock.ts";
 import {
   asVaultError,
   type Disk,
@@ -64,6 +64,10 @@ export class FileVault implements Vault {
       await writePrivateFile(path, seal(name, text, bytes, source), disk);
       return value;
     }, this.#options);
+  }
+
+  async exclusively<T>(name: string, body: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return await exclusively(name, body, { ...this.#options, signal });
   }
 
   #path(name: string): string {

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { VaultError } from "./errors.ts";
 import { Held } from "./keyring-index.ts";
 import type { Keyring } from "./keyring.ts";
-import { type LockOptions, withLock } from "./lock.ts";
+import { exclusively, type LockOptions, withLock } from "./lock.ts";
 import { securePrivateFolder } from "./private-files.ts";
 import { checkName, type Vault, type VaultChange } from "./types.ts";
 
@@ -101,6 +101,10 @@ export class KeyringVault implements Vault {
       await this.#removeParts(entry, old);
       return value;
     });
+  }
+
+  async exclusively<T>(name: string, body: () => Promise<T>, signal?: AbortSignal): Promise<T> {
+    return await exclusively(name, body, { ...this.#options, signal });
   }
 
   #locked<T>(body: () => Promise<T>): Promise<T> {

@@ -6,7 +6,9 @@
  * empty.
  */
 import { VaultError } from "./errors.ts";
-import { asVaultError, writePrivateFileOnce } from "./private-files.ts";
+import { join } from "node:path";
+import { asVaultError, securePrivateFolder, writePrivateFileOnce } from "./private-files.ts";
+import { checkName } from "./types.ts";
 
 /** Milliseconds to wait for the lock. Its holder may wait for a person to unlock the keyring. */
 const LOCK_TIMEOUT = 60_000;
@@ -15,6 +17,8 @@ const PAUSE = 15;
 export interface LockOptions {
   /** Milliseconds to wait for the lock. */
   readonly patience?: number;
+  /** Ends the wait for the lock. It does not end `body`. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Callers in this process wait for each other here, in order and without polling. */
@@ -23,11 +27,11 @@ const queues = new Map<string, Promise<unknown>>();
 export async function withLock<T>(
   path: string,
   body: () => Promise<T>,
-  { patience = LOCK_TIMEOUT }: LockOptions = {},
+  { patience = LOCK_TIMEOUT, signal }: LockOptions = {},
 ): Promise<T> {
   const before = queues.get(path) ?? Promise.resolve();
   const turn = before.then(async () => {
-    const release = await acquire(path, patience);
+    const release = await acquire(path, patience, signal);
     try {
       return await body();
     } finally {
@@ -43,7 +47,23 @@ export async function withLock<T>(
   }
 }
 
-async function acquire(path: string, patience: number): Promise<() => void> {
+/** Runs `body` with the lock of this name in a vault's folder; see `Vault.exclusively`. */
+export async function exclusively<T>(
+  name: string,
+  body: () => Promise<T>,
+  { folder, ...options }: LockOptions & { readonly folder: string },
+): Promise<T> {
+  checkName(name);
+  await securePrivateFolder(folder);
+  return await withLock(join(folder, `${name}.lock`), body, options);
+}
+
+async function acquire(
+  path: string,
+  patience: number,
+  signal: AbortSignal | undefined,
+): Promise<() => void> {
+  signal?.throwIfAborted();
   // Load SQLite only here, because only writers need it.
   const { DatabaseSync } = await import("node:sqlite");
   await writePrivateFileOnce(path);
@@ -56,8 +76,9 @@ async function acquire(path: string, patience: number): Promise<() => void> {
       return () => file.close();
     } catch (error) {
       const isBusy = error instanceof Error && /database is (?:locked|busy)/.test(error.message);
-      if (!isBusy || performance.now() > until) {
+      if (!isBusy || performance.now() > until || signal?.aborted) {
         file.close();
+        signal?.throwIfAborted();
         throw isBusy ? busy(path) : useless(path, error);
       }
     }

@@ -8,6 +8,11 @@ export interface Vault {
    * the new text, or undefined to delete the document. If `change` throws, nothing is written.
    */
   update<T>(name: string, change: VaultChange<T>): Promise<T>;
+  /**
+   * Runs `body` while no other process runs one with the same name. `body` may read and update
+   * documents. If `signal` aborts while this process waits for its turn, the promise is rejected.
+   */
+  exclusively<T>(name: string, body: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** The vault's name in messages, such as "the keyring". */
   readonly where: string;
 }

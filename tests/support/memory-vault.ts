@@ -12,6 +12,14 @@ export class MemoryVault implements Vault {
     return await Promise.resolve(this.documents.get(name));
   }
 
+  #turn: Promise<unknown> = Promise.resolve();
+
+  exclusively<T>(_name: string, body: () => Promise<T>, _signal?: AbortSignal): Promise<T> {
+    const turn = this.#turn.then(body);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
   async update<T>(
     name: string,
     change: (text: string | undefined) => { text: string | undefined; value: T },

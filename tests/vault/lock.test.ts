@@ -98,3 +98,47 @@ async function withFolder(body: (path: string) => Promise<void>): Promise<void> 
     await rm(folder, { recursive: true });
   }
 }
+
+describe("Vault.exclusively()", () => {
+  it("runs one at a time, which can read and write", function* () {
+    const folder = yield* useFolder();
+    const [one, other] = [new FileVault({ folder }), new FileVault({ folder })];
+    const order: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    const first = one.exclusively("one", async () => {
+      await gate.promise;
+      await one.update("doc", () => ({ text: "x", value: undefined }));
+      order.push("first");
+    });
+    const stop = new AbortController();
+    const gone = other.exclusively("one", () => Promise.resolve(order.push("gone")), stop.signal)
+      .then(() => false, () => true);
+    stop.abort();
+    const second = other.exclusively("one", () => Promise.resolve(order.push("second")));
+    // Another name does not wait.
+    yield* until(other.exclusively("two", () => Promise.resolve(order.push("other"))));
+    gate.resolve();
+    yield* until(Promise.all([first, second]));
+    assert.equal(yield* until(gone), true);
+    assert.deepEqual(order, ["other", "first", "second"]);
+    assert.equal(yield* until(other.read("doc")), "x");
+  });
+
+  it("stops waiting for another process when it is told to", function* () {
+    const folder = yield* useFolder();
+    const vault = new FileVault({ folder });
+    yield* until(vault.exclusively("one", () => Promise.resolve()));
+    // Another connection to the file has the lock, as another process would.
+    const holder = new DatabaseSync(join(folder, "one.lock"));
+    holder.exec("PRAGMA journal_mode = OFF; BEGIN IMMEDIATE");
+    try {
+      const stop = new AbortController();
+      const waiting = vault.exclusively("one", () => Promise.resolve(), stop.signal)
+        .then(() => "entered", () => "stopped");
+      stop.abort();
+      assert.equal(yield* until(waiting), "stopped");
+    } finally {
+      holder.close();
+    }
+  });
+});

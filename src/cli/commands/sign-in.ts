@@ -33,6 +33,9 @@ export function signInOnDemand(
     get header() {
       return loaded?.header;
     },
+    *proof(method, url) {
+      return loaded ? yield* loaded.proof(method, url) : {};
+    },
     *retry(response, used) {
       if (!loaded && response.status !== 401 && response.status !== 403) return false;
       if (!loaded) {

@@ -7,28 +7,31 @@ export interface Challenge {
   /** The scopes that the request needs, separated by spaces. */
   readonly scope?: string;
   readonly error?: string;
+  /** Whether tokens may or must be bound to a key of the client (DPoP). */
+  readonly dpop?: "offered" | "required";
 }
 
 /** A scheme without a value, or a parameter with one. */
 const PART = /[\s,]*([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
 
 /**
- * Reads the `Bearer` challenge. Empty if the server sent no challenge at all; undefined if it asks
- * for something other than OAuth, such as a password.
+ * Reads the `Bearer` and `DPoP` challenges. Empty if the server sent no challenge at all; undefined if
+ * it asks for something other than OAuth, such as a password.
  */
 export function readChallenge(headers: Headers): Challenge | undefined {
   const text = headers.get("www-authenticate")?.trim();
   if (!text) return {};
-  for (const { scheme, parameters } of challengesIn(text)) {
-    if (scheme !== "bearer") continue;
-    const { resource_metadata: resourceMetadata, scope, error } = parameters;
-    return {
-      ...(resourceMetadata && { resourceMetadata }),
-      ...(scope?.trim() && { scope: scope.trim() }),
-      ...(error && { error }),
-    };
-  }
-  return undefined;
+  const all = challengesIn(text);
+  const bearer = all.find(({ scheme }) => scheme === "bearer")?.parameters;
+  const dpop = all.find(({ scheme }) => scheme === "dpop")?.parameters;
+  if (!bearer && !dpop) return undefined;
+  const { resource_metadata: resourceMetadata, scope, error } = { ...dpop, ...bearer };
+  return {
+    ...(resourceMetadata && { resourceMetadata }),
+    ...(scope?.trim() && { scope: scope.trim() }),
+    ...(error && { error }),
+    ...(dpop && { dpop: bearer ? "offered" : "required" }),
+  };
 }
 
 interface Scheme {

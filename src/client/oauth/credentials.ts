@@ -4,6 +4,7 @@
  * servers says which document belongs to which server, for signing out.
  */
 import { createHash } from "node:crypto";
+import type { JWK } from "jose";
 import type { Vault } from "../../vault/types.ts";
 import { ClientError } from "../client-error.ts";
 
@@ -27,6 +28,8 @@ export interface StoredTokens {
   readonly scope?: string;
   /** Milliseconds since the epoch. */
   readonly expiresAt?: number;
+  /** The private key that the tokens are bound to. Undefined for bearer tokens. */
+  readonly key?: JWK;
 }
 
 interface IssuerDocument {
@@ -62,6 +65,11 @@ export class Credentials {
 
   async keepClient(issuer: string, client: StoredClient | undefined): Promise<void> {
     await this.#change(issuer, ({ client: _, ...rest }) => client ? { ...rest, client } : rest);
+  }
+
+  /** Runs `body` while no other process refreshes tokens. */
+  refreshing<T>(body: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.#vault.exclusively("refresh", body, signal);
   }
 
   /** Stores the tokens for a server, and removes its tokens from an earlier issuer. */

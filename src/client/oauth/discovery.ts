@@ -17,6 +17,8 @@ export interface Discovered {
   readonly resource: string | undefined;
   /** The scopes that the server lists. */
   readonly scopes: readonly string[] | undefined;
+  /** Whether the server wants tokens that are bound to a key of the client (DPoP). */
+  readonly dpop: Challenge["dpop"];
   /** True if there was no metadata, so that the addresses of revision 2025-03-26 are assumed. */
   readonly assumed: boolean;
 }
@@ -43,6 +45,7 @@ export async function discover(
     issuer: issuer ?? assumedIssuer(server),
     resource: metadata && resourceIn(metadata, server),
     scopes: Array.isArray(scopes) ? scopes.map(String) : undefined,
+    dpop: metadata?.dpop_bound_access_tokens_required === true ? "required" : challenge.dpop,
     assumed: !issuer,
   };
 }

@@ -12,28 +12,21 @@
  */
 import { type Operation, race, scoped, until, useAbortSignal, withResolvers } from "effection";
 import {
-  allowInsecureRequests,
-  authorizationCodeGrantRequest,
-  AuthorizationResponseError,
   calculatePKCECodeChallenge,
-  customFetch,
   generateRandomCodeVerifier,
   generateRandomState,
-  processAuthorizationCodeResponse,
-  processRefreshTokenResponse,
-  refreshTokenGrantRequest,
-  ResponseBodyError,
   type TokenEndpointResponse,
-  validateAuthResponse,
 } from "oauth4webapi";
 import { type Clock, systemClock } from "../../lib/clock.ts";
 import type { Vault } from "../../vault/types.ts";
 import { ClientError } from "../client-error.ts";
-import type { Authorization, Refused } from "../http.ts";
+import type { Authorization, HeaderLines, Refused } from "../http.ts";
 import { type Callback, useCallback } from "./callback.ts";
 import { type Challenge, readChallenge } from "./challenge.ts";
 import { Credentials, type StoredTokens } from "./credentials.ts";
 import { discover, type Discovered, scopesFor } from "./discovery.ts";
+import { codeOf, type Grant, grantForCode, grantForRefresh, reasonOf } from "./grants.ts";
+import { PROOF_ALGORITHM, ProofKey } from "./proof-key.ts";
 import { Reach } from "./reach.ts";
 import {
   type ChosenClient,
@@ -59,6 +52,8 @@ export interface OAuthOptions extends GivenClient {
 const MINUTES = 5;
 /** Milliseconds before its expiry at which a token is no longer used. */
 const MARGIN = 10_000;
+/** How often in a row a server may ask for another nonce in proofs. */
+const MAX_NONCES = 5;
 
 export class OAuth implements Authorization {
   readonly #options: OAuthOptions;
@@ -67,10 +62,12 @@ export class OAuth implements Authorization {
   readonly #clock: Clock;
   #credentials: Credentials | undefined;
   #tokens: StoredTokens | undefined;
+  /** The key of the tokens. Undefined for bearer tokens. */
+  #key: ProofKey | undefined;
   /** Set while one request renews the tokens. Others wait for it. */
   #busy: Operation<void> | undefined;
   /** What was tried since the server last accepted a token. */
-  #tried = { refreshed: false, signedIn: false };
+  #tried = { refreshed: false, signedIn: false, nonces: 0 };
   /** The scopes of the last sign-in (OAUTH-4). */
   #asked: ReadonlySet<string> | undefined;
 
@@ -83,19 +80,28 @@ export class OAuth implements Authorization {
   }
 
   get header(): string | undefined {
-    return this.#tokens && `Bearer ${this.#tokens.access}`;
+    return this.#tokens && `${this.#key ? "DPoP" : "Bearer"} ${this.#tokens.access}`;
+  }
+
+  *proof(method: string, url: URL): Operation<HeaderLines> {
+    if (!this.#key || !this.#tokens) return {};
+    return yield* until(this.#key.proof(this.#tokens.access, method, url));
   }
 
   *retry({ status, headers }: Refused, used: string | undefined): Operation<boolean> {
+    const hasNonce = this.#key?.takeNonce(headers) ?? false;
     if (status !== 401 && status !== 403) {
       if (used !== undefined && used === this.header) {
-        this.#tried = { refreshed: false, signedIn: false };
+        this.#tried = { refreshed: false, signedIn: false, nonces: 0 };
       }
       return false;
     }
     const challenge = readChallenge(headers);
     if (!challenge) return false;
     if (status === 403 && challenge.error !== "insufficient_scope") return false;
+    if (challenge.error === "use_dpop_nonce" && hasNonce) {
+      return this.#tried.nonces++ < MAX_NONCES;
+    }
     while (this.#busy) yield* this.#busy;
     if (this.header !== used) return true;
     const { operation, resolve } = withResolvers<void>();
@@ -128,41 +134,49 @@ export class OAuth implements Authorization {
     const chosen = yield* this.#knownClient(found);
     // Tokens belong to the client that got them.
     if (chosen?.client.client_id !== stored.clientId) return false;
-    const { expiresAt = Infinity } = stored;
-    if (stored.access !== this.#tokens?.access && this.#clock.now() < expiresAt - MARGIN) {
-      this.#tokens = stored;
+    // The server may have begun to require proofs, which bearer tokens do not have.
+    if (found.dpop === "required" && !stored.key) return false;
+    if (stored.access !== this.#tokens?.access && this.#isFresh(stored)) {
+      yield* until(this.#use(stored));
       return true;
     }
     if (stored.refresh === undefined || this.#tried.refreshed) return false;
     this.#tried.refreshed = true;
-    return yield* this.#refresh(found, chosen, stored, signal);
+    return yield* until(this.#refresh(found, chosen, stored, signal));
   }
 
-  *#refresh(
-    { issuer, resource }: Discovered,
-    { client, auth }: ChosenClient,
-    stored: StoredTokens,
+  /**
+   * Only one process refreshes at a time. Many authorization servers accept a refresh token once, and
+   * end the whole sign-in if it is used again.
+   */
+  async #refresh(
+    found: Discovered,
+    chosen: ChosenClient,
+    known: StoredTokens,
     signal: AbortSignal,
-  ): Operation<boolean> {
-    let answer: TokenEndpointResponse;
-    try {
-      const response = yield* until(
-        refreshTokenGrantRequest(issuer, client, auth, stored.refresh!, {
-          ...this.#requestOptions(signal, resource),
-        }),
-      );
-      answer = yield* until(processRefreshTokenResponse(issuer, client, response));
-    } catch (error) {
-      if (error instanceof ClientError) throw error;
-      yield* this.#forgetRefused(issuer.issuer, error);
-      const now = yield* until(this.#credentials!.tokens(issuer.issuer, this.#server.href));
-      if (!now || now.access === stored.access) return false;
-      // Another process has refreshed the tokens at the same time.
-      this.#tokens = now;
-      return true;
-    }
-    yield* this.#keep(issuer.issuer, client.client_id, answer, stored);
-    return true;
+  ): Promise<boolean> {
+    const { issuer } = found.issuer;
+    return await this.#credentials!.refreshing(async () => {
+      const stored = await this.#credentials!.tokens(issuer, this.#server.href);
+      if (!stored || stored.clientId !== known.clientId) return false;
+      if (stored.access !== known.access && this.#isFresh(stored)) {
+        // Another process has refreshed the tokens.
+        await this.#use(stored);
+        return true;
+      }
+      if (stored.refresh === undefined) return false;
+      const key = stored.key && await ProofKey.from(stored.key);
+      try {
+        const grant = this.#grant(found, chosen, key, signal);
+        const answer = await grantForRefresh(grant, stored.refresh);
+        await this.#keep(grant, answer, stored);
+        return true;
+      } catch (error) {
+        if (error instanceof ClientError) throw error;
+        await this.#forgetRefused(issuer, error);
+        return false;
+      }
+    }, signal);
   }
 
   // -------------------------------------------------------------- with a person
@@ -183,6 +197,7 @@ export class OAuth implements Authorization {
       );
     }
     this.#checkIssuer(found);
+    const key = this.#wantsKey(found) ? yield* until(ProofKey.create()) : undefined;
     yield* this.#checkSecret(found.issuer.issuer);
     const before = yield* until(this.#credentials!.client(found.issuer.issuer));
     const oauth = this;
@@ -191,19 +206,13 @@ export class OAuth implements Authorization {
       const signal = yield* useAbortSignal();
       const chosen = yield* oauth.#clientFor(found, callback, signal);
       if (!chosen) return false;
-      const answer = yield* race([
-        oauth.#authorize(found, chosen, callback, scopes, signal),
-        oauth.#timeout(),
-      ]);
+      const grant = oauth.#grant(found, chosen, key, signal);
+      const answer = yield* race([oauth.#authorize(grant, callback, scopes), oauth.#timeout()]);
       oauth.#tried.signedIn = true;
       oauth.#asked = new Set(scopes);
+      if (found.dpop === "required" && answer.token_type !== "dpop") throw oauth.#notBound();
       const scope = scopes?.join(" ");
-      yield* oauth.#keep(
-        found.issuer.issuer,
-        chosen.client.client_id,
-        answer,
-        scope ? { scope } : {},
-      );
+      yield* until(oauth.#keep(grant, answer, scope ? { scope } : {}));
       return true;
     });
   }
@@ -231,6 +240,20 @@ export class OAuth implements Authorization {
     if (assumed || issuer.code_challenge_methods_supported?.includes("S256")) return;
     throw new ClientError(
       `Cannot sign in to ${this.#server}: its authorization server does not support PKCE with S256; report this to the operator of the server`,
+    );
+  }
+
+  /** Whether tokens are bound to a key. */
+  #wantsKey({ issuer, dpop }: Discovered): boolean {
+    if (dpop === undefined) return false;
+    if (issuer.dpop_signing_alg_values_supported?.includes(PROOF_ALGORITHM)) return true;
+    if (dpop === "required") throw this.#notBound();
+    return false;
+  }
+
+  #notBound(): ClientError {
+    return new ClientError(
+      `Cannot sign in to ${this.#server}: it requires tokens that are bound to a key (DPoP with ${PROOF_ALGORITHM}), and its authorization server does not issue them; report this to the operator of the server`,
     );
   }
 
@@ -276,16 +299,15 @@ export class OAuth implements Authorization {
   }
 
   *#authorize(
-    { issuer, resource }: Discovered,
-    { client, auth }: ChosenClient,
+    grant: Grant,
     callback: Callback,
     scopes: readonly string[] | undefined,
-    signal: AbortSignal,
   ): Operation<TokenEndpointResponse> {
+    const { issuer, client, resource, key } = grant;
     const verifier = generateRandomCodeVerifier();
     const state = generateRandomState();
     const page = new URL(issuer.authorization_endpoint!);
-    const parameters = {
+    const asked = {
       response_type: "code",
       client_id: client.client_id,
       redirect_uri: callback.url,
@@ -295,27 +317,20 @@ export class OAuth implements Authorization {
       ...(scopes && { scope: scopes.join(" ") }),
       ...(scopes?.includes("offline_access") && { prompt: "consent" }),
       ...(resource !== undefined && { resource }),
+      // Binds the code to the key too.
+      ...(key && { dpop_jkt: yield* until(key.thumbprint()) }),
     };
-    for (const [name, value] of Object.entries(parameters)) page.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(asked)) page.searchParams.set(name, value);
     // The browser may return before `browse` does.
     const answer = callback.expect(state);
     yield* this.#options.browse!(page, issuer.issuer);
-    const returned = yield* answer;
+    const parameters = yield* answer;
     try {
-      const checked = validateAuthResponse(issuer, client, returned, state);
-      const response = yield* until(authorizationCodeGrantRequest(
-        issuer,
-        client,
-        auth,
-        checked,
-        callback.url,
-        verifier,
-        this.#requestOptions(signal, resource),
-      ));
-      return yield* until(processAuthorizationCodeResponse(issuer, client, response));
+      const returned = { parameters, state, redirect: callback.url, verifier };
+      return yield* until(grantForCode(grant, returned));
     } catch (error) {
       if (error instanceof ClientError) throw error;
-      yield* this.#forgetRefused(issuer.issuer, error);
+      yield* until(this.#forgetRefused(issuer.issuer, error));
       throw new ClientError(
         `Cannot sign in to ${this.#server}: ${reasonOf(error)}; try again`,
       );
@@ -337,13 +352,31 @@ export class OAuth implements Authorization {
 
   // ---------------------------------------------------------------------- tokens
 
-  *#keep(
-    issuer: string,
-    clientId: string,
+  #grant(
+    { issuer, resource }: Discovered,
+    chosen: ChosenClient,
+    key: ProofKey | undefined,
+    signal: AbortSignal,
+  ): Grant {
+    return { ...chosen, issuer, resource, key, reach: this.#reach, signal };
+  }
+
+  #isFresh({ expiresAt = Infinity }: StoredTokens): boolean {
+    return this.#clock.now() < expiresAt - MARGIN;
+  }
+
+  async #use(tokens: StoredTokens): Promise<void> {
+    this.#key = tokens.key && await ProofKey.from(tokens.key);
+    this.#tokens = tokens;
+  }
+
+  async #keep(
+    { issuer: { issuer }, client, key }: Grant,
     answer: TokenEndpointResponse,
     before: { readonly refresh?: string; readonly scope?: string },
-  ): Operation<void> {
-    if (answer.token_type !== "bearer") {
+  ): Promise<void> {
+    const isBound = answer.token_type === "dpop" && key !== undefined;
+    if (!isBound && answer.token_type !== "bearer") {
       throw new ClientError(
         `Cannot sign in to ${this.#server}: its authorization server issued a token whose type is not "Bearer"; report this to the operator of the server`,
       );
@@ -351,42 +384,24 @@ export class OAuth implements Authorization {
     const scope = answer.scope ?? before.scope;
     // Without rotation, the refresh token stays the same.
     const refresh = answer.refresh_token ?? before.refresh;
-    this.#tokens = {
-      clientId,
+    const tokens = {
+      clientId: client.client_id,
       access: answer.access_token,
       ...(refresh !== undefined && { refresh }),
       ...(scope !== undefined && { scope }),
       ...(answer.expires_in !== undefined &&
         { expiresAt: this.#clock.now() + answer.expires_in * 1_000 }),
+      ...(isBound && { key: key.jwk }),
     };
-    yield* until(this.#credentials!.keepTokens(issuer, this.#server.href, this.#tokens));
+    this.#tokens = tokens;
+    this.#key = isBound ? key : undefined;
+    await this.#credentials!.keepTokens(issuer, this.#server.href, tokens);
   }
 
   /** Forgets a registered client that the authorization server no longer knows. */
-  *#forgetRefused(issuer: string, error: unknown): Operation<void> {
-    const code = error instanceof ResponseBodyError ? error.error : undefined;
+  async #forgetRefused(issuer: string, error: unknown): Promise<void> {
+    const code = codeOf(error);
     if (code !== "invalid_client" && code !== "unauthorized_client") return;
-    yield* until(this.#credentials!.keepClient(issuer, undefined));
+    await this.#credentials!.keepClient(issuer, undefined);
   }
-
-  #requestOptions(signal: AbortSignal, resource: string | undefined) {
-    return {
-      [customFetch]: this.#reach.fetch,
-      // `Reach` allows http only for addresses of this machine.
-      [allowInsecureRequests]: true,
-      signal,
-      ...(resource !== undefined && { additionalParameters: { resource } }),
-    };
-  }
-}
-
-/** Why a sign-in failed. Contains only error codes (OAUTH-3). */
-function reasonOf(error: unknown): string {
-  if (error instanceof AuthorizationResponseError || error instanceof ResponseBodyError) {
-    const code = /^[\w.-]{1,60}$/.exec(error.error)?.[0] ?? "an error";
-    return code === "access_denied"
-      ? "access was denied"
-      : `the authorization server answered with "${code}"`;
-  }
-  return "the answer of the authorization server is not valid";
 }

@@ -16,6 +16,9 @@ const MAX_BYTES = 256 * 1024;
 /** Milliseconds from the request to the last byte of the response. */
 const TIMEOUT = 20_000;
 
+/** The headers of a response that are used. */
+const PASSED_ON = ["content-type", "dpop-nonce"];
+
 export class Reach {
   readonly #isLocal: boolean;
   readonly #clock: Clock;
@@ -74,8 +77,11 @@ export class Reach {
       );
     }
     const content = status === 204 || bytes.length === 0 ? null : new Blob([bytes as BlobPart]);
-    const type = headers.get("content-type");
-    return new Response(content, { status, headers: type ? { "content-type": type } : {} });
+    const kept = PASSED_ON.flatMap((name) => {
+      const value = headers.get(name);
+      return value === null ? [] : [[name, value] as [string, string]];
+    });
+    return new Response(content, { status, headers: kept });
   };
 }
 

@@ -11,10 +11,18 @@ const cases: readonly (readonly [string | undefined, Challenge | undefined])[] =
     { resourceMetadata: "https://a.example/x,y", scope: "a b", error: "invalid_token" },
   ],
   [String.raw`Bearer realm="say \"hi\", Basic x", scope = "a"`, { scope: "a" }],
-  ['Basic realm="x", Bearer scope="a", DPoP algs="ES256"', { scope: "a" }],
+  ['Basic realm="x", Bearer scope="a", DPoP algs="ES256"', { scope: "a", dpop: "offered" }],
+  [
+    'DPoP error="use_dpop_nonce", resource_metadata="https://a.example/x"',
+    { resourceMetadata: "https://a.example/x", error: "use_dpop_nonce", dpop: "required" },
+  ],
+  [
+    'Bearer error="invalid_token", DPoP error="invalid_dpop_proof"',
+    { error: "invalid_token", dpop: "offered" },
+  ],
   ["Negotiate abc==, Bearer scope=a", { scope: "a" }],
   ['Basic realm="Bearer"', undefined],
-  ["DPoP", undefined],
+  ["DPoP", { dpop: "required" }],
   ['Bearer scope=""', {}],
   ['Bearer scope="a', {}],
 ];

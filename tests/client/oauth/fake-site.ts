@@ -22,6 +22,8 @@ export interface Request {
   readonly path: string;
   readonly form: Form;
   readonly authorization: string | undefined;
+  /** The proof that the client has its key. */
+  readonly dpop: string | undefined;
 }
 
 const SECRETS = ["access-1", "access-2", "refresh-1", "refresh-2"];
@@ -136,7 +138,8 @@ export function useFakeSite(): Operation<FakeSite> {
     server.on("request", async (request, response) => {
       const path = request.url!.split("?")[0]!;
       const form = await formOf(request);
-      site.requests.push({ path, form, authorization: request.headers.authorization });
+      const { authorization, dpop } = request.headers;
+      site.requests.push({ path, form, authorization, dpop: dpop as string | undefined });
       const { status = 200, headers = {}, body } = await site.answers[path]?.(form) ??
         { status: 404 };
       response.writeHead(status, { "content-type": "application/json", ...headers });

@@ -10,6 +10,10 @@ class SignedIn implements Authorization {
   header = "Bearer secret-1";
   readonly asked: number[] = [];
 
+  *proof() {
+    return {};
+  }
+
   *retry({ status }: { readonly status: number }, used: string | undefined): Operation<boolean> {
     this.asked.push(status);
     if (status !== 401 || used !== "Bearer secret-1") return false;

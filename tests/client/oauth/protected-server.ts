@@ -28,8 +28,13 @@ export interface ProtectedServer {
   readonly authorizations: (string | null)[];
 }
 
+export interface ProtectedServerOptions extends Partial<AuthorizationServerOptions> {
+  /** Changes what a request is answered with. */
+  readonly answer?: (response: Response) => Response;
+}
+
 export function* useProtectedServer(
-  options: Partial<AuthorizationServerOptions> = {},
+  { answer = (response) => response, ...options }: ProtectedServerOptions = {},
 ): Operation<ProtectedServer> {
   let url = "";
   const issuer = yield* useAuthorizationServer({ resources: () => [url], ...options });
@@ -39,9 +44,9 @@ export function* useProtectedServer(
     auth: { issuers: [issuer.issuer], scopes: ["mcp"] },
   });
   const authorizations: (string | null)[] = [];
-  const fetch: typeof parley.fetch = (request, ...rest) => {
+  const fetch: typeof parley.fetch = async (request, ...rest) => {
     authorizations.push(request.headers.get("authorization"));
-    return parley.fetch(request, ...rest);
+    return answer(await parley.fetch(request, ...rest));
   };
   const listening = yield* until(listen(fetch, { port: 0, hostname: "127.0.0.1" }));
   yield* ensure(() => until(parley.close().then(() => listening.stop())));
