@@ -105,11 +105,14 @@ describe("Vault.exclusively()", () => {
     const [one, other] = [new FileVault({ folder }), new FileVault({ folder })];
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
+    const entered = Promise.withResolvers<void>();
     const first = one.exclusively("one", async () => {
+      entered.resolve();
       await gate.promise;
       await one.update("doc", () => ({ text: "x", value: undefined }));
       order.push("first");
     });
+    yield* until(entered.promise);
     const stop = new AbortController();
     const gone = other.exclusively("one", () => Promise.resolve(order.push("gone")), stop.signal)
       .then(() => false, () => true);
