@@ -17,22 +17,25 @@ import type { HeaderLines } from "../http.ts";
 /** The only algorithm that is used. Every server that supports DPoP is expected to know it. */
 export const PROOF_ALGORITHM = "ES256";
 
+type PrivateKey = Parameters<SignJWT["sign"]>[0];
+/** The same keys have different types in the two libraries. */
+type KeyPair = Parameters<typeof DPoP>[1];
+
 export class ProofKey {
   /** Adds proofs to the requests for tokens. */
   readonly handle: DPoPHandle;
-  readonly #private: CryptoKey;
+  readonly #private: PrivateKey;
   readonly #public: JWK;
   /** The private key, for the vault. */
   readonly jwk: JWK;
   /** The last nonce of the server that is called. */
   #nonce: string | undefined;
 
-  private constructor(privateKey: CryptoKey, publicKey: CryptoKey, jwk: JWK) {
-    const { d: _, ...shared } = jwk;
-    this.#private = privateKey;
+  private constructor(pair: KeyPair, shared: JWK, jwk: JWK) {
+    this.#private = pair.privateKey as PrivateKey;
     this.#public = shared;
     this.jwk = jwk;
-    this.handle = DPoP({}, { privateKey, publicKey });
+    this.handle = DPoP({}, pair);
   }
 
   static async create(): Promise<ProofKey> {
@@ -48,7 +51,7 @@ export class ProofKey {
       importJWK(jwk, PROOF_ALGORITHM),
       importJWK(shared, PROOF_ALGORITHM, { extractable: true }),
     ]);
-    return new ProofKey(privateKey as CryptoKey, publicKey as CryptoKey, jwk);
+    return new ProofKey({ privateKey, publicKey } as unknown as KeyPair, shared, jwk);
   }
 
   /** Identifies the key to an authorization server. */

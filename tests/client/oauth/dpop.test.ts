@@ -22,11 +22,19 @@ function* useBindingSite(): Operation<FakeSite> {
   return site;
 }
 
+interface Proof {
+  readonly htm: string;
+  readonly htu: string;
+  readonly jti: string;
+  readonly ath?: string;
+  readonly nonce?: string;
+}
+
 /** Checks a proof, and returns its claims and the thumbprint of its key. */
 function* proven(proof: string | undefined) {
   const { jwk, alg, typ } = decodeProtectedHeader(proof!);
   assert.deepEqual([alg, typ, Object.keys(jwk!).includes("d")], ["ES256", "dpop+jwt", false]);
-  const { payload } = yield* until(jwtVerify(proof!, jwk!));
+  const { payload } = yield* until(jwtVerify<Proof>(proof!, jwk!));
   return { ...payload, key: yield* until(calculateJwkThumbprint(jwk!)) };
 }
 
