@@ -41,12 +41,12 @@ export async function boundedFetch(
   } finally {
     disarm();
     signal.removeEventListener("abort", stop);
-    // Also ends a response that is too large.
+    // Also stops the download of a response that is too large.
     controller.abort();
   }
 }
 
-/** The response with its whole body, which is within the limit. */
+/** Reads the whole body. Throws if the body exceeds the limit, or if the response is a redirect. */
 async function bounded(response: Response): Promise<Response> {
   const { status, headers, body } = response;
   if (status >= 300 && status < 400) throw new IssuerProblem("it redirects to another address");

@@ -25,7 +25,9 @@ export class BrowserSessions {
     this.#isSecure = isSecure;
   }
 
-  /** The person whose session a request belongs to. */
+  /**
+   * The person whom the session cookie of a request names. Undefined if there is no valid cookie.
+   */
   visitorIn(request: Request, now: number): Principal | undefined {
     const session = this.open(cookieIn(request, NAME), CONTEXT, now);
     return session as Principal | undefined;
@@ -37,7 +39,7 @@ export class BrowserSessions {
     return this.cookie(NAME, { ...who, claims: {} }, CONTEXT, SESSION_TIME, now);
   }
 
-  /** A sealed cookie that ends after `ms` (BROWSER-2). */
+  /** A sealed cookie that expires after `ms` milliseconds (BROWSER-2). */
   cookie(name: string, value: object, context: string, ms: number, now: number): string {
     const sealed = this.#sealer.seal(JSON.stringify({ value, until: now + ms }), context);
     return `${name}=${sealed}; Max-Age=${ms / 1_000}; ${this.#attributes}`;

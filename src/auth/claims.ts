@@ -14,10 +14,10 @@ const OF_THE_TOKEN = new Set(
     .split(" "),
 );
 
-/** Longer names are no names. */
+/** Maximum length of a subject. A token with a longer one is refused. */
 const MAX_SUBJECT = 512;
 
-/** Scopes that clients ask for on their own behalf, and that are never those of a server. */
+/** A scope with which clients get refresh tokens. It gives no access to a server. */
 const NOT_OURS = "offline_access";
 
 /** The principal of a token whose claims have been verified. */
@@ -25,10 +25,10 @@ export function principalOf(issuer: string, claims: Claims, profile: Profile): P
   const client = first(claims, profile.client);
   const { sub: subject = client } = claims;
   if (typeof subject !== "string" || subject === "" || subject.length > MAX_SUBJECT) {
-    throw new TokenRefused("The access token does not name its subject");
+    throw new TokenRefused("The access token has no valid subject");
   }
   if (profile.clients && (client === undefined || !profile.clients.includes(client))) {
-    throw new TokenRefused("The access token is for another client");
+    throw new TokenRefused("The access token was issued to another client");
   }
   for (const [claim, value] of Object.entries(profile.marks)) {
     if (claims[claim] !== undefined && claims[claim] !== value) {
@@ -36,7 +36,7 @@ export function principalOf(issuer: string, claims: Claims, profile: Profile): P
     }
   }
   // A program that acts for itself has its client id as its subject. A person could have the same
-  // name, so the id says which of both it is.
+  // name, so the id says whether the caller is a program or a person.
   const kind = subject === client ? "client" : "user";
   return Object.freeze({
     id: `${issuer}|${kind}|${subject}`,

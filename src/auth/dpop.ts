@@ -36,7 +36,7 @@ export interface ProofSubject {
   readonly jkt: string;
   /** The id of the caller, whose share counts (PROOF-2). */
   readonly principal: string;
-  /** Whether the server is at this address. */
+  /** Whether this URL is an address of the server. */
   isAt(url: string): boolean;
 }
 
@@ -79,15 +79,15 @@ export class Proofs {
       throw new ProofRefused("The key of the DPoP proof is not the key that the token is bound to");
     }
     // PROOF-1: the proof is for this request and this token.
-    if (htm !== request.method) throw new ProofRefused("The DPoP proof is for another method");
+    if (htm !== request.method) throw new ProofRefused("The DPoP proof is for another HTTP method");
     if (typeof htu !== "string" || !URL.canParse(htu) || !subject.isAt(withoutQuery(htu))) {
-      throw new ProofRefused("The DPoP proof is for another address");
+      throw new ProofRefused("The DPoP proof is for another URL");
     }
     if (ath !== nodeCrypto().createHash("sha256").update(token).digest("base64url")) {
       throw new ProofRefused("The DPoP proof is for another token");
     }
     if (typeof jti !== "string" || jti === "" || jti.length > MAX_ID) {
-      throw new ProofRefused("The DPoP proof has no usable id");
+      throw new ProofRefused("The DPoP proof has no valid id (jti)");
     }
     if (this.#nonces && !this.#nonces.accepts(payload.nonce)) throw new NonceRequired();
     this.#remember(hashOf(`${jkt} ${jti}`), principal);

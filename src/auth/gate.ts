@@ -41,7 +41,7 @@ const MAX_HEADER = 16_384;
 /** The path to which the issuer redirects browsers, relative to the public URL. */
 const CALLBACK = "/signed-in";
 
-/** What is loaded on first use. */
+/** The parts of the gate that are loaded on first use. */
 interface Checks {
   readonly tokens: Tokens;
   readonly proofs: Proofs;
@@ -109,7 +109,8 @@ export class TokenGate implements Gate {
     if (!given) {
       return this.#challenge(request, 401, {
         error: "invalid_request",
-        error_description: "Send the access token as Authorization: Bearer",
+        error_description:
+          "Send the access token in the header Authorization, after the word Bearer",
       });
     }
     // GATE-1: look the token up before any promise is created.
@@ -234,7 +235,7 @@ export class TokenGate implements Gate {
       check: async (token) => {
         const { principal, jkt } = await tokens.verify(token);
         if (jkt === undefined && this.access.hasScopes(principal, scopes)) return principal;
-        throw new TokenRefused("The person may not use this server");
+        throw new TokenRefused("This person may not use this server");
       },
     });
     return { tokens, proofs: new Proofs(this.#clock, nonces), nonces, signIn };
@@ -305,7 +306,7 @@ export class TokenGate implements Gate {
     return refusal(status, { "www-authenticate": challenge }, INVALID_REQUEST, message);
   }
 
-  /** Public by design: web pages of every origin may read it. */
+  /** The metadata document. It is public: web pages of every origin may read it. */
   #metadata(request: Request): Response {
     const headers = {
       "access-control-allow-origin": "*",
@@ -332,7 +333,7 @@ function parametersOf({ description }: TokenRefused): { readonly [name: string]:
   return { error: "invalid_token", error_description: description };
 }
 
-/** Whether a person opens a page, and not a script that loads something. */
+/** Whether a person opens a page. False if a script sends the request. */
 function isNavigation({ method, headers }: Request): boolean {
   const mode = headers.get("sec-fetch-mode");
   return method === "GET" && (mode === null || mode === "navigate") &&
@@ -341,7 +342,9 @@ function isNavigation({ method, headers }: Request): boolean {
 
 interface GivenToken {
   readonly token: string;
-  /** True if the request says that it proves to have the token's key (DPoP). */
+  /**
+   * True if the scheme is DPoP. The request must then prove that the caller has the token's key.
+   */
   readonly proven: boolean;
 }
 

@@ -18,13 +18,13 @@ export type KeySet = ReturnType<typeof createLocalJWKSet>;
 
 const METADATA_AGE = 3_600_000;
 const KEYS_AGE = 600_000;
-/** A new key is accepted after so many milliseconds at the latest. */
+/** Milliseconds after which a new key of the issuer is accepted, at the latest. */
 const COOLDOWN = 10_000;
-/** A token's key is looked for in the whole set. */
+/** Maximum number of keys. There is a limit, because each verification searches all keys. */
 const MAX_KEYS = 100;
 
 export class Issuer {
-  /** As configured, and as clients are told. */
+  /** The configured URL. Clients get the same URL. */
   readonly url: string;
   readonly profile: Profile;
   readonly introspection: IssuerOptions["introspection"];
@@ -67,13 +67,17 @@ export class Issuer {
     });
   }
 
-  /** The value of `iss` in this issuer's tokens. Metadata may add a slash to what is configured. */
+  /**
+   * The value of `iss` in this issuer's tokens. The metadata may add a slash to the configured URL.
+   */
   async name(): Promise<string> {
     if (this.profile.exactIssuer) return this.url;
     return (await this.metadata.get()).issuer;
   }
 
-  /** Most issuers have the document of OpenID Connect. Those of plain OAuth have another one. */
+  /**
+   * Loads the metadata document of OpenID Connect, or that of OAuth if the first does not exist.
+   */
   async #discover(): Promise<AuthorizationServer> {
     const issuer = new URL(this.url);
     const first = await discoveryRequest(issuer, { ...this.http, algorithm: "oidc" });

@@ -18,7 +18,7 @@ export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthO
   const { issuers = [] } = auth;
   if (issuers.length === 0 && auth.tokenFile === undefined) {
     throw new TypeError(
-      "Cannot check tokens: there is nobody who issues them; set auth.issuers or auth.tokenFile",
+      "Cannot check tokens: no issuer and no token file is configured; set auth.issuers or auth.tokenFile",
     );
   }
   issuerUrls(auth).forEach(checkIssuer);
@@ -26,12 +26,12 @@ export function checkAuthOptions(options: ParleyOptions & { readonly auth: AuthO
   const introspected = issuers.filter((given) => (given as IssuerOptions).introspection);
   if (introspected.length > 1) {
     throw new TypeError(
-      "Cannot introspect tokens: several issuers are set up for it, and such tokens do not name their issuer; keep one",
+      "Cannot introspect tokens: several issuers have introspection, but an introspected token does not name its issuer; configure introspection for one issuer only",
     );
   }
   if (issuers.length > 0 && auth.resource === undefined && publicUrl === undefined) {
     throw new TypeError(
-      "Cannot check tokens: the server does not know its own address, which tokens name as their audience; set publicUrl or auth.resource",
+      "Cannot check tokens: the server does not know its own address, so it cannot check the audience of a token; set publicUrl or auth.resource",
     );
   }
   if (auth.signIn && issuers.length === 0) {
@@ -50,11 +50,11 @@ function checkIssuer(issuer: string): void {
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined;
   if (!url || url.search || url.hash || issuer.includes("|")) {
     throw new TypeError(
-      `Cannot trust issuer "${issuer}": it is no issuer URL; pass one such as "https://login.example.com"`,
+      `Cannot trust issuer "${issuer}": it is not the URL of an issuer; pass a URL such as "https://login.example.com"`,
     );
   }
   if (url.protocol === "https:" || url.protocol === "http:" && isLoopback(url.host)) return;
   throw new TypeError(
-    `Cannot trust issuer "${issuer}": it is not https; only issuers on this machine may be http`,
+    `Cannot trust issuer "${issuer}": its URL is not https; use https, because only issuers on this machine may use http`,
   );
 }

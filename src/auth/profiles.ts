@@ -1,6 +1,6 @@
 /**
- * How the access tokens of an issuer look. The default is RFC 9068. Many products issue tokens
- * that differ from it, and a profile says how.
+ * The format of an issuer's access tokens. The default is RFC 9068. Many products issue tokens that
+ * differ from it. A profile describes the differences.
  */
 import type { IssuerOptions, TokenProfile } from "../server/access.ts";
 
@@ -9,17 +9,23 @@ export interface Profile {
   readonly types: readonly string[] | undefined;
   /** The claim that must name the audience. Undefined if tokens have none. */
   readonly audience: "aud" | undefined;
-  /** The claims of scopes, the first of which counts. */
+  /** The claims that may contain the scopes. The first one that a token has is used. */
   readonly scopes: readonly string[];
-  /** The claims of the client's id, the first of which counts. */
+  /** The claims that may contain the client's id. The first one that a token has is used. */
   readonly client: readonly string[];
   /** Claims that every token must have. */
   readonly required: readonly string[];
-  /** Claims that tell access tokens from ID tokens, with the value that is required if present. */
+  /**
+   * Claims that distinguish access tokens from ID tokens, and the values that they must have. A
+   * token may lack them.
+   */
   readonly marks: { readonly [claim: string]: string };
   /** The clients whose tokens are accepted. Undefined: all clients. */
   readonly clients: readonly string[] | undefined;
-  /** True if there is no metadata that could tell the issuer's exact name. */
+  /**
+   * True if the configured URL is the exact value of `iss`: no metadata is loaded that could
+   * correct it.
+   */
   readonly exactIssuer: boolean;
 }
 
@@ -84,7 +90,7 @@ export function profileOf(options: IssuerOptions): Profile {
   }
   if (preset.audience === undefined && !clients?.length) {
     throw new TypeError(
-      `Cannot accept tokens of issuer "${issuer}": with profile "${profile}" they name no audience; list the ids of your clients`,
+      `Cannot accept tokens of issuer "${issuer}": tokens of profile "${profile}" have no audience; set clients to the ids of the clients that you trust`,
     );
   }
   return { ...preset, clients, exactIssuer: jwksUri !== undefined };

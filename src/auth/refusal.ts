@@ -1,6 +1,6 @@
 /** Why a request is refused, before it becomes a response. */
 
-/** The request has no token that is valid here. */
+/** The request has no token that this server accepts. */
 export class TokenRefused extends Error {
   override readonly name: string = "TokenRefused";
   /** `description` is for the client's developer. It never quotes the token. */
@@ -27,7 +27,7 @@ export class TooManyProofs extends Error {
   }
 }
 
-/** The authorization server cannot be asked now. */
+/** The authorization server cannot be reached at the moment. */
 export class IssuerUnavailable extends Error {
   override readonly name = "IssuerUnavailable";
   /** `retryAfter` is in milliseconds. */

@@ -27,11 +27,14 @@ export class ProtectedResource {
     this.#options = options;
   }
 
-  /** The URL of the MCP endpoint, by the name that a loopback client uses. */
+  /**
+   * The URL of the MCP endpoint. A client on this machine gets it with the host name that it used.
+   */
   urlFor(headers: Headers | undefined): string {
     const url = new URL(this.url);
     const host = headers?.get("host") ?? null;
-    // `localhost` and `127.0.0.1` are the same server, and clients compare what they typed.
+    // `localhost` and `127.0.0.1` are the same server. A client compares this URL with the one it
+    // used.
     if (host !== null && isLoopback(url.host) && isLoopback(host) && portOf(host) === url.port) {
       url.host = host;
     }
@@ -43,12 +46,12 @@ export class ProtectedResource {
     return this.#options.audience ?? aliases(this.url);
   }
 
-  /** Whether the server is at this URL. */
+  /** Whether this URL is an address of the server. */
   isAt(url: string): boolean {
     return aliases(this.url).includes(url);
   }
 
-  /** Whether a path is one of the metadata document. */
+  /** Whether the metadata document is served at this path. */
   hasMetadataAt(path: string): boolean {
     if (!path.startsWith(WELL_KNOWN) || !this.#leadsToIssuers) return false;
     const rest = path.slice(WELL_KNOWN.length);
@@ -85,7 +88,7 @@ export class ProtectedResource {
     return words.length > 0 ? `Bearer ${words.join(", ")}` : "Bearer";
   }
 
-  /** False if all tokens come from a file: there is nowhere to sign in. */
+  /** False if all tokens come from a file, so that there is no issuer to sign in to. */
   get #leadsToIssuers(): boolean {
     return this.#options.issuers.length > 0;
   }
@@ -105,7 +108,7 @@ export class ProtectedResource {
   }
 }
 
-/** The names of a loopback server; for any other server, its only name. */
+/** All URLs of a server. Only a server on this machine has more than one. */
 function aliases(text: string): string[] {
   const url = new URL(text);
   if (!isLoopback(url.host)) return [text];

@@ -22,7 +22,7 @@ interface StaticToken {
   readonly principal: Principal;
 }
 
-/** Milliseconds between two looks at the file. */
+/** Milliseconds between two checks whether the file has changed. */
 const EVERY = 1_000;
 const PREFIX = "parley_";
 const LINE =
@@ -46,7 +46,7 @@ export class TokenFile {
     this.#nextLook = clock.now() + EVERY;
   }
 
-  /** The caller with this token, by the token's hash. Takes as long for every hash. */
+  /** The caller whose token has this hash. The search takes the same time for every hash. */
   find(hash: string): Principal | undefined {
     this.#look();
     const { timingSafeEqual } = nodeCrypto();

@@ -40,9 +40,12 @@ const MAX_TRIED_KEYS = 8;
 
 /** Milliseconds for which an accepted token is not verified again. */
 const KEPT_FOR = 300_000;
-/** Introspected tokens can be revoked at any time. */
+/** The same for introspected tokens. It is shorter, because they can be revoked at any time. */
 const INTROSPECTED_KEPT_FOR = 10_000;
-/** Introspection requests under way at once: callers without a valid token can cause them. */
+/**
+ * Maximum number of concurrent introspection requests. There is a limit, because callers without a
+ * valid token can cause them.
+ */
 const MAX_INTROSPECTIONS = 64;
 const INTROSPECTION_DELAY = 1_000;
 
@@ -110,7 +113,7 @@ export class Tokens {
     } catch (error) {
       if (!isOfAnotherKey(error, token)) throw refusalOf(error);
     }
-    // The issuer may have a new key since.
+    // The issuer may have added a key in the meantime.
     const newer = await issuer.keys.newerThan(keys);
     if (newer === keys) throw new TokenRefused(NOT_VALID, "the issuer has no such key");
     try {
@@ -193,7 +196,7 @@ export class Tokens {
   }
 }
 
-const NOT_VALID = "The access token is not valid here";
+const NOT_VALID = "The access token is not valid for this server";
 const EXPIRED = "The access token has expired";
 
 /**
@@ -243,10 +246,13 @@ function thumbprintIn(cnf: unknown): string | undefined {
   throw new TokenRefused(NOT_VALID, "it is bound to a key in a way that is not supported");
 }
 
-/** What the client is told. The reason is for the operator. */
+/**
+ * Turns an error into a refusal. Its description is for the client, and its reason for the
+ * operator.
+ */
 function refusalOf(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) return new TokenRefused(EXPIRED);
-  // Other errors, such as those of importing a key of the issuer, also say that it is not valid.
+  // All other errors count as an invalid token, even if a key of the issuer could not be imported.
   if (error instanceof errors.JOSEError) return new TokenRefused(NOT_VALID, messageOf(error));
   if (error instanceof TokenRefused || error instanceof IssuerUnavailable) return error;
   return new TokenRefused(NOT_VALID, messageOf(error));

@@ -219,7 +219,7 @@ export const COMMANDS: {
     program.command("doctor")
       .summary("check a server or this machine, and say what to fix")
       .description(
-        "Checks a server from outside, through its proxies: TLS, metadata, CORS, streams, clocks. Without a URL, checks what a server would start with on this machine. Exits with 1 if there is a problem.",
+        "Checks a server from outside, through its proxies: TLS, metadata, CORS, streams, clocks. Without a URL, checks the settings, the store and the keys on this machine. Exits with 1 if there is a problem.",
       )
       .argument("[url]", "URL of the server, such as https://mcp.example.com/mcp")
       .option(

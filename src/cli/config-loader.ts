@@ -63,7 +63,10 @@ export class ConfigFile {
     return paths.map((path) => this.#path(path));
   }
 
-  /** The texts of a setting, as if they were given on the command line. */
+  /**
+   * The values of a setting, as texts like on the command line. Undefined if the file does not set
+   * it.
+   */
   textsOf({ key, kind }: SettingOption): readonly string[] | undefined {
     const value = this.#values.get(key);
     if (value === undefined) return undefined;
@@ -109,7 +112,7 @@ export class ConfigFile {
   }
 }
 
-/** The values by their full keys. Throws if there is no such key. */
+/** The values by their full keys, such as `auth.issuers`. Throws if a key is unknown. */
 function* flattened(
   content: { readonly [key: string]: unknown },
   file: string,

@@ -1,4 +1,4 @@
-/** The config file of a project, as its author writes it. `settings.ts` has the flags for the keys. */
+/** The type of a project's config file. `server-flags.ts` has the flag of each key. */
 import type { Door } from "../model/events.ts";
 import type { TokenProfile } from "../server/access.ts";
 import type { ParleyLimits } from "../server/options.ts";
@@ -11,7 +11,7 @@ import type { ParleyLimits } from "../server/options.ts";
 export interface ParleyConfig {
   /** Files or folders with the tools to serve, if the command names none. */
   readonly tools?: readonly string[];
-  /** The name of the server, for programs. Default: `parley`. */
+  /** The name of the server, as clients see it. Default: `parley`. */
   readonly name?: string;
   /** The version of the server. Default: that of Parley. */
   readonly version?: string;
@@ -71,7 +71,7 @@ export interface ParleyConfig {
     readonly audience?: readonly string[];
     /** Scopes that every request needs. */
     readonly scopes?: readonly string[];
-    /** How the tokens of the issuer look, if not as in RFC 9068. */
+    /** The format of the issuer's access tokens. Default: `standard`, which is RFC 9068. */
     readonly profile?: TokenProfile;
     /** The id of this server at the issuer, to sign in people who open its pages. */
     readonly clientId?: string;
@@ -81,11 +81,11 @@ export interface ParleyConfig {
     readonly dpopNonces?: boolean;
     /** The file of static tokens. */
     readonly tokenFile?: string;
-    /** Let everybody call who can connect. Default: false. */
+    /** Let everybody who can connect call tools, without signing in. Default: false. */
     readonly allowAnonymous?: boolean;
   };
 
-  /** The server's own model, which answers samples that the client cannot answer. */
+  /** The server's own model. It answers sampling requests that the client cannot answer. */
   readonly model?: {
     /** The provider and the name of the model, such as `ollama:llama3.3`. */
     readonly name?: string;
@@ -93,7 +93,10 @@ export interface ParleyConfig {
     readonly url?: string;
     /** The file with the API key. Default: the key in the environment. */
     readonly keyFile?: string;
-    /** Let the model that called a tool answer its samples, if there is no other. Default: false. */
+    /**
+     * Let the model that called a tool answer the tool's sampling requests, if there is no other
+     * model. Default: false.
+     */
     readonly byCaller?: boolean;
   };
 
@@ -108,7 +111,7 @@ export interface ParleyConfig {
   };
 }
 
-/** The keys that have keys of their own. */
+/** The keys whose values are objects with further keys. */
 type Group = "auth" | "model" | "log";
 
 /** The keys of the file that have a flag, such as `port` and `auth.issuers`. */

@@ -1,4 +1,4 @@
-/** What the command line needs from the program or test that starts it. */
+/** The environment of a command. The program, or a test, provides it. */
 import type { OwnModules } from "../platform/own-modules.ts";
 import type { OwnPackages } from "../platform/own-packages.ts";
 import type { Listen } from "../platform/types.ts";

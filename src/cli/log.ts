@@ -68,7 +68,10 @@ export class OperatorLog {
     });
   }
 
-  /** Logs why a token was refused. Anybody can send tokens, so only an outage is a warning. */
+  /**
+   * Logs why a token was refused. Anybody can send a wrong token, so the line is a warning only if
+   * the issuer cannot be reached.
+   */
   refusal({ reason, isOutage }: AccessRefusal): void {
     this.say(isOutage ? "warning" : "debug", "an access token was refused", { reason });
   }
@@ -80,7 +83,7 @@ export class OperatorLog {
   }
 
   #text(level: OperatorLogLevel, message: string, fields: Fields): string {
-    // UTC: looking up the local time zone takes five milliseconds at start-up.
+    // Use UTC, because looking up the local time zone takes five milliseconds at start-up.
     const time = this.#style.dim(`${this.#now().toISOString().slice(11, 19)}Z`);
     const { error, ...short } = fields;
     const shown = Object.entries(short)

@@ -28,11 +28,14 @@ interface Flag {
   readonly description: string;
   /** Default: `text`, or `boolean` for a flag without a value. */
   readonly kind?: SettingKind;
-  /** Checks and converts the text of a value. It gets the value before, if the flag is repeatable. */
+  /**
+   * Checks and converts the text of a value. The parser of a repeatable flag also gets the values
+   * before.
+   */
   readonly parse?: (text: string, before?: never) => unknown;
   readonly choices?: readonly string[];
   readonly default?: unknown;
-  /** The default in `parley stdio`, if it is another. */
+  /** The default in `parley stdio`, if it differs. */
   readonly stdioDefault?: unknown;
   /** The environment variable. Default: derived from the flag, `PARLEY_MAX_MEMORY` for `--max-memory`. */
   readonly variable?: string;
@@ -254,7 +257,8 @@ const SERVER_FLAGS = {
   },
   "model.byCaller": {
     flags: "--model-by-caller",
-    description: "let the model that called a tool answer its samples, if there is no other model",
+    description:
+      "let the model that called a tool answer the tool's sampling requests, if there is no other model",
   },
   "log.level": {
     flags: "--log-level <level>",
@@ -287,7 +291,7 @@ export class SettingOption extends Option {
   /** The environment variable. */
   readonly variable: string;
 
-  /** A command that uses a setting for something else may change its flag or description. */
+  /** `changes` are the flag and the description in a command that is not a server. */
   constructor(key: ConfigKey, changes: Partial<Pick<Flag, "flags" | "description">> = {}) {
     const flag = FLAGS[key];
     super(changes.flags ?? flag.flags, changes.description ?? flag.description);

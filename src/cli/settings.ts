@@ -41,7 +41,8 @@ export async function applySettings(command: Command, environment: Environment):
     command.setOptionValueWithSource(name, valueOf(option, given), "config");
   }
   if (!config) return;
-  // A command may need to know the file, to name it in what it writes.
+  // Tell the command which file was used: `parley install` writes the path into an app's
+  // configuration.
   command.setOptionValueWithSource("config", config.file, "config");
   if (config.tools) useTools(command, config.tools);
 }
@@ -69,12 +70,12 @@ function wrong(place: string, why: string): Problem {
   );
 }
 
-/** Names the tools of the config file, if the command line names none. */
+/** Uses the tools of the config file, if the command line names none. */
 function useTools(command: Command, tools: readonly string[]): void {
   const { registeredArguments, processedArgs } = command;
   const at = registeredArguments.findIndex((argument) => argument.name() === "module");
   if (at < 0 || (processedArgs[at] ?? []).length > 0) return;
-  // `parley call` takes a path in the place of the arguments as a module.
+  // In `parley call`, a path in place of the arguments is a module.
   const before = command.name() === "call" ? processedArgs[at - 1] : undefined;
   if (before !== undefined && !/^\s*[{["]/.test(before) && existsSync(before)) return;
   processedArgs[at] = tools;
@@ -86,7 +87,8 @@ const NAMES = ["parley.config.ts", "parley.config.json"];
 
 async function configFor(command: Command, environment: Environment) {
   const { config: named = process.env["PARLEY_CONFIG"], url } = command.opts();
-  // A command that uses another server needs no settings of this folder, and runs none of its code.
+  // A command that gets the URL of a server ignores the config file of this folder, which may be
+  // code.
   const isRemote = url !== undefined ||
     (command.name() === "doctor" && command.args.length > 0);
   if (isRemote && !command.opts().config) return undefined;

@@ -25,7 +25,7 @@ import {
   type RemoteTool,
 } from "./server.ts";
 
-/** How often a call may ask before the client gives up. */
+/** How many times a call may ask before the client gives up. */
 const MAX_ROUNDS = 100;
 
 export class ModernServer implements RemoteServer {
@@ -64,7 +64,7 @@ export class ModernServer implements RemoteServer {
       };
     }
     throw new ClientError(
-      `Cannot finish "${tool.name}": the server asked ${MAX_ROUNDS} times; check whether the tool ever accepts an answer`,
+      `Cannot finish "${tool.name}": the server asked for answers ${MAX_ROUNDS} times, which is the limit; check whether the tool ever accepts an answer`,
     );
   }
 

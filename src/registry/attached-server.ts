@@ -12,7 +12,7 @@ export class AttachedServer implements Sweepable {
   readonly #own: ServerHooks;
   /** The hooks of the attached server, or those of the registry if no server is attached. */
   readonly hooks: ServerHooks;
-  /** The server as tools see it. */
+  /** The functions of the server that tools can use. */
   readonly site: Site;
 
   constructor(own: ServerHooks) {

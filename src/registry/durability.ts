@@ -269,7 +269,10 @@ export class Durability {
     return session;
   }
 
-  /** Starts a restored session, or keeps it if it has ended. Version `began` has started it. */
+  /**
+   * Starts a restored session, or keeps it if it has ended. `began` is the version of the tool that
+   * started it.
+   */
   #enter(session: LiveToolSession, params: unknown, began: string | undefined): void {
     if (session.outcome) return this.#retention.keep(session);
     this.#parts.live.add(session, params);
@@ -297,7 +300,10 @@ export class Durability {
 
   // Methods for sessions that are due.
 
-  /** Resumes a session that is due. Does not wait for the turn of a suspect (RECOVERY-3). */
+  /**
+   * Resumes a session that is due. If the session is suspect, does not wait for its turn
+   * (RECOVERY-3).
+   */
   async #wakeDue(id: string): Promise<void> {
     if (this.#finalEvents.has(id)) return;
     const entry = await promised(this.#parts.scope, () => this.#parts.store.get(id));

@@ -97,7 +97,7 @@ export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   readonly woken?: (session: LiveToolSession) => void;
   /** Called with each session that has ended, unless it ended in its first step. */
   readonly ended?: (session: LiveToolSession) => void;
-  /** The server as tools see it. Default: none, so tools cannot open pages. */
+  /** The functions of the server that tools can use. Default: none, so tools cannot open pages. */
   readonly site?: Site;
   /** Runs around each call. Default: none. */
   readonly around?: Middleware;

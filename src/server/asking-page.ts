@@ -35,7 +35,7 @@ const BODY = 30_000;
 /** How many shown forms a page accepts answers from. The oldest forms are forgotten. */
 const MAX_FORMS = 64;
 
-/** What happened to an answer. The next page shows it. */
+/** How the last answer was received. The next page says so. */
 type Sent = "accept" | "decline" | "again";
 
 type Current = ReturnType<AskingPlace["current"]>;
@@ -78,7 +78,7 @@ class AskingPage {
         return noticePage(
           405,
           "This page does not support the request",
-          "Open its link in a browser.",
+          "Open the link of the page in a browser.",
           {
             allow: "GET, HEAD, POST",
           },
@@ -127,7 +127,7 @@ class AskingPage {
       return noticePage(
         403,
         "Your answer was not accepted",
-        "It came from another site. Open the link that you were given, and answer there.",
+        "The answer came from another site. Open the link that you were given, and answer there.",
       );
     }
     const form = yield* race([until(readUrlEncoded(request)), deadline(this.#deadlines, BODY)]);
@@ -135,7 +135,7 @@ class AskingPage {
       return noticePage(
         413,
         "Your answer was not accepted",
-        "It could not be read, or is too long.",
+        "The answer could not be read, or is too long.",
       );
     }
     const current = this.#place.current();
@@ -288,7 +288,7 @@ function isSent(sent: string | null): sent is Sent {
 
 const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
   answered: "The question has been answered already. The first answer counts.",
-  withdrawn: "The tool no longer asks this.",
+  withdrawn: "The tool no longer asks this question.",
   expired: "The time for an answer is over.",
   ended: "The call has ended or was cancelled.",
 };

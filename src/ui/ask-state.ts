@@ -1,4 +1,7 @@
-/** What the server tells a view about a call that asks. It travels in `_meta` of a tool result. */
+/**
+ * The state of a call that asks questions. The server sends it to the view, in `_meta` of a tool
+ * result.
+ */
 import type { JsonObject } from "../model/content.ts";
 import type { FormProblem } from "./form.ts";
 
@@ -21,13 +24,16 @@ export interface AskState {
   /** Allows the view to answer. It is sent only in `_meta`, which models do not see. */
   readonly secret?: string;
   /**
-   * `question`: there is something to answer. `waiting`: there is nothing to answer yet. `done`:
-   * the call has ended, and the content of the same result is the tool's own.
+   * `question`: a question is open. `waiting`: no question is open, but the call has not ended.
+   * `done`: the call has ended, and the result that carries this state is the tool's own.
    */
   readonly state: "question" | "waiting" | "done";
   readonly question?: ViewQuestion;
   /** Why the last answer was not accepted. */
   readonly problems?: readonly FormProblem[];
-  /** False if the model gets the result by itself, because its call is still open. */
+  /**
+   * False if the view need not tell the model to continue, because a request of the model still
+   * waits.
+   */
   readonly tell?: boolean;
 }

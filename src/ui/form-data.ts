@@ -1,6 +1,6 @@
 /**
- * Reads what a person entered into a form. It checks what the form itself says about its fields;
- * the tool's own schema has the last word.
+ * Reads the values that a person entered into a form, and checks them against the form. The schema
+ * of the tool is checked later.
  */
 import { outside, REQUIRED, wrongFormat } from "../schema/wording.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -16,7 +16,7 @@ export interface ReadForm {
   /** The answer. It is complete only if there are no problems. */
   readonly content: JsonObject;
   readonly problems: readonly FormProblem[];
-  /** What to show if the form is drawn again. */
+  /** The values to show if the form is drawn again. */
   readonly entered: Entered;
 }
 
@@ -99,7 +99,7 @@ function isOfFormat(kind: FormField["kind"], value: string): boolean {
 function isDate(text: string): boolean {
   if (!/^\d{4}-\d\d-\d\d$/.test(text)) return false;
   const date = new Date(`${text}T00:00:00Z`);
-  // Without this, the thirtieth of February would be the second of March.
+  // Compare the text: `Date` turns the 30th of February into the 2nd of March.
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
@@ -131,7 +131,7 @@ function readNumber({ kind, min, max }: FormField, text: string): number | undef
 function readChoices(field: FormField, positions: readonly string[]): string[] | undefined {
   const { min, max, required } = field;
   const values = [...new Set(positions)].map((position) => choiceAt(field, position));
-  // Nothing chosen answers a question that has a default or must be answered.
+  // If the field is required or has a default, an empty list is an answer.
   if (values.length === 0 && !required && field.default === undefined) return undefined;
   if (min !== undefined && values.length < min) throw new Wrong(outside("at least", min, "item"));
   if (max !== undefined && values.length > max) throw new Wrong(outside("at most", max, "item"));

@@ -5,7 +5,7 @@
 import type { Entered, FormField, FormProblem } from "./form.ts";
 
 export interface FormState {
-  /** What the person entered before. Default: the defaults of the fields. */
+  /** The values that the person entered before. Default: the defaults of the fields. */
   readonly entered?: Entered;
   readonly problems?: readonly FormProblem[];
 }
@@ -13,10 +13,10 @@ export interface FormState {
 /** More choices than this are a drop-down list instead of radio buttons. */
 const MAX_RADIOS = 7;
 
-/** Longer texts get several lines. */
+/** A field for longer texts has several lines. */
 const LONG_TEXT = 200;
 
-/** Text for HTML, in elements and in attributes. */
+/** Escapes text for HTML, in elements and in attributes. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`);
 }
@@ -140,7 +140,7 @@ function selectHtml(
   }</select>`;
 }
 
-/** Inputs of type `number` lose what they cannot read, so numbers are typed as text. */
+/** An input of type `number` discards text that is not a number, so numbers have text inputs. */
 const TYPES: { readonly [kind: string]: string | undefined } = {
   text: 'type="text"',
   email: 'type="email" autocomplete="email"',
@@ -188,14 +188,17 @@ function defaultsOf({ kind, choices, default: value }: FormField): readonly stri
   }
 }
 
-/** `2026-05-01T12:00:00+02:00` as what the two inputs of a date and time show. */
+/**
+ * Splits a date and time into the values of its two inputs: the local time, and the offset from
+ * UTC.
+ */
 function splitMoment(text: string): readonly string[] {
   const [, local, zone] = /^(.{10}T\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/i.exec(text) ??
     [];
   return local && zone ? [local, zone] : [];
 }
 
-/** What the field expects, if its input does not show it. */
+/** A hint about the expected value, if the input does not show it. */
 function hintOf({ kind, min, max }: FormField): string | undefined {
   switch (kind) {
     case "text":

@@ -29,17 +29,20 @@ export type FieldKind =
 
 export interface FormField {
   readonly name: string;
-  /** The name and id of the field's input. Names of fields can be any text, so they are numbered. */
+  /**
+   * The name and id of the field's input. It contains a number instead of the field's name, which
+   * can be any text.
+   */
   readonly input: string;
   readonly kind: FieldKind;
   readonly label: string;
   readonly help: string | undefined;
   readonly required: boolean;
-  /** Never shown, neither while it is typed nor afterwards. */
+  /** True if the value is never shown, neither while it is typed nor afterwards. */
   readonly sensitive: boolean;
   /** The choices of a `choice` or of `choices`. */
   readonly choices: readonly Choice[];
-  /** The least number, the least length of a text, or the least number of choices. */
+  /** The minimum: of a number, of the length of a text, or of the number of choices. */
   readonly min: number | undefined;
   readonly max: number | undefined;
   readonly default: unknown;

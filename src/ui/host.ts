@@ -32,7 +32,7 @@ interface Waiting {
 const VERSION = "2026-01-26";
 
 export class Host {
-  /** What the host declared. Empty before `start` has ended. */
+  /** The capabilities that the host declared. Empty before `start` has ended. */
   capabilities: JsonObject = {};
   context: HostContext = {};
   readonly #waiting = new Map<number, Waiting>();

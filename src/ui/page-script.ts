@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * The script of the asking page, which works without it. It fills in the person's time zone, and
- * notices when the question that the page shows is no longer open.
+ * The script of the asking page. The page also works without it. The script fills in the person's
+ * time zone, and notices when the question on the page is no longer open.
  */
 
 import { fillZones } from "./zones.ts";
@@ -12,7 +12,7 @@ fillZones(document);
 async function watch(url: string): Promise<void> {
   for (;;) {
     const response = await fetch(url, { headers: { accept: "application/json" } });
-    // The page was closed, or the server failed: what the page shows is no longer true.
+    // If the page was closed or the server failed, the page is out of date too.
     if (!response.ok || (await response.json()).changed === true) return;
     await new Promise((resolve) => setTimeout(resolve, 500));
   }

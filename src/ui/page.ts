@@ -1,6 +1,6 @@
 /**
- * Whole pages for a browser. They have no inline attributes of style or script, so that a strict
- * Content-Security-Policy can name the stylesheet and the script by their digests.
+ * Whole pages for a browser. They have no `style` attributes and no event handlers in HTML, so that
+ * a strict Content-Security-Policy can name the stylesheet and the script by their digests.
  */
 import { escaped } from "./form-html.ts";
 import { STYLE } from "./style.ts";
@@ -9,13 +9,13 @@ export interface PageParts {
   readonly title: string;
   /** HTML of the main part. */
   readonly body: string;
-  /** What the script waits to change; see page-script.ts. */
+  /** Where the script asks for changes, and what it does after a change; see page-script.ts. */
   readonly watch?: { readonly url: string; readonly how: "reload" | "tell" };
   /** The page's script. Default: none. */
   readonly script?: string;
 }
 
-/** Seconds after which a browser without scripts looks again. */
+/** Seconds after which a browser without scripts reloads the page. */
 const LOOK_AGAIN = 5;
 
 export function pageHtml({ title, body, watch, script }: PageParts): string {

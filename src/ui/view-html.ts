@@ -5,7 +5,7 @@ import { VIEW_SCRIPT } from "./built.ts";
 import { escaped } from "./form-html.ts";
 import { STYLE } from "./style.ts";
 
-/** What a view draws itself. */
+/** The parts of a view that its author can change. */
 export interface AskingViewOptions {
   /** The title of the document. Default: `Question`. */
   readonly title?: string;

@@ -1,13 +1,15 @@
 /// <reference lib="dom" />
 /**
- * The script of views that ask. It shows the questions of one call and answers them through the
- * tool `answer_call`, or, if the host draws forms with apps (SEP-3118), through the host.
+ * The script of views that ask questions. It shows the questions of one call. It sends the answers
+ * with the tool `answer_call`. If the host passes its questions to views (SEP-3118), it returns the
+ * answers to the host.
  *
- * VIEW-1  Nothing is shown before something is asked.
- * VIEW-2  A question is drawn once. Hosts repeat notifications, and what the person typed must
- *         stay.
- * VIEW-3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The ticket
- *         is then found in the text, and the reply to the view's own call arrives whole.
+ * VIEW-1  The view is empty until the call asks a question.
+ * VIEW-2  A question is drawn once. Hosts repeat notifications, and a second drawing would lose the
+ *         person's input.
+ * VIEW-3  Hosts remove `_meta` and `structuredContent` from results that they pass on. The view
+ *         then finds the ticket in the text. Results of requests that the view itself sends are
+ *         complete.
  * VIEW-4  The view never submits a form, because the sandbox may not allow it.
  */
 import type { JsonObject } from "../model/content.ts";
@@ -18,7 +20,10 @@ import { formFields, type FormProblem } from "./form.ts";
 import { Host, type ViewResult } from "./host.ts";
 import { fillZones } from "./zones.ts";
 
-/** What the author of a view can draw. If a function returns undefined, the default is drawn. */
+/**
+ * The functions with which the author of a view draws. If one returns undefined, the default is
+ * drawn.
+ */
 interface OwnDrawing {
   question?(question: ViewQuestion, answer: (content: JsonObject) => void): Node | undefined;
   result?(result: ViewResult): Node | undefined;
@@ -162,19 +167,24 @@ async function answerCall(args: JsonObject): Promise<ViewResult> {
 
 const stateIn = ({ _meta }: ViewResult) => _meta?.[ASK_META] as AskState | undefined;
 
-/** Applies the state of the call in a result. `whole` is false if a host passed the result on. */
+/**
+ * Applies the state of the call in a result. `whole` is false if the host passed the result on
+ * (VIEW-3).
+ */
 function take(result: ViewResult, whole: boolean): void {
   const found = stateIn(result);
   if (!found) {
     if (whole) {
-      throw new Error(textOf(result) || "Cannot go on: the server sent no state; try again");
+      throw new Error(
+        textOf(result) || "Cannot continue: the server sent no state of the call; try again",
+      );
     }
     return;
   }
   const number = numbers.get(result) ?? 0;
   if (number < taken) return;
   taken = number;
-  // A secret is sent only once.
+  // Keep the earlier fields: the server sends the secret only once.
   state = { ...state, ...found };
   const { question, problems } = found;
   if (found.state === "question" && question) {
@@ -207,7 +217,9 @@ const answer: Send = async (action, content) => {
   take(result, true);
 };
 
-/** Tells the model that it can go on, unless its own call is still open. Hosts may ignore it. */
+/**
+ * Tells the model to continue, unless a request of the model still waits. Hosts may ignore this.
+ */
 function tell({ tell, ticket }: AskState): void {
   if (told || tell === false) return;
   told = true;
@@ -243,7 +255,9 @@ async function poll(): Promise<void> {
 /** The arguments of the call, as far as the host has shown them. */
 let callArguments: JsonObject | undefined;
 
-/** Looks for the call on the server. A host may show its view before the call has parked. */
+/**
+ * Looks for the call on the server. A host may show the view before the call waits for an answer.
+ */
 async function checkIn(): Promise<void> {
   for (let round = 0; round < 20 && !state; round++) {
     const tool = host.context.toolInfo?.tool?.name;
@@ -283,7 +297,7 @@ async function passedOn(result: ViewResult): Promise<void> {
 let asking = 0;
 function elicited({ message, requestedSchema, mode = "form" }: JsonObject): Promise<JsonObject> {
   if (mode !== "form") {
-    throw new Error("Cannot ask: a view shows only forms; open the page yourself");
+    throw new Error("Cannot open a page: a view shows only forms; open the page in a browser");
   }
   return new Promise((resolve) => {
     const question = {

@@ -107,11 +107,11 @@ function wrongKey(path: string, { key }: Sealed): VaultError {
   if (key.from === "passphrase") {
     return new VaultError(
       "passphrase",
-      `Cannot open "${path}": it was sealed with another passphrase than the one in PARLEY_PASSPHRASE; correct PARLEY_PASSPHRASE and restart Parley`,
+      `Cannot open "${path}": its passphrase is not the one in PARLEY_PASSPHRASE; correct PARLEY_PASSPHRASE and restart Parley`,
     );
   }
   return new VaultError(
     "damaged",
-    `Cannot open "${path}": it was sealed with another key than the one in vault.key; restore the right vault.key from a backup, or delete "${path}" and log in again`,
+    `Cannot open "${path}": its key is not the one in vault.key; restore the right vault.key from a backup, or delete "${path}" and log in again`,
   );
 }

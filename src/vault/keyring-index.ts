@@ -6,7 +6,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { asVaultError, readPrivateFile, writePrivateFile } from "./private-files.ts";
 
-const HEADING = "In the keyring of this computer are:";
+const HEADING = "The keyring of this computer contains:";
 
 export class Held {
   readonly #path: string;

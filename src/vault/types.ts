@@ -17,7 +17,7 @@ export interface Vault {
   readonly where: string;
 }
 
-/** Computes the new text of a document, and what `update` returns. */
+/** Computes the new text of a document, and the value that `update` returns. */
 export type VaultChange<T> = (text: string | undefined) => { text: string | undefined; value: T };
 
 /** Checks a document's name. Names become file names, also on systems that ignore case. */

@@ -48,7 +48,7 @@ export function authFrom(flags: AccessFlags): AuthOptions | undefined {
   const isKnown = isLocal(flags.host) && !flags.allowHost?.length || publicUrl !== undefined;
   if (issuers.length > 0 && !isKnown) {
     throw new Problem(
-      "Cannot check tokens: the server does not know the address that clients use, which tokens name as their audience; add --public-url",
+      "Cannot check tokens: the server does not know the address that clients use, so it cannot check the audience of a token; add --public-url",
       USAGE,
     );
   }
@@ -125,8 +125,8 @@ export function reachOf(flags: AccessFlags, auth: AuthOptions | undefined): stri
   const where = isLocal(flags.host) ? "on this machine" : "on the network";
   if (!auth) {
     return isLocal(flags.host)
-      ? "Programs on this machine can call it"
-      : `Everybody ${where} can call it, without signing in`;
+      ? "Programs on this machine can call the server"
+      : `Everybody ${where} can call the server, without signing in`;
   }
   const ways = [
     ...(auth.issuers ?? []).map((given) =>
@@ -134,5 +134,5 @@ export function reachOf(flags: AccessFlags, auth: AuthOptions | undefined): stri
     ),
     ...(auth.tokenFile === undefined ? [] : [`programs with a token in ${auth.tokenFile}`]),
   ];
-  return `Only ${ways.join(" and ")} can call it`;
+  return `Only ${ways.join(" and ")} can call the server`;
 }

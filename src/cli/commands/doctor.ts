@@ -15,7 +15,7 @@ export interface DoctorOptions {
   readonly origin?: string;
   readonly store?: string;
   readonly tokenFile?: string;
-  /** From a config file or the environment, like those below. */
+  /** Comes from a config file or the environment, like the fields below. */
   readonly authClientSecretFile?: string;
   readonly ownModel?: string;
   readonly modelUrl?: string;
@@ -61,7 +61,7 @@ function withoutSecrets(text: string): URL {
   const url = new URL(serverAddress(text));
   if (url.username === "" && url.password === "") return url;
   throw new Problem(
-    "Cannot check the server: its URL contains a password; use --header instead",
+    "Cannot check the server: its URL contains a password; pass the credentials with --header instead",
     USAGE,
   );
 }

@@ -1,4 +1,4 @@
-/** The flags that say how a server presents itself, and its limits. */
+/** The flags for the name, the version, the instructions and the limits of a server. */
 import { registryLimits } from "../../registry/options.ts";
 import { type ParleyLimits, type ParleyOptions, serverLimits } from "../../server/options.ts";
 import { Problem, USAGE } from "../problem.ts";

@@ -118,7 +118,7 @@ function entryFor(
 function startedHere(modules: readonly string[], config: string | undefined): ServerEntry {
   const { command, args } = selfCommand();
   const paths = modules.map((path) => resolve(path));
-  // The app starts the program in a folder of its own.
+  // The app starts the program in another folder, where it would not find the config file.
   const settings = config === undefined ? [] : ["--config", config];
   return { command, args: [...args, "stdio", ...paths, ...settings] };
 }

@@ -1,4 +1,7 @@
-/** The model that flags or environment variables configure. It answers samples that the client cannot answer. */
+/**
+ * The model that flags or environment variables configure. It answers sampling requests that the
+ * client cannot answer.
+ */
 import { readFileSync } from "node:fs";
 import process from "node:process";
 import { messageOf } from "../../lib/message-of.ts";

@@ -30,7 +30,7 @@ export function* principalData(
     }
     for (const id of clients) {
       const record = yield* stores.clients.get(id);
-      // The id of a client session lets its holder act as the client.
+      // Leave out the id of a client session: everybody who knows it can act as the client.
       if (record) terminal.print(JSON.stringify({ type: "client session", state: record.state }));
     }
     return 0;

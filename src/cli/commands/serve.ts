@@ -47,7 +47,7 @@ export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags, 
 }
 
 const NO_KEY =
-  "Cannot use --state sealed: there is no key, and all servers that share calls need the same one; set PARLEY_KEY";
+  "Cannot use --state sealed: all servers that share calls need the same key, and there is none; set PARLEY_KEY";
 const DAY = 24 * 3_600_000;
 const MB = 1024 * 1024;
 

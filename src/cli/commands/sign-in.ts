@@ -18,8 +18,8 @@ export interface SignInFlags {
 }
 
 /**
- * Does nothing until the server refuses a request, so a server without sign-in never opens a
- * keyring.
+ * Does nothing until the server refuses a request. The keyring is not opened for a server without
+ * sign-in.
  */
 export function signInOnDemand(
   url: string,

@@ -49,7 +49,7 @@ function keyBeside(path: string, mayBeNew: boolean): string {
   const file = resolve(`${path}.key`);
   if (!mayBeNew && !fs.existsSync(file)) {
     throw new Problem(
-      `Cannot use the store "${path}": its key "${file}" is missing, and waiting calls cannot continue without it; restore it from a backup, set PARLEY_KEY to the key, or use another store`,
+      `Cannot use the store "${path}": its key file "${file}" is missing, and waiting calls cannot continue without it; restore it from a backup, set PARLEY_KEY to the key, or use another store`,
     );
   }
   try {

@@ -20,7 +20,7 @@ export function token(
     const text = existsSync(tokenFile) ? readFileSync(tokenFile, "utf8") : "";
     if (text.split("\n").some((line) => line.split(/\s/, 1)[0] === name)) {
       throw new Problem(
-        `Cannot create a token for "${name}": "${tokenFile}" has one already; remove its line first, or choose another name`,
+        `Cannot create a token for "${name}": "${tokenFile}" already has a token with this name; remove its line first, or choose another name`,
         USAGE,
       );
     }

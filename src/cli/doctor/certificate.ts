@@ -4,15 +4,12 @@ import { connect } from "node:tls";
 import type { Finding } from "./probe.ts";
 
 const DAY = 24 * 3_600_000;
-/** A certificate that is renewed automatically has more days left than this. */
+/** Fewer days than this before the expiry are a warning. Automatic renewal happens earlier. */
 const SOON = 14;
 
 const RENEW = "renew the certificate, and check that it is renewed automatically";
 
-/**
- * Connects, and checks how long the certificate is valid. Other requests show whether it is
- * trusted.
- */
+/** Checks how long the certificate is valid. Other checks show whether it is trusted. */
 export function* certificateFinding(
   url: URL,
   patience: number,

@@ -2,9 +2,9 @@
 import { CLOCK_SKEW } from "../../auth/tokens.ts";
 import type { Finding } from "./probe.ts";
 
-/** A clock, and the milliseconds by which it is ahead of ours. */
+/** A clock, and the milliseconds by which it is ahead of the clock of this machine. */
 export interface ClockSeen {
-  /** Whose clock it is, such as `the server`. */
+  /** The owner of the clock, such as `the server`. */
   readonly who: string;
   readonly ahead: number | undefined;
 }
@@ -15,7 +15,8 @@ const TOLERANCE = CLOCK_SKEW * 1_000;
 const SET = "synchronise the clocks with NTP";
 
 /**
- * Compares the clock of the server, which is the first, with those of its authorization servers.
+ * Compares clocks. The first is the clock of the server, the others those of its authorization
+ * servers.
  */
 export function clockFindings(
   [server, ...issuers]: readonly [ClockSeen, ...ClockSeen[]],

@@ -10,8 +10,8 @@ const READ = ["mcp-session-id", "www-authenticate"];
 const PROXY = "let the proxy pass OPTIONS requests and CORS headers through unchanged";
 
 /**
- * Sends a preflight. `origin` must be allowed; without it, the server's own origin is tried, and a
- * refusal is only a warning.
+ * Sends a preflight request for web pages of `origin`. If `origin` is undefined, uses the server's
+ * own origin, and a refusal is only a warning.
  */
 export function* corsFinding(
   url: URL,
@@ -30,7 +30,7 @@ export function* corsFinding(
   const { status, headers } = answer;
   if (status === 401) {
     const message =
-      "The preflight of a web page is refused without a token, but browsers send no token with it";
+      "The server refuses preflight requests without a token, but browsers never send one";
     return { check: "cors", status: "problem", message, remedy: PROXY };
   }
   const allowed = headers.get("access-control-allow-origin");
@@ -49,7 +49,7 @@ export function* corsFinding(
       .map((name) => `read ${name}`),
   ];
   if (missing.length > 0) {
-    const message = `Web pages may not ${missing.join(", ")}`;
+    const message = `Web pages may not use some headers: ${missing.join(", ")}`;
     return { check: "cors", status: "problem", message, remedy: PROXY };
   }
   return { check: "cors", status: "ok", message: `Web pages from ${page} may call the server` };

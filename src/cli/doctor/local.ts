@@ -1,4 +1,7 @@
-/** The checks of `parley doctor` without a URL: what a server would start with on this machine. */
+/**
+ * The checks of `parley doctor` without a URL: the runtime, the store, the keys and the model of
+ * this machine.
+ */
 import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import process from "node:process";
@@ -17,7 +20,7 @@ export interface LocalOptions {
   readonly store?: string | undefined;
   /** Files with secrets. */
   readonly secretFiles?: readonly string[];
-  /** The model, if not only the environment names it. */
+  /** The flags for the model. Environment variables are used as well. */
   readonly model?: ModelFlags;
   readonly env: { readonly [name: string]: string | undefined };
 }
@@ -205,10 +208,13 @@ function storeKeyFinding(
   const { keyIds } = new Sealer(...keys);
   const missing = needed.filter((id) => !keyIds.includes(id));
   if (calls > 0 && needed.length === 0) {
-    const message = "The store does not say which key it needs: an earlier version wrote it";
+    const message =
+      "The store does not say which key it needs: an earlier version of Parley wrote it";
     return { check, status: "skipped", message };
   }
-  if (missing.length === 0) return { check, status: "ok", message: "The key opens the store" };
+  if (missing.length === 0) {
+    return { check, status: "ok", message: "The key is the one that the store needs" };
+  }
   return {
     check,
     status: "problem",

@@ -13,7 +13,7 @@ export interface Finding {
   /** Only a problem makes the command fail. */
   readonly status: "ok" | "warning" | "problem" | "skipped";
   readonly message: string;
-  /** What to do about it. */
+  /** What the person can do about it. */
   readonly remedy?: string;
 }
 
@@ -25,11 +25,14 @@ export interface Answer {
   readonly text: string;
   /** The body, or the first message of a stream, as JSON. Undefined if it is not JSON. */
   readonly json: unknown;
-  /** Milliseconds by which the server's clock is ahead of ours. Undefined if it sent no `Date`. */
+  /**
+   * Milliseconds by which the server's clock is ahead of this machine's. Undefined without a `Date`
+   * header.
+   */
   readonly ahead: number | undefined;
 }
 
-/** The error if there was no answer. The message says why. */
+/** Thrown if there was no answer. The message says why. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
 }

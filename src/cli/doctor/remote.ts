@@ -138,12 +138,12 @@ function plainFinding({ host }: URL): Finding {
 
 function hstsFinding({ headers }: Answer): Finding {
   if (headers.has("strict-transport-security")) {
-    return { check: "headers", status: "ok", message: "Browsers are told to use TLS only" };
+    return { check: "headers", status: "ok", message: "The server tells browsers to use only TLS" };
   }
   return {
     check: "headers",
     status: "warning",
-    message: "Browsers are not told to use TLS only",
+    message: "The server does not tell browsers to use only TLS",
     remedy: "let the proxy send Strict-Transport-Security: max-age=31536000",
   };
 }
@@ -190,7 +190,7 @@ function unauthorized(headers: HeaderLines): Finding {
   };
 }
 
-/** `/readyz` says whether the server can write to its store. */
+/** Asks `/readyz` whether the server can write to its store. */
 function* readinessFinding(url: URL, patience: number): Operation<Finding> {
   const check = "store";
   try {
@@ -223,7 +223,10 @@ function* readinessFinding(url: URL, patience: number): Operation<Finding> {
 
 // --------------------------------------------------------------------- streams
 
-/** A stream that stays open sends its first message at once. A buffering proxy holds it back. */
+/**
+ * Opens a stream that stays open. Its first message arrives at once, unless a proxy buffers the
+ * stream.
+ */
 function* streamFinding(options: RemoteOptions): Operation<Finding> {
   const { streamPatience = PATIENCE } = options;
   const check = "streams";

@@ -1,7 +1,7 @@
 /**
- * Checks what a client reads to sign in: the challenge, the metadata of the protected resource (RFC
- * 9728), and the metadata of its authorization servers (RFC 8414). Sends no credentials to any of
- * these addresses.
+ * Checks the information that a client needs to sign in: the challenge, the metadata of the
+ * protected resource (RFC 9728), and the metadata of its authorization servers (RFC 8414). Sends no
+ * credentials to any of these addresses.
  */
 import { decodeJwt } from "jose";
 import type { Operation } from "effection";
@@ -68,7 +68,7 @@ export function* signInFindings(
 function skipped(status: number): Finding {
   const message = status === 401
     ? "The server has no metadata: it accepts static tokens only"
-    : "The server has no metadata, because nobody signs in to it";
+    : "The server has no metadata, because callers need not sign in";
   return { check: "metadata", status: "skipped", message };
 }
 
@@ -216,7 +216,7 @@ function tokenFindings(
   if (!issuers.includes(String(iss))) {
     findings.push(problem(
       "token",
-      "The token is from an issuer that the server does not name",
+      "The issuer of the token is not among those of the server",
       `use a token from ${issuers.join(" or ")}`,
     ));
   }

@@ -59,7 +59,10 @@ export class AtTerminal implements Person {
     this.#bar.end();
   }
 
-  /** Says once that the person answers for the model, and leaves out what they have seen. */
+  /**
+   * Leaves out the messages that the person has seen. Says once that the person answers for the
+   * model.
+   */
   #insteadOfModel(question: Question & { type: "sample" }): Question & { type: "sample" } {
     if (!this.#hasSaidNoModel) {
       this.#hasSaidNoModel = true;

@@ -1,4 +1,4 @@
-/** What `parley serve` prints when it is ready. */
+/** The text that `parley serve` prints when it is ready. */
 import { typedCommand } from "../../platform/self.ts";
 import type { SamplingProvider } from "../../sampling/provider.ts";
 import type { Announced } from "../environment.ts";

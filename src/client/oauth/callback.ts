@@ -113,6 +113,6 @@ function listenOn(server: Server, port: number): Promise<number> {
 function page(taken: boolean): string {
   const text = taken
     ? "You can close this page and go back to the terminal."
-    : "This page belongs to a sign-in that is over. Start it again in the terminal.";
+    : "This sign-in has ended. Start a new one in the terminal.";
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>Parley</title><p>${text}</p></html>`;
 }

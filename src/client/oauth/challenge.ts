@@ -11,7 +11,7 @@ export interface Challenge {
   readonly dpop?: "offered" | "required";
 }
 
-/** A scheme without a value, or a parameter with one. */
+/** Matches the name of a scheme, or a parameter and its value. */
 const PART = /[\s,]*([\w!#$%&'*+.^`|~-]+)(?:\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+)))?/y;
 
 /**

@@ -88,7 +88,7 @@ async function resourceMetadata(
   }
   if (named === undefined) return undefined;
   throw new ClientError(
-    `Cannot sign in to ${server}: it has no metadata at ${named}, which it names; report this to the operator of the server`,
+    `Cannot sign in to ${server}: it says that its metadata is at ${named}, but there is none; report this to the operator of the server`,
   );
 }
 

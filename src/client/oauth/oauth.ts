@@ -66,7 +66,7 @@ export class OAuth implements Authorization {
   #key: ProofKey | undefined;
   /** Set while one request renews the tokens. Others wait for it. */
   #busy: Operation<void> | undefined;
-  /** What was tried since the server last accepted a token. */
+  /** The steps that were tried since the server last accepted a token. */
   #tried = { refreshed: false, signedIn: false, nonces: 0 };
   /** The scopes of the last sign-in (OAUTH-4). */
   #asked: ReadonlySet<string> | undefined;
@@ -263,7 +263,7 @@ export class OAuth implements Authorization {
     const former = yield* until(this.#credentials!.issuerOf(this.#server.href));
     if (former === undefined || former === issuer) return;
     throw new ClientError(
-      `Cannot sign in to ${this.#server}: its authorization server was ${former} and is now ${issuer}, which must not get your client secret; if you trust it, run "parley sign-out ${this.#server}" and try again`,
+      `Cannot sign in to ${this.#server}: its authorization server has changed from ${former} to ${issuer}, which may not get your client secret; if you trust ${issuer}, run "parley sign-out ${this.#server}" and try again`,
     );
   }
 
@@ -287,7 +287,7 @@ export class OAuth implements Authorization {
     }
     if (found.assumed) return undefined;
     throw new ClientError(
-      `Cannot sign in to ${this.#server}: its authorization server ${issuer} does not let programs register; register a client there with the redirect URL http://127.0.0.1/callback, and pass --client-id`,
+      `Cannot sign in to ${this.#server}: its authorization server ${issuer} does not register clients automatically; register a client there with the redirect URL http://127.0.0.1/callback, and pass --client-id`,
     );
   }
 

@@ -118,7 +118,7 @@ function chosen(
   if (method === "client_secret_post") return { client, auth: ClientSecretPost(secret) };
   if (method === "client_secret_basic") return { client, auth: basic(id, secret) };
   throw new ClientError(
-    `Cannot sign in: the authorization server ${issuer.issuer} wants clients to use "${method}", which Parley does not support; pass the --client-id of another client`,
+    `Cannot sign in: the authorization server ${issuer.issuer} requires the authentication method "${method}", which Parley does not support; pass the --client-id of another client`,
   );
 }
 

@@ -1,9 +1,10 @@
 /**
  * The tool `answer_call`, with which the view of a call shows and answers its questions.
  *
- * APPCALL-1  A view answers with a secret that models do not see, and only questions at door `app`.
- * APPCALL-2  A view finds its call by tool and arguments only where no other caller can: in the
- *            same client session, on the same channel, or with the same named caller.
+ * APPCALL-1  A view answers with a secret that models do not see. It can answer only questions that
+ *            are asked at the door `app`.
+ * APPCALL-2  A view can find its call by tool and arguments, but only among the calls of the same
+ *            client session, the same channel, or the same named caller.
  */
 import { isObject } from "../../lib/json.ts";
 import { SharedMap } from "../../lib/shares.ts";
@@ -27,7 +28,10 @@ interface Expected {
   readonly arguments: string;
 }
 
-/** How many calls can be found by their views. Beyond that, the largest holder loses its oldest. */
+/**
+ * Maximum number of calls that views can find. Beyond it, the caller with the most calls loses its
+ * oldest one.
+ */
 const MAX_EXPECTED = 1_000;
 
 /** The calls of clients that show views. */
@@ -37,7 +41,7 @@ export class AppCalls {
   readonly expected: { readonly size: number } = this.#expected;
   readonly #checkedIn = new WeakSet<LiveToolSession>();
 
-  /** Lets the view of a call find it (APPCALL-2). */
+  /** Remembers a call, so that its view can find it (APPCALL-2). */
   expect(session: LiveToolSession, args: unknown, scope: ViewScope): void {
     const expected = { session, scope, arguments: canonical(args) };
     this.#expected.set(holderOf(scope), session.id, expected);
@@ -67,7 +71,7 @@ export class AppCalls {
   }
 }
 
-/** The principal to which the calls of a scope count. */
+/** The caller for whom the calls of a scope count. Empty for all callers without a name. */
 function holderOf(scope: ViewScope): string {
   return typeof scope === "string" ? scope : "";
 }
@@ -75,7 +79,10 @@ function holderOf(scope: ViewScope): string {
 const GONE =
   "Cannot show the question: the call has ended, or is not known here; call the tool again";
 
-/** Handles a request of a view. If the run of its call exists, it must be in memory. */
+/**
+ * Handles a request of a view. The session of its call must already be in memory, if it still
+ * exists.
+ */
 export function answerCall(
   core: ServerCore,
   args: JsonObject,
@@ -100,7 +107,7 @@ export function answerCall(
   if (answer === undefined || secret === undefined) return stateOf(core, session);
   const { question, action, content } = isObject(answer) ? answer : {};
   if (action !== "accept" && action !== "decline" && action !== "cancel") {
-    return failed("Cannot take the answer: its action is unknown; use accept or decline");
+    return failed("Cannot accept the answer: its action is unknown; use accept or decline");
   }
   const given = isObject(content) ? content : undefined;
   // APPCALL-1
@@ -116,10 +123,12 @@ export function answerCall(
 }
 
 const CLOSED = {
-  answered: "Cannot take the answer: the question already has an answer; the first answer counts",
-  withdrawn: "Cannot take the answer: the tool no longer asks this; see what it asks now",
-  expired: "Cannot take the answer: the time for an answer is over; see what the tool asks now",
-  ended: "Cannot take the answer: the call has ended; call the tool again",
+  answered: "Cannot accept the answer: the question already has an answer; the first answer counts",
+  withdrawn:
+    "Cannot accept the answer: the tool no longer asks this question; look at the current state of the call",
+  expired:
+    "Cannot accept the answer: the time for an answer is over; look at the current state of the call",
+  ended: "Cannot accept the answer: the call has ended; call the tool again",
 };
 
 function failed(problem: string): ToolResult {

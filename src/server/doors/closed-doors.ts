@@ -14,15 +14,18 @@ import type { DoorCall } from "../../run/run-port.ts";
 import { knownClient } from "./known-clients.ts";
 
 /**
- * Milliseconds that a person needs at least to refuse, without the client's round trip. A program
- * made any refusal that is faster.
+ * The shortest time in which a person can refuse a question, in milliseconds, without the client's
+ * round trip. A faster refusal comes from a program.
  */
 const REACTION = 300;
-/** The longest round trip that counts, in milliseconds. */
+/** Longer round trips count as this one, in milliseconds. */
 const MAX_ROUND_TRIP = 1_000;
 /** How many quick refusals close a door, if the client accepted no question in between. */
 const QUICK_REFUSALS = 2;
-/** How many clients are remembered. Beyond that, the largest holder loses its oldest. */
+/**
+ * Maximum number of clients to remember. Beyond it, the caller with the most clients loses its
+ * oldest one.
+ */
 const MAX_CLIENTS = 1_000;
 
 interface Habits {
@@ -49,7 +52,10 @@ export class ClosedDoors {
     this.#isShared = isShared;
   }
 
-  /** True if a client does not show questions at this door. Its earlier answers decide. */
+  /**
+   * True if this door is closed: earlier answers show that the client does not show questions
+   * there.
+   */
   has(caller: Caller, door: Door): boolean {
     return this.#known(caller)?.closed.has(door) === true;
   }
@@ -60,7 +66,10 @@ export class ClosedDoors {
     habits.roundTrip = Math.min(habits.roundTrip ?? Infinity, ms, MAX_ROUND_TRIP);
   }
 
-  /** True if the client gave this answer without showing the question. Closes the door then. */
+  /**
+   * True if the client gave this answer without showing the question. In that case, closes the
+   * door.
+   */
   isUnseen(
     caller: Caller,
     request: ElicitRequest,
@@ -95,7 +104,7 @@ export class ClosedDoors {
     return true;
   }
 
-  /** Returns what is remembered of a client. */
+  /** Returns the remembered behaviour of a client. */
   #known(caller: Caller): Habits | undefined {
     if (!this.#isUsed) return undefined;
     if (!this.#isUnnamed(caller)) return this.#habits.get(keyOf(caller));

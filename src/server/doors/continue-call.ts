@@ -38,7 +38,7 @@ export type Continuation =
   /** `after` is the LSN after which the request reads the log. */
   | { readonly type: "wait"; readonly session: LiveToolSession; readonly after: number };
 
-/** Handles a call of `continue_call`. The caller must load the run into memory before. */
+/** Handles a call of `continue_call`. The session must already be in memory, if it still exists. */
 export function continueCall(
   core: ServerCore,
   args: JsonObject,
@@ -131,7 +131,7 @@ function takeAnswer(
     ? readModelAnswer(request.params.requestedSchema, answer)
     : undefined;
   if (!response) {
-    return "Cannot accept the answer: it does not name the fields; send an object with the fields of the question";
+    return "Cannot accept the answer: it is not an object with the fields of the question; send such an object";
   }
   return refusal(session.respond(request.id, response, "model"));
 }

@@ -67,15 +67,17 @@ export function tooManyRounds(session: LiveToolSession): CallResult {
   session.halt(problem);
   return {
     content: [
-      text(`Cannot go on: ${problem}; declare .requires({ sampling: true }), or ask less often`),
+      text(
+        `Cannot continue the call: ${problem}; declare .requires({ sampling: true }), or ask less often`,
+      ),
     ],
     isError: true,
   };
 }
 
 /**
- * The error for a resource that asks a question. A client would store a deferral as the content of
- * the resource.
+ * The error for a resource that asks a question. A deferral is not possible, because a client would
+ * store it as the content of the resource.
  */
 export function asksElsewhere(core: ServerCore, session: LiveToolSession): ProtocolError {
   const url =
@@ -190,7 +192,7 @@ function instructions(
     return `The ${kind} "${name}" is not finished: the person sees a form. End your turn now. ` +
       `When the person says that they have answered, call continue_call with ${bare}.`;
   }
-  return `The ${kind} "${name}" is not finished. Call continue_call with ${bare} now; the next question follows.`;
+  return `The ${kind} "${name}" is not finished. Call continue_call with ${bare} now, to get the next question.`;
 }
 
 function forPage(

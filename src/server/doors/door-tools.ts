@@ -1,4 +1,4 @@
-/** The tools that a server adds, so that calls can go on after their requests have ended. */
+/** The tools that a server adds, so that calls can continue after their requests have ended. */
 import type { JsonObject } from "../../model/content.ts";
 import { objectSchema, schemaReader } from "../../schema/lazy.ts";
 import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
@@ -13,7 +13,10 @@ export const CONTINUE_CALL: FinalizedMcpTool = doorTool(
     type: "object",
     properties: {
       ticket: { type: "string", description: "The ticket from the last result" },
-      key: { type: "string", description: "Which question is answered, if several are open" },
+      key: {
+        type: "string",
+        description: "The key of the question that is answered, if several are open",
+      },
       answer: {
         anyOf: [{ type: "object" }, { type: "string" }, { type: "number" }, { type: "boolean" }],
         description: "The person's own answer: an object with the fields of the question, or " +

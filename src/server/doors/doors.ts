@@ -1,4 +1,7 @@
-/** Chooses the door at which a question is asked, and remembers the doors that are closed. */
+/**
+ * Chooses the door of a question. A door is a way to ask the person: a form of the client, a view
+ * of an app, a page, or the model. Remembers which doors are closed.
+ */
 import { canElicitForm, canElicitUrl } from "../../ask/elicit.ts";
 import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall, DoorPort, SamplingSetup } from "../../run/run-port.ts";
@@ -60,7 +63,7 @@ export class Doors implements DoorPort {
       if (!this.#closed.has(call, door)) return door;
       closed ??= door;
     }
-    // A closed door is better than none.
+    // Use a closed door only if all doors are closed.
     return tried.length === 0 ? closed : undefined;
   }
 

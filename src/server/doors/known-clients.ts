@@ -4,7 +4,7 @@
  */
 import type { ClientInfo } from "../../model/events.ts";
 
-/** What is known of a client. */
+/** The known behaviour of a client. */
 export interface KnownClient {
   readonly client: string;
   /** Matches the name that the client sends. */
@@ -13,13 +13,13 @@ export interface KnownClient {
   readonly declares: string;
   /** What a person sees of a form. */
   readonly shows: string;
-  /** The client can refuse a form that no person has seen. */
+  /** True if the client may refuse a form without showing it to a person. */
   readonly refusesUnseen?: true;
-  /** A quick refusal is intentional, because a person or a script always answers. */
+  /** True if a person or a script gives every answer, so that a quick refusal is intentional. */
   readonly isPrompt?: true;
   /** When the client gives up on a call. */
   readonly deadline: string;
-  /** Where this comes from. */
+  /** The source of this information. */
   readonly source: string;
 }
 
@@ -114,7 +114,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
   },
 ];
 
-/** What is known of a client, by the name that it sends. */
+/** The known behaviour of a client, by the name that it sends. */
 export function knownClient({ name }: ClientInfo): KnownClient | undefined {
   return name === undefined ? undefined : KNOWN_CLIENTS.find((one) => one.name.test(name));
 }

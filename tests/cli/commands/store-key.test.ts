@@ -58,7 +58,7 @@ describe("parley serve --store without the store's key", () => {
       const said = yield* refuses(path);
       assert.match(
         said,
-        /^Cannot use the store ".*calls\.db": its key ".*calls\.db\.key" is missing/,
+        /^Cannot use the store ".*calls\.db": its key file ".*calls\.db\.key" is missing/,
       );
       assert.match(said, /; restore it from a backup, .* PARLEY_KEY/);
       assert.equal(existsSync(`${path}.key`), false);
@@ -101,7 +101,7 @@ describe("parley serve --store without the store's key", () => {
   it("does not start with a store of format 3 whose key is missing", function* () {
     const path = yield* useCalls();
     rmSync(`${path}.key`);
-    assert.match(yield* refuses(path), /its key ".*" is missing/);
+    assert.match(yield* refuses(path), /its key file ".*" is missing/);
   }, { within: 60_000 });
 
   it(
