@@ -202,6 +202,11 @@ export interface ParleyOptions {
    * browsers on this machine can reach the server. Default: none.
    */
   readonly openBrowser?: (url: string) => void;
+  /**
+   * Returns whether a browser can be opened on this machine. Called when a question needs to know.
+   * Default: true if there is an `openBrowser`.
+   */
+  readonly canOpenBrowser?: () => boolean;
 
   /** Where the records of durable calls are stored. Default: in memory. */
   readonly store?: ToolSessionStore;

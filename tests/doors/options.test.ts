@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { desktopBrowser } from "../../src/cli/terminal/browser.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { TestClient } from "../support/legacy/client.ts";
 import { idle } from "../support/turn.ts";
@@ -189,19 +188,5 @@ describe("the option askPatience", () => {
       const next = await client.call("continue_call", { ticket: ticketOf(result) });
       assert.equal(await next.text(), "Bob via form");
     });
-  });
-});
-
-describe("desktopBrowser()", () => {
-  it("needs evidence of a desktop", () => {
-    assert.equal(desktopBrowser({}, "linux"), undefined);
-    assert.equal(desktopBrowser({ DISPLAY: ":0" }, "linux"), "xdg-open");
-    assert.equal(desktopBrowser({ WAYLAND_DISPLAY: "wayland-0" }, "linux"), "xdg-open");
-    assert.equal(desktopBrowser({ DISPLAY: ":0", SSH_CONNECTION: "x" }, "linux"), undefined);
-    assert.equal(desktopBrowser({ DISPLAY: ":0", CI: "true" }, "linux"), undefined);
-    assert.equal(desktopBrowser({ BROWSER: "firefox" }, "linux"), "firefox");
-    assert.equal(desktopBrowser({}, "darwin"), undefined);
-    assert.equal(desktopBrowser({ TERM_PROGRAM: "x" }, "darwin"), "open");
-    assert.equal(desktopBrowser({}, "win32"), undefined);
   });
 });

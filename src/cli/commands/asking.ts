@@ -2,7 +2,7 @@
 import type { Door } from "../../model/events.ts";
 import type { SamplingSetup } from "../../run/run-port.ts";
 import type { ParleyOptions } from "../../server/options.ts";
-import { desktopBrowser, startBrowser } from "../terminal/browser.ts";
+import { pageOpener } from "../terminal/browser.ts";
 import { type ModelFlags, samplingSetup } from "./model.ts";
 
 export interface AskFlags extends ModelFlags {
@@ -18,14 +18,16 @@ export interface AskFlags extends ModelFlags {
 /** The options of a server that these flags set. */
 export function askOptions(
   flags: AskFlags,
-): Pick<ParleyOptions, "doors" | "askWait" | "askPatience" | "openBrowser" | "sampling"> {
+): Pick<
+  ParleyOptions,
+  "doors" | "askWait" | "askPatience" | "openBrowser" | "canOpenBrowser" | "sampling"
+> {
   const { doors, askWait, askPatience, browser } = flags;
-  const opens = browser === "always" || browser === "auto" && desktopBrowser() !== undefined;
   return {
     ...(doors && { doors }),
     askWait: askWait * 1_000,
     ...(askPatience !== undefined && { askPatience: askPatience * 1_000 }),
-    ...(opens && { openBrowser: startBrowser }),
+    ...(browser !== "never" && pageOpener(browser)),
     sampling: samplingFlags(flags),
   };
 }

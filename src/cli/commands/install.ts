@@ -6,6 +6,7 @@ import { selfCommand } from "../../platform/self.ts";
 import type { Environment } from "../environment.ts";
 import type { McpAppName } from "../mcp-app-names.ts";
 import { Problem, USAGE } from "../problem.ts";
+import { displayVariables } from "../terminal/desktop.ts";
 import { readIfThere, replaceFile, withValue } from "./config-file.ts";
 import { loadDefinitions } from "./load.ts";
 import { type Machine, MCP_APPS, type McpApp, type ServerEntry, thisMachine } from "./mcp-apps.ts";
@@ -52,12 +53,13 @@ export async function install(
   options: InstallOptions,
   environment: Environment,
   machine: Machine = thisMachine(),
+  display = displayVariables(),
 ): Promise<number> {
   const { terminal } = environment;
   const host = MCP_APPS[app];
   // Load the modules now: an error here is easier to see than one in the app.
   if (options.url === undefined) await loadDefinitions(modules, environment);
-  const entry = entryFor(host, modules, options);
+  const entry = entryFor(host, modules, options, display);
   if (options.print) {
     terminal.note(`Add this to ${fileFor(host, options, machine)}:`);
     terminal.print(JSON.stringify({ [host.section]: { [options.name]: entry } }, null, 2));
@@ -104,9 +106,12 @@ function fileFor(host: McpApp, { project = false }: InstallOptions, machine: Mac
 function entryFor(
   host: McpApp,
   modules: readonly string[],
-  { url, config }: InstallOptions,
+  { url, config, project }: InstallOptions,
+  display: Display,
 ): object {
-  const entry = host.entry(url === undefined ? startedHere(modules, config) : { url });
+  // The file of a project may be shared with people who have other displays.
+  const env = project ? {} : display;
+  const entry = host.entry(url === undefined ? startedHere(modules, config, env) : { url });
   if (entry) return entry;
   throw new Problem(
     `Cannot add a URL to ${host.title}: its configuration file supports programs only; add the URL in its settings, under Connectors`,
@@ -114,11 +119,19 @@ function entryFor(
   );
 }
 
+type Display = ReturnType<typeof displayVariables>;
+
 /** The command with which the app starts this program. */
-function startedHere(modules: readonly string[], config: string | undefined): ServerEntry {
+function startedHere(
+  modules: readonly string[],
+  config: string | undefined,
+  display: Display,
+): ServerEntry {
   const { command, args } = selfCommand();
   const paths = modules.map((path) => resolve(path));
   // The app starts the program in another folder, where it would not find the config file.
   const settings = config === undefined ? [] : ["--config", config];
-  return { command, args: [...args, "stdio", ...paths, ...settings] };
+  // Apps start servers without the variables of the desktop, but a browser needs them.
+  const env = Object.keys(display).length > 0 ? { env: display } : {};
+  return { command, args: [...args, "stdio", ...paths, ...settings], ...env };
 }

@@ -6,7 +6,11 @@ import type { McpAppName } from "../mcp-app-names.ts";
 
 /** A server: a program that the app starts, or a URL. */
 export type ServerEntry =
-  | { readonly command: string; readonly args: readonly string[] }
+  | {
+    readonly command: string;
+    readonly args: readonly string[];
+    readonly env?: { readonly [name: string]: string | undefined };
+  }
   | { readonly url: string };
 
 export interface McpApp {

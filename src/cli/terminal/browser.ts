@@ -1,42 +1,40 @@
-/** Opens pages with the command in the environment variable BROWSER. */
+/** Opens pages in a browser of this machine. */
 import { delimiter } from "node:path";
 import process from "node:process";
 import { type Operation, until } from "effection";
+import { type Desktop, findDesktop } from "./desktop.ts";
 
+/** True if the environment variable BROWSER names a command. */
 export function hasBrowser(): boolean {
-  return commands().length > 0;
+  return commandsIn(process.env["BROWSER"]).length > 0;
 }
 
 /**
- * Opens a page. Returns false if no command can be started. The browser belongs to the person, so
- * Parley neither waits for it nor ends it.
+ * Opens a page with the command in BROWSER. Returns false if no command can be started. The browser
+ * belongs to the person, so Parley neither waits for it nor ends it.
  */
 export function* openBrowser(page: URL): Operation<boolean> {
-  for (const command of commands()) {
-    if (yield* until(started(argumentsOf(command, page.href)))) return true;
-  }
-  return false;
+  return yield* until(openWith({ command: process.env["BROWSER"] ?? "", env: {} }, page.href));
 }
 
-/**
- * The command that opens pages on this desktop. Undefined if nothing shows that there is a desktop.
- * Apps start a server with few environment variables, so a missing SSH variable does not prove that
- * the session is local.
- */
-export function desktopBrowser(
-  env: { readonly [name: string]: string | undefined } = process.env,
-  platform: string = process.platform,
-): string | undefined {
-  if (env["CI"] || env["SSH_CONNECTION"] || env["SSH_TTY"]) return undefined;
-  if (env["BROWSER"]) return env["BROWSER"];
-  switch (platform) {
-    case "darwin":
-      return env["TERM_PROGRAM"] ? "open" : undefined;
-    case "win32":
-      return env["SESSIONNAME"] === "Console" ? "rundll32 url.dll,FileProtocolHandler" : undefined;
-    default:
-      return env["DISPLAY"] || env["WAYLAND_DISPLAY"] ? "xdg-open" : undefined;
-  }
+export interface PageOpener {
+  /** True if there is a desktop. Looks for it only once. */
+  readonly canOpenBrowser: () => boolean;
+  readonly openBrowser: (url: string) => void;
+}
+
+/** Opens pages on the desktop of this machine, and with `always` even if none is found. */
+export function pageOpener(when: "auto" | "always", find = findDesktop): PageOpener {
+  let found: { readonly desktop: Desktop | undefined } | undefined;
+  const desktop = () => (found ??= { desktop: find() }).desktop;
+  return {
+    canOpenBrowser: () => when === "always" || desktop() !== undefined,
+    openBrowser(url) {
+      const command = process.env["BROWSER"] || OPENERS[process.platform] || "xdg-open";
+      const chosen = desktop() ?? (when === "always" ? { command, env: {} } : undefined);
+      if (chosen) void openWith(chosen, url);
+    },
+  };
 }
 
 const OPENERS: { readonly [platform: string]: string | undefined } = {
@@ -44,19 +42,20 @@ const OPENERS: { readonly [platform: string]: string | undefined } = {
   win32: "rundll32 url.dll,FileProtocolHandler",
 };
 
-/** Opens a page in the browser of this desktop, without waiting for it. */
-export function startBrowser(url: string): void {
-  const command = desktopBrowser() ?? OPENERS[process.platform] ?? "xdg-open";
-  void started(argumentsOf(command, url));
+/** By convention, BROWSER can be a list. */
+function commandsIn(list = ""): string[] {
+  return list.split(delimiter).map((one) => one.trim()).filter((one) => one !== "");
 }
 
-/** By convention, BROWSER can be a list, and the URL replaces `%s`. */
-function commands(): string[] {
-  return (process.env["BROWSER"] ?? "").split(delimiter).map((one) => one.trim()).filter((one) =>
-    one !== ""
-  );
+/** Tries the commands one after another, until one starts. */
+async function openWith({ command, env }: Desktop, url: string): Promise<boolean> {
+  for (const one of commandsIn(command)) {
+    if (await started(argumentsOf(one, url), { ...process.env, ...env })) return true;
+  }
+  return false;
 }
 
+/** By convention, the URL replaces `%s`. */
 function argumentsOf(command: string, url: string): string[] {
   const words = command.split(/\s+/);
   if (!command.includes("%s")) return [...words, url];
@@ -64,11 +63,14 @@ function argumentsOf(command: string, url: string): string[] {
 }
 
 /** Starts a program without a shell, because the URL comes from a server. */
-async function started([program = "", ...args]: readonly string[]): Promise<boolean> {
+async function started(
+  [program = "", ...args]: readonly string[],
+  env: NodeJS.ProcessEnv,
+): Promise<boolean> {
   const { spawn } = await import("node:child_process");
   return await new Promise((resolve) => {
     try {
-      const child = spawn(program, args, { stdio: "ignore", detached: true });
+      const child = spawn(program, args, { stdio: "ignore", detached: true, env });
       child.once("error", () => resolve(false));
       child.once("spawn", () => {
         child.unref();

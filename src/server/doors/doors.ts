@@ -18,6 +18,7 @@ export interface DoorOptions {
   readonly openBrowser?: (url: string) => void;
   /** Signs people in who open a page. Default: the server does not check access tokens. */
   readonly gate?: Pick<Gate, "canSignIn">;
+  readonly canOpenBrowser?: () => boolean;
 }
 
 const ALL: readonly Door[] = ["form", "app", "page", "model"];
@@ -30,17 +31,17 @@ export class Doors implements DoorPort {
   readonly #closed: ClosedDoors;
 
   readonly modelByCaller: boolean;
-  readonly #opensBrowser: boolean;
+  readonly #opensBrowser: () => boolean;
   readonly #gate: DoorOptions["gate"];
 
   /** `site.exposed` is true if the server has received calls over HTTP. */
   constructor(
     site: ServerSite & { readonly exposed: boolean },
-    { doors = ALL, sampling, openBrowser, gate }: DoorOptions = {},
+    { doors = ALL, sampling, openBrowser, canOpenBrowser, gate }: DoorOptions = {},
   ) {
     this.#gate = gate;
     this.#closed = new ClosedDoors(() => site.exposed);
-    this.#opensBrowser = openBrowser !== undefined;
+    this.#opensBrowser = canOpenBrowser ?? (() => openBrowser !== undefined);
     this.modelByCaller = sampling?.byCaller ?? false;
     this.#site = site;
     this.#allowed = new Set(doors);
@@ -81,7 +82,7 @@ export class Doors implements DoorPort {
         // If the server checks tokens, the page opens only for people who can sign in.
         return (this.#site.url !== undefined || this.#site.local) && (signsIn || !this.#gate) &&
           (signsIn || canShowLink(doors) || canElicitUrl(client) ||
-            this.#opensBrowser && this.#site.local);
+            this.#site.local && this.#opensBrowser());
       case "model":
         // A client would store the text of a deferral as the content of the resource.
         return by === "anyone" && tool.kind !== "resource";

@@ -181,6 +181,39 @@ describe("parley install", () => {
     assert.equal(mcpServers.parley.type, "stdio");
   });
 
+  it("writes the variables of the display, which apps do not pass on", function* () {
+    const home = yield* useFolder();
+    const display = join(home, "wayland-0");
+    writeFileSync(display, "");
+    const none = {
+      CI: undefined,
+      SSH_CONNECTION: undefined,
+      SSH_CLIENT: undefined,
+      SSH_TTY: undefined,
+    };
+    const desktop = {
+      ...none,
+      WAYLAND_DISPLAY: display,
+      DISPLAY: undefined,
+      XAUTHORITY: undefined,
+      XDG_RUNTIME_DIR: home,
+      XDG_CURRENT_DESKTOP: undefined,
+      DBUS_SESSION_BUS_ADDRESS: undefined,
+    };
+    const print = function* (args: readonly string[], env: ProgramOptions["env"]) {
+      const { env: own, ...rest } = at(home);
+      const options = { ...rest, env: { ...own, ...env } };
+      const { stdout } = yield* runProgram(["install", "claude-code", "--print", ...args], options);
+      return JSON.parse(stdout).mcpServers.parley.env;
+    };
+    const isLinux = !["darwin", "win32"].includes(process.platform);
+    const expected = isLinux ? { WAYLAND_DISPLAY: display, XDG_RUNTIME_DIR: home } : undefined;
+    assert.deepEqual(yield* print([], desktop), expected);
+    assert.equal(yield* print(["--project"], desktop), undefined);
+    assert.equal(yield* print([], { ...desktop, SSH_TTY: "/dev/pts/0" }), undefined);
+    assert.equal(yield* print([], { ...desktop, WAYLAND_DISPLAY: undefined }), undefined);
+  });
+
   it("changes the file that a link points to, and keeps the link", function* () {
     const home = yield* useFolder();
     const real = join(home, "dotfiles.json");
