@@ -49,7 +49,7 @@ const DISPLAY_VARIABLES = [
   "DBUS_SESSION_BUS_ADDRESS",
 ] as const;
 
-const REMOTE_VARIABLES = ["SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"];
+const REMOTE_VARIABLES = ["CI", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"] as const;
 /** Programs whose children are sessions of somebody who is at another machine. */
 const REMOTE = /^(sshd|dropbear|mosh-server|etterminal|tailscaled)/;
 /** Programs whose sessions can be attached from anywhere, later. */
@@ -128,7 +128,9 @@ function onWindows({ env, pid, run }: DesktopMachine): Desktop | undefined {
 }
 
 function isRemote(env: Variables): boolean {
-  return Boolean(env["CI"]) || REMOTE_VARIABLES.some((name) => Boolean(env[name]));
+  return Boolean(
+    env["CI"] || env["SSH_CONNECTION"] || env["SSH_CLIENT"] || env["SSH_TTY"],
+  );
 }
 
 /** True inside a container, whose loopback addresses no browser of the person reaches. */
@@ -166,7 +168,7 @@ function parentIn(stat: string | undefined): { readonly pid: number } | undefine
 
 /** Takes only what is needed: other variables of a process can be secrets. */
 function variablesIn(environ: string): Variables {
-  const wanted = new Set<string>([...DISPLAY_VARIABLES, ...REMOTE_VARIABLES, "CI"]);
+  const wanted = new Set<string>([...DISPLAY_VARIABLES, ...REMOTE_VARIABLES]);
   const found: { [name: string]: string } = {};
   for (const pair of environ.split("\0")) {
     const at = pair.indexOf("=");
@@ -177,9 +179,8 @@ function variablesIn(environ: string): Variables {
 
 /** The display variables in an environment. Undefined if they name no display of this machine. */
 function displayIn(machine: DesktopMachine, env: Variables): Variables | undefined {
-  const { DISPLAY: x11, WAYLAND_DISPLAY: wayland } = env;
-  const isThere = wayland !== undefined && hasWayland(machine, env, wayland) ||
-    x11 !== undefined && hasX11(machine, x11);
+  const isThere = hasWayland(machine, env, env["WAYLAND_DISPLAY"] ?? "") ||
+    hasX11(machine, env["DISPLAY"] ?? "");
   if (!isThere) return undefined;
   return Object.fromEntries(
     DISPLAY_VARIABLES.flatMap((name) => env[name] ? [[name, env[name]]] : []),
