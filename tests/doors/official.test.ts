@@ -6,13 +6,18 @@ import assert from "node:assert/strict";
 import * as v2 from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { ParleyOptions } from "parley-mcp";
+import {
+  CallToolResultSchema,
+  ElicitationCompleteNotificationSchema,
+  ElicitRequestSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import { createMcpTool, type ParleyOptions } from "parley-mcp";
+import { z } from "zod";
 import { bookFlight } from "../../tools/book_flight.ts";
 import { createPlayTtt } from "../../tools/play_ttt.ts";
 import { onSocket } from "../support/socket.ts";
 import { describe, it } from "../suite.ts";
-import type { Result } from "./host.ts";
+import { type Result, ticketOf } from "./host.ts";
 import { answerPage, linkIn } from "./page.ts";
 
 interface Caller {
@@ -148,3 +153,85 @@ for (const [version, connect] of CALLERS) {
     });
   });
 }
+
+describe("notifications/elicitation/complete", () => {
+  const ask = createMcpTool("ask").description("d")
+    .elicits({ who: { response: z.object({ name: z.string() }) } })
+    .execute(function* (_params, ctx) {
+      const answer = yield* ctx.elicit("who", { message: "Who?" });
+      return answer.action === "accept"
+        ? `${answer.content.name} via ${answer.via}`
+        : answer.action;
+    });
+
+  /** A client that opens the page of a question, and answers there when it says so. */
+  async function urlClient(
+    url: string,
+    visit: (page: string, elicitationId: string) => unknown,
+  ): Promise<{ client: Client; completed: string[]; whenCompleted: Promise<void> }> {
+    const client = new Client(INFO, { capabilities: { elicitation: { url: {} } } });
+    const completed: string[] = [];
+    const { promise: whenCompleted, resolve } = Promise.withResolvers<void>();
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }: Result) => {
+      completed.push(params.elicitationId);
+      resolve();
+    });
+    client.setRequestHandler(ElicitRequestSchema, async ({ params }: Result) => {
+      assert.equal(params.mode, "url");
+      await visit(params.url, params.elicitationId);
+      return { action: "accept" };
+    });
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+    return { client, completed, whenCompleted };
+  }
+
+  for (const action of ["accept", "decline"]) {
+    it(`tells the official client v1 that the page was answered with ${action}`, async () => {
+      let base = "";
+      const options = { serve: [ask], publicUrl: () => base || undefined };
+      await onSocket(options, async (url) => {
+        base = new URL(url).origin;
+        const asked: string[] = [];
+        const { client, completed } = await urlClient(url, async (page, id) => {
+          asked.push(id);
+          await answerPage(fetch, page, { name: "Ada" }, action);
+        });
+        try {
+          const result = await client.callTool({ name: "ask" }, CallToolResultSchema) as Result;
+          assert.equal(result.content[0].text, action === "accept" ? "Ada via page" : "decline");
+          assert.equal(asked.length, 1);
+          assert.deepEqual(completed, asked);
+        } finally {
+          await client.close();
+        }
+      });
+    });
+  }
+
+  it("reaches the official client v1 after the call was deferred", async () => {
+    let base = "";
+    const options = { serve: [ask], publicUrl: () => base || undefined, askWait: 0 };
+    await onSocket(options, async (url) => {
+      base = new URL(url).origin;
+      const visited = Promise.withResolvers<{ page: string; id: string }>();
+      const { client, completed, whenCompleted } = await urlClient(url, (page, id) => {
+        visited.resolve({ page, id });
+      });
+      try {
+        const first = await client.callTool({ name: "ask" }, CallToolResultSchema) as Result;
+        const { page, id } = await visited.promise;
+        await answerPage(fetch, page, { name: "Ada" });
+        await whenCompleted;
+        assert.deepEqual(completed, [id]);
+        const last = await client.callTool({
+          name: "continue_call",
+          arguments: { ticket: ticketOf(first) },
+        }, CallToolResultSchema) as Result;
+        assert.equal(last.content[0].text, "Ada via page");
+        assert.deepEqual(completed, [id]);
+      } finally {
+        await client.close();
+      }
+    });
+  });
+});

@@ -30,8 +30,8 @@ interface OpenPlace {
   readonly name: string;
   page?: Page;
   opening?: StartedOperation<Page>;
-  /** Questions whose page the client has agreed to open. */
-  readonly visited: Set<string>;
+  /** Questions whose page the client has agreed to open, and what to call after the answer. */
+  readonly visited: Map<string, (() => void) | undefined>;
 }
 
 export class AskingPlaces {
@@ -56,8 +56,16 @@ export class AskingPlaces {
   }
 
   /** Called when the client has agreed to open the page of a question. */
-  visit({ id }: LiveToolSession, requestId: string): void {
-    this.#places.get(id)?.visited.add(requestId);
+  visit({ id }: LiveToolSession, requestId: string, answered?: () => void): void {
+    this.#places.get(id)?.visited.set(requestId, answered);
+  }
+
+  /** Called when the person has answered a question on its page. */
+  answered(sessionId: string, requestId: string): void {
+    const { visited } = this.#places.get(sessionId) ?? {};
+    visited?.get(requestId)?.();
+    // Another answer counts for nothing.
+    if (visited?.has(requestId)) visited.set(requestId, undefined);
   }
 
   /** True if the client has agreed to open the page of a question. */
@@ -95,7 +103,7 @@ export class AskingPlaces {
   }
 
   #open(sessionId: string, principal: string, name: string): OpenPlace {
-    const place: OpenPlace = { name, visited: new Set() };
+    const place: OpenPlace = { name, visited: new Map() };
     this.#places.set(sessionId, place);
     const { pages, registry, deadlines } = this.#core;
     const url = () => place.page?.url ?? "http://localhost/";
@@ -249,7 +257,9 @@ class SessionPlace implements AskingPlace {
   ): AnswerOutcome {
     const session = this.#session;
     if (!session) return { kind: "closed", reason: "ended" };
-    return answerQuestion(session, "page", id, action, content);
+    const outcome = answerQuestion(session, "page", id, action, content);
+    if (outcome.kind === "accepted") this.#core.places.answered(this.#sessionId, id);
+    return outcome;
   }
 
   *changed(): Operation<void> {

@@ -84,13 +84,15 @@ export function asSent<R extends ToolSessionRequest>(
 
 /**
  * The answer to a question, from the response of a client. Undefined if the question stays open: the
- * person has agreed to open a page, or the question is asked at another door.
+ * person has agreed to open a page, or the question is asked at another door. `answered` is called
+ * when the person answers on that page.
  */
 export function clientAnswer(
   core: ServerCore,
   session: LiveToolSession,
   request: ToolSessionRequest,
   response: ClientAnswer,
+  answered?: () => void,
 ): QuestionAnswer | undefined {
   const requestId = request.id;
   if (request.type !== "elicit_request" || request.params.mode === "url") {
@@ -102,7 +104,7 @@ export function clientAnswer(
     case "page": {
       const { action } = response as { action?: unknown };
       if (action === "decline" || action === "cancel") return { requestId, response };
-      core.places.visit(session, requestId);
+      core.places.visit(session, requestId, answered);
       return undefined;
     }
     default:

@@ -10,6 +10,7 @@ import { clientAnswer } from "../doors/travel.ts";
 import { ACCEPTED, type Accepted, refusalOf, type Refused } from "../reply.ts";
 import { type Call, CALL_LOST } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
+import { notifyLate } from "./completions.ts";
 import { noRoom, notTaken } from "./refusals.ts";
 
 type Taken = Accepted | Refused;
@@ -65,7 +66,13 @@ function respond(
   const response = responseIn(client, session, message);
   const request = session.openRequests().find((request) => request.id === id);
   if (!request) return session.respond(id, response);
-  const answer = clientAnswer(client.core, session, request, response);
+  const answer = clientAnswer(
+    client.core,
+    session,
+    request,
+    response,
+    () => notifyLate(client, session.id, id),
+  );
   if (answer) return session.respondAll([answer])[0]!;
   // The person has agreed to open a page, and will answer there.
   session.log.stir();

@@ -36,6 +36,7 @@ import type { Feed, Send } from "../feed.ts";
 import type { SharedStream } from "../reply.ts";
 import { formViewOf } from "../views.ts";
 import type { ClientSession } from "./client-session.ts";
+import { completionText } from "./completions.ts";
 import type { CallStream } from "./stream.ts";
 
 /** The message for a client whose call was lost in a restart. */
@@ -152,6 +153,11 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** True if the registry has removed the call's session. */
   get isGone(): boolean {
     return this.#isGone;
+  }
+
+  /** True if the call has ended before its run. */
+  get deferred(): boolean {
+    return this.#deferral !== undefined;
   }
 
   /** The LSN up to which the messages of the call have been read. */
@@ -438,6 +444,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       if (this.#continues && isFinal(event)) {
         const { outcome } = this.session;
         return resultText(this.id, resultFor(this.version, continuedResult(outcome!)));
+      }
+      if (event.type === "answer" && event.via === "page") {
+        return completionText(this.client, this.session, event.requestId);
       }
       return "place" in event && "id" in event
         ? this.#encodeQuestion(event)
