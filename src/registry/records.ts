@@ -11,7 +11,7 @@
  */
 import { type Operation, until } from "effection";
 import { promised } from "../lib/strand.ts";
-import type { ClientInfo } from "../model/events.ts";
+import type { ClientInfo, ToolSessionEvent } from "../model/events.ts";
 import { type Principal, recordedCaller } from "../model/principal.ts";
 import { Journal } from "../session/journal.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
@@ -90,6 +90,21 @@ export class SessionRecords {
     this.update(session);
     // RECOVERY-3: the next suspect may resume when this is stored.
     if (turnOver) this.whenWritten(session.id, turnOver);
+  }
+
+  /**
+   * Records that a session has worked past its grace period (RECOVERY-6). `slow` is the level of
+   * the next attempt, if the server crashes before the session proves that it has survived.
+   */
+  settleUnproven(session: RegisteredSession, slow: number): void {
+    const { trial } = session;
+    if (!trial) return;
+    this.survived(session);
+    trial.slow = slow;
+    trial.deadline.cancel();
+    trial.turn?.cancel();
+    this.update(session);
+    if (trial.over) this.whenWritten(session.id, trial.over);
   }
 
   /** Notes that a session has survived. The note is written with the next event, or by `settle`. */
@@ -172,13 +187,12 @@ export class SessionRecords {
         turnOver?.();
       },
       failed: (error) => session.storeFailed(error),
-      state: () => {
+      state: (batch) => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
-        // RECOVERY-2: an event does not prove that the session has survived, unless it is the final
-        // event.
-        settles = trial !== undefined && (session.log.closed || session.settled === entry.epoch);
+        settles = trial !== undefined && (session.log.closed || hasSurvived(session, entry, batch));
         if (!settles) return { expiresAt, wakeAt };
+        trial!.proven = true;
         session.settled = entry.epoch;
         return { expiresAt, wakeAt, meta: entryMetaOf(session) as never };
       },
@@ -188,6 +202,23 @@ export class SessionRecords {
     session.log.keepIn(journal);
     return journal;
   }
+}
+
+/** Returns true if a session has survived its attempt when these events are written. */
+function hasSurvived(
+  { trial, settled, waiting }: RegisteredSession,
+  { epoch }: ToolSessionEntry,
+  batch: readonly ToolSessionEvent[],
+): boolean {
+  // RECOVERY-6: after its grace period, a session proves by progress that it has survived.
+  if (trial!.slow !== undefined) return waiting || batch.some(isProgress);
+  // RECOVERY-2: within its grace period, an event proves nothing.
+  return settled === epoch;
+}
+
+/** Returns true for the outcome of a step: the next attempt does not do that work again. */
+function isProgress(event: ToolSessionEvent): boolean {
+  return event.type === "fact" && event.place.kind !== "value";
 }
 
 interface Renewal {
@@ -200,6 +231,7 @@ export function endTrial(session: RegisteredSession): (() => void) | undefined {
   const { trial } = session;
   session.trial = undefined;
   trial?.deadline.cancel();
+  trial?.turn?.cancel();
   return trial?.over;
 }
 
@@ -217,6 +249,8 @@ export interface EntryMeta {
   readonly deferred?: boolean;
   /** The epoch at which the session last survived (RECOVERY-1). Absent in records of earlier versions. */
   readonly settled?: number;
+  /** How often in a row the session worked past its grace period without proof (RECOVERY-6). */
+  readonly slow?: number;
   /** Present if the session is set aside (RECOVERY-5). */
   readonly setAside?: { readonly at: number; readonly attempts: number };
 }
@@ -249,6 +283,7 @@ function entryOf(
 function entryMetaOf(session: LiveToolSession): EntryMeta {
   const { tool: { kind }, principal, client, keepUntil, taskSince, needsCaller, settled } = session;
   const caller = session.caller && recordedCaller(session.caller);
+  const slow = session.trial?.proven ? undefined : session.trial?.slow ?? session.trial?.level;
   return {
     kind,
     principal,
@@ -256,6 +291,7 @@ function entryMetaOf(session: LiveToolSession): EntryMeta {
     client,
     keepUntil,
     settled,
+    ...(slow && { slow }),
     ...(taskSince !== undefined && { taskSince }),
     ...(needsCaller && { attended: true }),
     ...(session.deferred && { deferred: true }),

@@ -7,17 +7,27 @@
  *             last survived (`settled`). The difference is the number of failed attempts. So an
  *             attempt is counted before it runs, without an additional write.
  * RECOVERY-2  An attempt has survived when the session waits, leaves memory, ends, or has run for
- *             `GRACE`. Recording an event is no proof: a session that records one more event before
- *             each crash would never be set aside.
+ *             its grace period. Recording an event is no proof: a session that records one more
+ *             event before each crash would never be set aside.
  * RECOVERY-3  A session with failed attempts is a suspect. Suspects resume one at a time, even if a
  *             request waits for one: the next suspect resumes when the store has recorded that the
  *             previous one survived. So only the first failed attempt of a session can be the fault
  *             of another suspect. That attempt counts too.
  * RECOVERY-4  Suspects with fewer failed attempts resume first. The last attempt is made only after
- *             the server has run for `STEADY_AFTER`. So crashes with another cause are spread over
- *             all suspects, and a server that always crashes early sets no suspect aside.
+ *             the server has run for as long as the grace period of the attempt. So crashes with
+ *             another cause are spread over all suspects, and a server that always crashes early
+ *             sets no suspect aside.
  * RECOVERY-5  After `MAX_ATTEMPTS` failed attempts the session is set aside: its record stays in
  *             the store, and only an operator can make it run again.
+ * RECOVERY-6  A session that works past its grace period may still crash the server. If the server
+ *             crashes before the session waits, leaves memory, ends or records the outcome of a
+ *             step, this counts as one failed attempt, and the next grace period is four times as
+ *             long (`level`). So it becomes longer than any time after which a session crashes.
+ * RECOVERY-7  A long grace period does not delay other suspects: a turn lasts for `GRACE`. When the
+ *             next suspect begins, the earlier ones no longer count their attempts, because a crash
+ *             could be the fault of the new one. The last attempt is an exception: it begins when
+ *             no other attempt counts, and no suspect begins before its grace period is over. So a
+ *             suspect is set aside only for its own crashes.
  */
 import { action, type Operation } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -32,16 +42,10 @@ import { type EntryMeta, metaOf, type SessionRecords } from "./records.ts";
 import { NEVER } from "./waker.ts";
 
 const MAX_ATTEMPTS = 3;
-/**
- * The number of milliseconds after which an attempt that is still running has survived
- * (RECOVERY-2).
- */
+/** The length of the first grace period, and of a turn, in milliseconds (RECOVERY-2). */
 const GRACE = 5_000;
-/**
- * The number of milliseconds that the server must have run before it makes the last attempt
- * (RECOVERY-4).
- */
-const STEADY_AFTER = 5_000;
+/** The factor by which a grace period grows (RECOVERY-6). */
+const GROWTH = 4;
 
 /** The number of sessions that one query of the store returns. */
 const PAGE = 100;
@@ -50,6 +54,7 @@ const PAGE = 100;
 interface Turn {
   readonly id: string;
   readonly failed: number;
+  readonly level: number;
   begin(): void;
   refuse(error: Error): void;
 }
@@ -64,6 +69,8 @@ export class Recovery {
   #tried: string | undefined;
   /** True if the attempt of that suspect has begun. The turn then ends with the attempt. */
   #hasBegun = false;
+  /** Suspects whose turn is over, and whose attempts still count (RECOVERY-7). */
+  readonly #counted = new Set<RegisteredSession>();
   #steady: Deadline | undefined;
   #stopped = false;
 
@@ -89,7 +96,7 @@ export class Recovery {
     resume: () => Operation<LiveToolSession | undefined>,
   ): Operation<LiveToolSession | undefined> {
     if (!(yield* this.#isSuspect(entry))) return yield* resume();
-    yield* this.#turn(entry.id, failedAttempts(entry));
+    yield* this.#turn(entry);
     try {
       // Another server may have tried the session in the meantime.
       const latest = yield* this.#parts.store.get(entry.id);
@@ -124,21 +131,29 @@ export class Recovery {
     throw error;
   }
 
-  *#turn(id: string, failed: number): Operation<void> {
+  *#turn(entry: ToolSessionEntry): Operation<void> {
     if (this.#stopped) throw new RegistryClosedError();
+    const failed = failedAttempts(entry);
+    const level = levelOf(entry);
     yield* action<void>((resolve, reject) => {
-      const turn = { id, failed, begin: resolve, refuse: reject };
+      const turn = { id: entry.id, failed, level, begin: resolve, refuse: reject };
       this.#turns.add(turn);
       this.#next();
       return () => void this.#turns.delete(turn);
     });
   }
 
-  readonly #turnOver = (): void => {
+  #turnOver(): void {
     this.#tried = undefined;
     this.#hasBegun = false;
     this.#next();
-  };
+  }
+
+  /** Called when the attempt of a suspect no longer counts. Its turn may be over already. */
+  #attemptOver(session: RegisteredSession): void {
+    if (this.#tried === session.id) return this.#turnOver();
+    if (this.#counted.delete(session)) this.#next();
+  }
 
   #next(): void {
     if (this.#tried !== undefined || this.#stopped) return;
@@ -146,21 +161,22 @@ export class Recovery {
     let next: Turn | undefined;
     for (const turn of this.#turns) if (!next || turn.failed < next.failed) next = turn;
     if (!next) return;
-    if (next.failed === MAX_ATTEMPTS - 1 && !this.#isSteady()) return;
+    if (isLast(next.failed) && (this.#counted.size > 0 || !this.#isSteady(next.level))) return;
     this.#tried = next.id;
     this.#turns.delete(next);
     next.begin();
   }
 
   /**
-   * Returns true if the server has run for `STEADY_AFTER`. Otherwise returns false, and calls
-   * `#next` when it has.
+   * Returns true if the server has run for the grace period of this level (RECOVERY-4). Otherwise
+   * returns false, and calls `#next` when it has.
    */
-  #isSteady(): boolean {
+  #isSteady(level: number): boolean {
     const { deadlines } = this.#parts;
-    const early = this.#startedAt + STEADY_AFTER - deadlines.elapsed();
+    const early = this.#startedAt + graceOf(level) - deadlines.elapsed();
     if (early <= 0) return true;
-    this.#steady ??= deadlines.add(early, () => {
+    this.#steady?.cancel();
+    this.#steady = deadlines.add(early, () => {
       this.#steady = undefined;
       this.#next();
     });
@@ -184,10 +200,24 @@ export class Recovery {
   begin(session: RegisteredSession, mine: ToolSessionEntry): void {
     // Subtract one, because the epoch already counts this attempt.
     const failed = failedAttempts(mine) - 1;
-    const deadline = this.#parts.deadlines.add(GRACE, () => this.#records.settle(session));
-    if (this.#tried !== session.id) return void (session.trial = { failed, deadline });
+    const level = levelOf(mine);
+    const { deadlines } = this.#parts;
+    const deadline = deadlines.add(
+      graceOf(level),
+      () => this.#records.settleUnproven(session, level + 1),
+    );
+    if (this.#tried !== session.id) return void (session.trial = { failed, level, deadline });
     this.#hasBegun = true;
-    session.trial = { failed, deadline, over: this.#turnOver };
+    // RECOVERY-7: from now on, a crash could be the fault of this session.
+    for (const other of this.#counted) {
+      this.#counted.delete(other);
+      this.#records.settleUnproven(other, other.trial?.level ?? 0);
+    }
+    const turn = level === 0 || isLast(failed) ? undefined : deadlines.add(GRACE, () => {
+      this.#counted.add(session);
+      this.#turnOver();
+    });
+    session.trial = { failed, level, deadline, turn, over: () => this.#attemptOver(session) };
     const error = new Error(
       `Cannot trust this call: the server crashed in ${failed} attempts to continue it; the call is set aside after ${MAX_ATTEMPTS} such attempts`,
     );
@@ -201,8 +231,8 @@ export class Recovery {
    */
   changed(session: RegisteredSession): void {
     const { trial, waiting, replay } = session;
-    if (!trial || !waiting || replay?.done === false) return;
-    if (trial.failed > 0) this.#records.settle(session);
+    if (!trial || trial.proven || !waiting || replay?.done === false) return;
+    if (trial.failed > 0 || trial.slow !== undefined) this.#records.settle(session);
     else this.#records.survived(session);
   }
 
@@ -237,7 +267,11 @@ export class Recovery {
     // A session with `needsCaller` resumes with the next request of its caller.
     const isDue = !meta.attended;
     const wakeAt = isDue ? deadlines.now() : null;
-    yield* this.#change(entry, lsn, wakeAt, { settled: entry.epoch, setAside: undefined });
+    yield* this.#change(entry, lsn, wakeAt, {
+      settled: entry.epoch,
+      slow: undefined,
+      setAside: undefined,
+    });
     return { isDue };
   }
 
@@ -261,6 +295,20 @@ export class Recovery {
 
 /** Returns the number of failed attempts to resume a session (RECOVERY-1). */
 export function failedAttempts(entry: ToolSessionEntry): number {
-  const { settled = entry.epoch } = metaOf(entry);
-  return entry.epoch - settled;
+  const { settled = entry.epoch, slow = 0 } = metaOf(entry);
+  // RECOVERY-6: the server crashed after the session had worked past its grace period.
+  return entry.epoch - settled + (slow > 0 ? 1 : 0);
+}
+
+function levelOf(entry: ToolSessionEntry): number {
+  return metaOf(entry).slow ?? 0;
+}
+
+function graceOf(level: number): number {
+  return GRACE * GROWTH ** level;
+}
+
+/** Returns true if the session is set aside should the next attempt fail (RECOVERY-5). */
+function isLast(failed: number): boolean {
+  return failed === MAX_ATTEMPTS - 1;
 }

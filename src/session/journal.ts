@@ -13,10 +13,12 @@ export interface JournalReader {
   /** Called when the store refused a write. The journal writes nothing after that. */
   failed(error: unknown): void;
   /**
-   * Returns the changes to write together with the current events. `meta` replaces the `meta` of
-   * the entry.
+   * Returns the changes to write together with these events. `meta` replaces the `meta` of the
+   * entry.
    */
-  state(): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
+  state(
+    batch: readonly ToolSessionEvent[],
+  ): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
 /** The journal as its own methods see it. For other code, its fields are read-only. */
@@ -103,7 +105,7 @@ export class Journal {
     // Set this before the write, so that a change during the write causes another write.
     this.#entryWritten = true;
     if (batch.length > 0) {
-      const { meta, ...state } = this.#reader.state();
+      const { meta, ...state } = this.#reader.state(batch);
       (this as Own).expiresAt = state.expiresAt ?? this.expiresAt;
       if (meta) entry = this.#entry = { ...this.#entry, meta };
       yield* this.#store.append(id, batch, {

@@ -64,9 +64,18 @@ export interface SessionRecord {
 export interface Trial {
   /** The number of earlier attempts that failed. */
   readonly failed: number;
+  /** How often in a row the session worked past its grace period before a crash (RECOVERY-6). */
+  readonly level: number;
+  /** The end of the grace period. */
   readonly deadline: Deadline;
-  /** Ends the turn of the attempt, so that the next suspect can resume (RECOVERY-3). */
+  /** The end of the turn, if that is earlier than the end of the grace period. */
+  readonly turn?: Deadline | undefined;
+  /** Ends the attempt for `Recovery`, so that the next suspect can resume (RECOVERY-3). */
   readonly over?: () => void;
+  /** The level of the next attempt. Defined once the session has worked past its grace period. */
+  slow?: number;
+  /** True if the events that are being written prove that the session has survived. */
+  proven?: boolean;
 }
 
 /**
