@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { action, suspend } from "effection";
-import { SessionSetAsideError } from "../../src/model/errors.ts";
 import { InMemoryToolSessionStore } from "../../src/store/memory.ts";
 import { describe, it } from "../suite.ts";
 import { idle } from "../support/registry.ts";
