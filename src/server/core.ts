@@ -11,6 +11,7 @@ import { Access, type Gate } from "./access.ts";
 import { Catalog } from "./catalog.ts";
 import { AppCalls } from "./doors/answer-call.ts";
 import { Doors } from "./doors/doors.ts";
+import { Patience } from "./doors/patience.ts";
 import { AskingPlaces } from "./doors/places.ts";
 import { isLazy, LazyCatalog } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
@@ -48,6 +49,9 @@ export class ServerCore {
   /** Milliseconds after which a page is opened beside an unanswered form. Undefined for never. */
   readonly askPatience: number | undefined;
   readonly openBrowser: ((url: string) => void) | undefined;
+  /** True if `openBrowser` can open a page where a person sees it. */
+  readonly canOpenBrowser: () => boolean;
+  readonly patience = new Patience(this);
   readonly deadlines: Deadlines;
   /** The checks that must succeed before the server is ready for calls. */
   readonly readiness: Readiness;
@@ -82,6 +86,7 @@ export class ServerCore {
     const around = composed(options.use ?? []);
     this.askPatience = options.askPatience;
     this.openBrowser = options.openBrowser;
+    this.canOpenBrowser = options.canOpenBrowser ?? (() => options.openBrowser !== undefined);
     const hooks: ServerHooks = {
       site: this.pages,
       ...(around && { around }),
@@ -90,6 +95,7 @@ export class ServerCore {
       woken: (session) => tend(this, session),
       ended: (session) => {
         if (this.places.open.size > 0) this.places.ended(session);
+        if (this.askPatience !== undefined) this.patience.ended(session);
         if (this.apps.expected.size > 0) this.apps.ended(session);
       },
       sweep: options.clients ? [options.clients] : [],

@@ -194,7 +194,8 @@ export interface ParleyOptions {
   readonly askWait?: number;
   /**
    * How long a form may stay unanswered before a page is opened beside it, in milliseconds.
-   * Whichever is answered first counts. It applies to the legacy era. Default: forever.
+   * Whichever is answered first counts. Legacy clients get the link; modern clients cannot be told
+   * then, so the page is opened only if `openBrowser` can open it. Default: forever.
    */
   readonly askPatience?: number;
   /**

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { createMcpPrompt, createMcpResource, createMcpTool } from "parley-mcp";
 import { z } from "zod";
-import { ORIGIN } from "../support/exchange.ts";
+import { type Fetch, ORIGIN } from "../support/exchange.ts";
 import { TestClient } from "../support/legacy/client.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { idle } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
-import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
+import { connectHost, ERAS, type Result, servingEra, textOf, ticketOf } from "./host.ts";
 import { answerPage, linkIn } from "./page.ts";
 
 const who = { response: z.object({ name: z.string() }) };
@@ -187,6 +188,73 @@ describe("the option askPatience", () => {
       await client.answer(question, { action: "accept", content: { name: "Bob" } });
       const next = await client.call("continue_call", { ticket: ticketOf(result) });
       assert.equal(await next.text(), "Bob via form");
+    });
+  });
+
+  describe("for a modern client", () => {
+    /** Asks a modern client, and waits until the page was opened. */
+    const asking = async (
+      body: (server: {
+        ask: (more?: object) => Promise<Result>;
+        state: Result;
+        opened: readonly string[];
+        fetch: Fetch;
+        clock: { advance(ms: number): void };
+      }) => Promise<void>,
+      more: object = {},
+    ) => {
+      const opened: string[] = [];
+      const openBrowser = (url: string) => void opened.push(url);
+      const all = { ...options, openBrowser, ...more };
+      await servingEra("modern", all, async ({ fetch, clock, parley }) => {
+        const client = new ModernClient(fetch, { capabilities: FORMS });
+        const ask = async (more: object = {}) =>
+          (await client.request("tools/call", { name: "ask", arguments: {}, ...more })).result;
+        const { requestState, resultType } = await ask();
+        assert.equal(resultType, "input_required");
+        await body({ ask, state: { requestState }, opened, fetch: parley.fetch, clock });
+      });
+    };
+    const given = { inputResponses: { who: { action: "accept", content: { name: "Bob" } } } };
+
+    it("opens a page in the browser, and a late answer of the form does no harm", async () => {
+      await asking(async ({ ask, state, opened, fetch, clock }) => {
+        clock.advance(4_999);
+        assert.deepEqual(opened, []);
+        clock.advance(1);
+        assert.equal(opened.length, 1);
+        await answerPage(fetch, opened[0]!, { name: "Ada" });
+        const late = await ask({ ...state, ...given });
+        assert.equal(textOf(late), "Ada via page");
+      });
+    });
+
+    it("counts the answer of the form, if it comes first", async () => {
+      await asking(async ({ ask, state, opened, clock }) => {
+        clock.advance(5_000);
+        assert.equal(textOf(await ask({ ...state, ...given })), "Bob via form");
+        assert.equal(opened.length, 1);
+      });
+      await asking(async ({ ask, state, opened, clock }) => {
+        await ask({ ...state, ...given });
+        clock.advance(5_000);
+        assert.deepEqual(opened, []);
+      });
+    });
+
+    it("gives the link to a client that asks for the state", async () => {
+      await asking(async ({ ask, state, opened, clock }) => {
+        clock.advance(5_000);
+        assert.equal(linkIn(textOf(await ask(state))), opened[0]);
+      });
+    });
+
+    it("opens nothing if no browser can be opened", async () => {
+      await asking(async ({ ask, state, opened, clock }) => {
+        clock.advance(5_000);
+        assert.deepEqual(opened, []);
+        assert.equal((await ask(state)).resultType, "input_required");
+      }, { canOpenBrowser: () => false });
     });
   });
 });

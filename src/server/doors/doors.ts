@@ -71,8 +71,8 @@ export class Doors implements DoorPort {
   /** True if the client and the server support a door, and it is allowed for the question. */
   #isThere(door: Door, call: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
     const { client, tool, principal } = call;
-    const signsIn = this.canSignIn(principal);
-    if (by === "signed-in" && !(door === "page" && signsIn)) return false;
+    const signsIn = door === "page" && this.canSignIn(principal);
+    if (by === "signed-in" && !signsIn) return false;
     switch (door) {
       case "form":
         return canElicitForm(client) && (sensitive.length === 0 || this.#site.formPasswords);

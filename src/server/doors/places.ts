@@ -18,7 +18,7 @@ import type { Page } from "../../tool/site.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { askingPage } from "../asking-page.ts";
 import type { ServerCore } from "../core.ts";
-import { isBeside } from "./travel.ts";
+import { forgetBeside, isBeside } from "./travel.ts";
 import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./types.ts";
 
 /** Milliseconds for which a page stays open after the end of its call. */
@@ -95,6 +95,7 @@ export class AskingPlaces {
       if (this.#places.get(session.id) === place) this.#places.delete(session.id);
       place.opening?.halt();
       place.page?.close();
+      forgetBeside(session);
     });
   }
 
@@ -146,7 +147,8 @@ export class AskingPlaces {
     const [request] = questionsAtDoor(session, "page");
     // Do not open a browser if the question was moved here because the client refused it without
     // asking.
-    if (request && !request.moved && !canElicitUrl(session.client)) openBrowser(page.url);
+    if (!request || request.moved) return;
+    if (isBeside(session, request) || !canElicitUrl(session.client)) openBrowser(page.url);
   }
 
   /** Called when the page cannot be opened. Its questions are asked at the next door. */

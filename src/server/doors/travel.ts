@@ -144,17 +144,29 @@ export function canDefer(
   );
 }
 
-/** The forms that are also shown on a page, because nobody answered them. */
-const beside = new WeakMap<LiveToolSession, Set<string>>();
+/**
+ * The forms that are also shown on a page, because nobody answered them: their ids, by server and
+ * session. A session may leave memory meanwhile.
+ */
+const beside = new WeakMap<object, Map<string, Set<string>>>();
 
 /** Shows a form on a page too. The first answer counts. */
-export function showBeside(session: LiveToolSession, { id }: ElicitRequest): void {
-  beside.set(session, (beside.get(session) ?? new Set<string>()).add(id));
+export function showBeside({ id: sessionId, site }: LiveToolSession, { id }: ElicitRequest): void {
+  const sessions = beside.get(site) ?? new Map<string, Set<string>>();
+  beside.set(site, sessions);
+  sessions.set(sessionId, (sessions.get(sessionId) ?? new Set<string>()).add(id));
 }
 
 /** True if a form is also shown on a page. */
-export function isBeside(session: LiveToolSession, { id }: ElicitRequest): boolean {
-  return beside.get(session)?.has(id) ?? false;
+export function isBeside(
+  { id: sessionId, site }: LiveToolSession,
+  { id }: { id: string },
+): boolean {
+  return beside.get(site)?.get(sessionId)?.has(id) ?? false;
+}
+
+export function forgetBeside({ id, site }: LiveToolSession): void {
+  beside.get(site)?.delete(id);
 }
 
 /**

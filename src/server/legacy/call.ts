@@ -31,7 +31,8 @@ import { type LegacyVersion, since } from "../../wire/versions.ts";
 import { continuedResult } from "../doors/call-state.ts";
 import { asksElsewhere, defer } from "../doors/deferral.ts";
 import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
-import { asSent, canDefer, holdTime, showBeside, travelling, travels } from "../doors/travel.ts";
+import { CallPatience } from "../doors/patience.ts";
+import { asSent, canDefer, holdTime, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
 import type { SharedStream } from "../reply.ts";
 import { formViewOf } from "../views.ts";
@@ -73,8 +74,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** The owner of the run before this call. */
   #former: SessionOwner | undefined;
   #hold: Hold | undefined;
-  /** How long the open forms have been unanswered, if that matters. */
-  #silence: { readonly asked: string; readonly hold: Hold } | undefined;
+  #patience: CallPatience | undefined;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
     this.id = id;
@@ -276,35 +276,14 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     const session = this.#session!;
     const { core, info } = this.client;
     if (session.halting) return false;
-    if (travelling(core, session, open, info).length > 0) return this.#isSilent(open);
+    if (travelling(core, session, open, info).length > 0) {
+      if (core.askPatience === undefined || this.#continues) return false;
+      return (this.#patience ??= new CallPatience(core)).isOver(session, open, info);
+    }
     if (!canDefer(session, open, info)) return false;
     this.#hold ??= new Hold(session);
     const held = holdTime(core, session, info, this.#continues);
     return this.#hold.isOver(Math.max(held, session.concurrent ? QUIET_WINDOW : 0));
-  }
-
-  /** True if the forms of this call stay unanswered, and a page can show them too. */
-  #isSilent(open: readonly ToolSessionRequest[]): boolean {
-    const { core, info: client, principal } = this.client;
-    const session = this.#session!;
-    const { askPatience } = core;
-    if (askPatience === undefined || this.#continues) return false;
-    const forms = open.filter((request) => request.type === "elicit_request");
-    const canMove = forms.length === open.length && forms.every((request) => {
-      const form = session.tool.elicits.get(request.place.key);
-      const call = { client, principal, tool: session.tool };
-      return form && core.pages.doors.choose(call, form, ["form", "app"], true) === "page";
-    });
-    if (!canMove) return false;
-    const asked = forms.map(({ id }) => id).join();
-    if (this.#silence?.asked !== asked) {
-      this.#silence?.hold.cancel();
-      this.#silence = { asked, hold: new Hold(session) };
-    }
-    if (!this.#silence.hold.isOver(askPatience)) return false;
-    for (const request of forms) showBeside(session, request);
-    core.places.urlOf(session);
-    return !core.places.isOpening(session);
   }
 
   /** Ends this call with a deferral. The run continues without it. */
@@ -501,7 +480,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** The client can no longer cancel this call. */
   #isOver(): void {
     this.#hold?.cancel();
-    this.#silence?.hold.cancel();
+    this.#patience?.cancel();
     if (this.client.calls.get(this.id) === this) this.client.calls.delete(this.id);
   }
 
@@ -527,7 +506,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
 
   ended(): void {
     this.#hold?.cancel();
-    this.#silence?.hold.cancel();
+    this.#patience?.cancel();
     if (this.client.calls.get(this.id) === this) this.client.calls.delete(this.id);
     if (this.#session) this.#former?.ended?.(this.#session);
   }
@@ -550,7 +529,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#hold?.cancel();
-    this.#silence?.hold.cancel();
+    this.#patience?.cancel();
     const { callsBySession } = this.client;
     if (callsBySession.get(this.sessionId) === this) callsBySession.delete(this.sessionId);
     const stream = this.#stream;

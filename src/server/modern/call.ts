@@ -22,7 +22,14 @@ import { continuedResult } from "../doors/call-state.ts";
 import { continueCall } from "../doors/continue-call.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { asksElsewhere, defer, fitsDeferral, tooManyRounds } from "../doors/deferral.ts";
-import { asSent, canDefer, clientAnswer, MAX_ROUNDS, travelling } from "../doors/travel.ts";
+import {
+  asSent,
+  canDefer,
+  clientAnswer,
+  isBeside,
+  MAX_ROUNDS,
+  travelling,
+} from "../doors/travel.ts";
 import {
   type Caller,
   errorReply,
@@ -205,7 +212,8 @@ export class ModernCalls {
     const known: QuestionAnswer[] = [];
     for (const [name, response] of answers) {
       const request = session.questions.named(name);
-      const answer = request && clientAnswer(this.#core, session, request, response);
+      if (!request || this.#core.askPatience !== undefined && isLate(session, request)) continue;
+      const answer = clientAnswer(this.#core, session, request, response);
       if (answer) known.push(answer);
     }
     const { client, trace } = session;
@@ -290,6 +298,7 @@ export class ModernCalls {
     const view = client.capabilities.extensions && formViewOf(session.tool, client);
     const text = inputRequiredText(core.info, id, open, requestState, view);
     core.registry.promise(session, portable ? now + PORTABLE_TIME : expires);
+    if (core.askPatience !== undefined) core.patience.asked(session);
     return text;
   }
 
@@ -306,6 +315,11 @@ export class ModernCalls {
 function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
   if (principal !== "") return principal;
   return ownStream ? undefined : underWay as ViewScope | undefined;
+}
+
+/** True if the person answered on the page beside a form first, and that counts (PATIENCE-1). */
+function isLate(session: LiveToolSession, request: ToolSessionRequest): boolean {
+  return isBeside(session, request) && !session.openRequests().some(({ id }) => id === request.id);
 }
 
 /** Replies with `text` after the session is stored, or with an error if the store fails. */
