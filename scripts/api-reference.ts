@@ -92,7 +92,10 @@ function membersOf({ def }: Declaration): Member[] {
 
 /** The chapters, by the files whose symbols they contain. */
 const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
-  ["Writing tools, prompts and resources", /^src\/(?:ui\/|tool\/(?!elicit-types|sample-types))/],
+  [
+    "Writing tools, prompts, resources and skills",
+    /^src\/(?:ui\/|skills\/|tool\/(?!elicit-types|sample-types))/,
+  ],
   ["Asking the person and the model", /^src\/(?:ask\/|tool\/(?:elicit|sample)-types\.ts)/],
   ["Serving", /^src\/(?:parley\.ts|cli\/config\.ts|platform\/|server\/|transport\/)/],
   ["Testing", /^src\/testing\//],

@@ -21,6 +21,15 @@ export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";
 export { createMcpResource } from "./tool/resource.ts";
 export type { McpResourceBuilder, UriVariables } from "./tool/resource.ts";
+export { createMcpSkill } from "./tool/skill.ts";
+export type {
+  FinalizedMcpSkill,
+  McpSkillBuilder,
+  McpSkillFile,
+  McpSkillFrontMatter,
+  Served,
+} from "./tool/skill.ts";
+export { readMcpSkills } from "./skills/folder.ts";
 export { createMcpTool } from "./tool/builder.ts";
 export type {
   McpToolBuilder,

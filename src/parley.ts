@@ -8,7 +8,7 @@ import { registryLimits } from "./registry/options.ts";
 import { LiveToolSessionRegistry } from "./registry/registry.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
 import type { SetAsideCalls, ToolSessionRegistry } from "./session/types.ts";
-import type { Definition } from "./tool/types.ts";
+import type { Served } from "./tool/skill.ts";
 import type { ParleyOptions } from "./server/options.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
 import { Connection } from "./transport/stdio/connection.ts";
@@ -19,10 +19,13 @@ import type { Stdio } from "./transport/types.ts";
 export interface Parley extends McpHandler {
   /** Serves one client over stdin and stdout, or over another channel, until the input ends. */
   stdio(options?: { readonly channel?: Stdio; readonly signal?: AbortSignal }): Promise<void>;
-  /** Adds a tool, prompt or resource, and notifies all clients. */
-  add(definition: Definition): void;
-  /** Removes a tool, prompt or resource, and notifies all clients. Returns false if there was none. */
-  remove(kind: Definition["kind"], name: string): boolean;
+  /** Adds a tool, prompt, resource or skill, and notifies all clients. */
+  add(definition: Served): void;
+  /**
+   * Removes a tool, prompt, resource or skill, and notifies all clients. Returns false if there was
+   * none.
+   */
+  remove(kind: Served["kind"], name: string): boolean;
   /** Tells the clients that subscribed to a resource that the resource has changed. */
   resourceUpdated(uri: string): void;
   /**
@@ -70,8 +73,11 @@ function buildParley(options: HandlerOptions): Parley {
   const handler = new Handler({ openPort: listen, peerOf, ...options, ...(gate && { gate }) });
   const { core, eras } = handler;
   const { catalog, changes, registry } = core;
-  const changed = (definition: Definition) =>
-    changes.announce({ type: "list_changed", list: `${definition.kind}s` }, definition);
+  const changed = (definition: Served) => {
+    // A skill is in the list of resources too, and has no notification of its own.
+    const list = definition.kind === "skill" ? "resources" : `${definition.kind}s` as const;
+    changes.announce({ type: "list_changed", list }, definition);
+  };
   return {
     fetch: handler.fetch,
     close: (options) => handler.close(options),

@@ -1,14 +1,24 @@
-/** The tools that ship with the program. */
+/** The tools and skills that ship with the program. */
 import { isDefinition } from "./cli/definitions.ts";
-import type { Definition } from "./tool/types.ts";
+import type { ShippedSkill } from "./shipped-skills.ts";
+import { checkedSkill, type FinalizedMcpSkill, type Served } from "./tool/skill.ts";
 
-/** Loads the tools that the program serves by default, if no module is given. */
-export async function shipped(): Promise<Definition[]> {
+/** Loads the tools and skills that the program serves by default, if no module is given. */
+export async function shipped(): Promise<Served[]> {
+  const { SHIPPED_SKILLS } = await import("./shipped-skills.ts");
   const modules = await Promise.all([
     import("../tools/bluesky.ts"),
     import("../tools/book_flight.ts"),
     import("../tools/plan_dinner.ts"),
     import("../tools/play_ttt.ts"),
   ]);
-  return modules.flatMap((module) => Object.values(module).filter(isDefinition));
+  const tools = modules.flatMap((module) => Object.values(module).filter(isDefinition));
+  return [...tools, ...SHIPPED_SKILLS.map(skillOf)];
+}
+
+function skillOf({ path, frontmatter, files }: ShippedSkill): FinalizedMcpSkill {
+  const bytes = Object.entries(files).map(([file, text]) =>
+    [file, new TextEncoder().encode(text)] as const
+  );
+  return checkedSkill({ path, frontmatter, files: new Map(bytes) });
 }

@@ -44,6 +44,7 @@ describe("the tasks", () => {
       "docs",
       "exhaust",
       "parley",
+      "skills",
       "soak",
       "start",
       "test",

@@ -47,6 +47,8 @@ export interface ParleyConfig {
   readonly maxStore?: number;
   /** The requests per minute of one named caller. Default: no limit. */
   readonly maxRequests?: number;
+  /** The folder of skills. Default: `skills` beside a folder named `tools`. */
+  readonly skills?: string;
   /** All other limits of the server. */
   readonly limits?: Partial<
     Omit<ParleyLimits, "durableTimeToLive" | "maxMemory" | "maxStore" | "maxRequestsPerMinute">

@@ -204,6 +204,11 @@ const SERVER_FLAGS = {
     flags: "--instructions <text>",
     description: "tells the model how to use the server",
   },
+  "skills": {
+    flags: "--skills <folder>",
+    description: "folder of skills to serve; default: skills beside a folder named tools",
+    kind: "file",
+  },
   "limits": {
     flags: "--limit <name=number>",
     description: "another limit of the server, such as maxBody=1000000 (repeatable)",

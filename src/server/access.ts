@@ -15,7 +15,7 @@ import type { Deadlines } from "../lib/deadlines.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST } from "../model/rpc-codes.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Served } from "../tool/skill.ts";
 
 /** Identifies the callers of a server, and serves the requests with which clients sign in. */
 export interface Gate {
@@ -83,12 +83,12 @@ export class Access {
   }
 
   /** Whether a caller has all scopes of a definition (ACCESS-3). */
-  allows({ scopes }: Definition, who: Principal | undefined): boolean {
+  allows({ scopes }: Guarded, who: Principal | undefined): boolean {
     return scopes === undefined || who === undefined || this.hasScopes(who, scopes.all);
   }
 
   /** Whether a definition exists for a caller (ACCESS-2). */
-  shows(definition: Definition, who: Principal | undefined): boolean {
+  shows(definition: Guarded, who: Principal | undefined): boolean {
     return !definition.scopes?.hidden || this.allows(definition, who);
   }
 
@@ -98,7 +98,7 @@ export class Access {
   }
 
   /** Throws `InsufficientScopeError` if a caller lacks a scope of a definition. */
-  check(definition: Definition, { who, headers }: CheckedCaller): void {
+  check(definition: Guarded, { who, headers }: CheckedCaller): void {
     if (this.allows(definition, who)) return;
     const { kind, name, scopes } = definition;
     const missing = scopes!.all.filter((scope) => !this.#grantedTo(who!).has(scope));
@@ -123,6 +123,9 @@ export class Access {
     return granted;
   }
 }
+
+/** A tool, prompt, resource or skill, of which only the scopes matter here. */
+type Guarded = Pick<Served, "kind" | "name" | "scopes">;
 
 /** The part of a caller that scopes are checked with. */
 export interface CheckedCaller {

@@ -1,14 +1,13 @@
-/** The tools, prompts and resources of a server, by name, in the order of addition. */
+/** The tools, prompts, resources and skills of a server, by name, in the order of addition. */
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
-import type {
-  Definition,
-  FinalizedMcpPrompt,
-  FinalizedMcpResource,
-  FinalizedMcpTool,
-} from "../tool/types.ts";
+import type { ClientInfo } from "../model/events.ts";
+import type { FinalizedMcpPrompt, FinalizedMcpResource, FinalizedMcpTool } from "../tool/types.ts";
+import type { FinalizedMcpSkill, Served } from "../tool/skill.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/door-tools.ts";
+import { skillCapabilities } from "./skills.ts";
+import { viewCapabilities } from "./views.ts";
 
 /** The resource for a URI, with the variables that its URI template matched. */
 export interface FoundResource {
@@ -23,21 +22,23 @@ export class Catalog {
   readonly tools = new Map<string, FinalizedMcpTool>();
   readonly prompts = new Map<string, FinalizedMcpPrompt>();
   readonly resources = new Map<string, FinalizedMcpResource>();
-  readonly #shelves: { readonly [K in Definition["kind"]]: Map<string, Definition> } = {
+  readonly skills = new Map<string, FinalizedMcpSkill>();
+  readonly #shelves: { readonly [K in Served["kind"]]: Map<string, Served> } = {
     tool: this.tools,
     prompt: this.prompts,
     resource: this.resources,
+    skill: this.skills,
   };
   /** Resources with a fixed URI, by URI. Templates must be matched one after another. */
   readonly #byUri = new Map<string, FinalizedMcpResource>();
   /** Increases with every change. Values computed from the catalog can be cached per version. */
   readonly version: number = 0;
 
-  constructor(definitions: Iterable<Definition> = []) {
+  constructor(definitions: Iterable<Served> = []) {
     for (const definition of definitions) this.add(definition);
   }
 
-  add(definition: Definition): void {
+  add(definition: Served): void {
     const shelf = this.#shelves[definition.kind];
     if (shelf.has(definition.name)) {
       throw new DefinitionError(
@@ -56,7 +57,7 @@ export class Catalog {
   }
 
   /** Removes a definition. Returns false if there is none. */
-  remove(kind: Definition["kind"], name: string): boolean {
+  remove(kind: Served["kind"], name: string): boolean {
     const resource = kind === "resource" ? this.resources.get(name) : undefined;
     if (resource) this.#byUri.delete(resource.uri.text);
     const removed = this.#shelves[kind].delete(name);
@@ -64,8 +65,8 @@ export class Catalog {
     return removed;
   }
 
-  find(kind: Definition["kind"], name: string): Definition | undefined {
-    return this.#shelves[kind].get(name);
+  find<K extends Served["kind"]>(kind: K, name: string): Extract<Served, { kind: K }> | undefined {
+    return this.#shelves[kind].get(name) as Extract<Served, { kind: K }> | undefined;
   }
 
   findResource(uri: string): FoundResource | undefined {
@@ -79,6 +80,23 @@ export class Catalog {
   }
 }
 
+/** The capabilities that the server declares to a client. */
+export function capabilitiesFor(
+  core: ServerCore,
+  client: Pick<ClientInfo, "capabilities">,
+  eraExtensions: object = {},
+): JsonObject {
+  const views = viewCapabilities(core, client);
+  const own = serverCapabilities(core);
+  const extensions = { ...eraExtensions, ...views.extensions, ...(own.extensions as object) };
+  return {
+    ...views,
+    ...own,
+    logging: {},
+    ...(Object.keys(extensions).length > 0 && { extensions }),
+  };
+}
+
 /** Capabilities per catalog, cached by version because every modern request reads them. */
 const made = new WeakMap<Catalog, { readonly version: number; readonly value: JsonObject }>();
 
@@ -90,7 +108,8 @@ export function serverCapabilities({ catalog, arrival }: ServerCore): JsonObject
   return value;
 }
 
-function capabilitiesOf(catalog: Catalog, coming: readonly Definition["kind"][]): JsonObject {
+function capabilitiesOf(catalog: Catalog, coming: readonly Served["kind"][]): JsonObject {
+  const skills = catalog.skills.size > 0 || coming.includes("skill");
   const completes = [...catalog.prompts.values(), ...catalog.resources.values()]
     .some(({ completers }) => completers.size > 0);
   return {
@@ -100,9 +119,10 @@ function capabilitiesOf(catalog: Catalog, coming: readonly Definition["kind"][])
     ...((catalog.prompts.size > 0 || coming.includes("prompt")) && {
       prompts: { listChanged: true },
     }),
-    ...((catalog.resources.size > 0 || coming.includes("resource")) && {
+    ...((catalog.resources.size > 0 || coming.includes("resource") || skills) && {
       resources: { subscribe: true, listChanged: true },
     }),
     ...(completes && { completions: {} }),
+    ...(skills && { extensions: skillCapabilities() }),
   };
 }

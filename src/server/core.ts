@@ -6,7 +6,7 @@ import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
 import type { Middleware } from "../run/run-port.ts";
 import type { ClientSessionStore } from "../store/types.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Served } from "../tool/skill.ts";
 import { Access, type Gate } from "./access.ts";
 import { Catalog } from "./catalog.ts";
 import { AppCalls } from "./doors/answer-call.ts";
@@ -160,7 +160,7 @@ function composed(all: readonly Middleware[]): Middleware | undefined {
  * Receives changes. `about` is the definition that was added or removed. Undefined for other
  * changes.
  */
-type ChangeListener = (change: ServerChange, about?: Definition) => void;
+type ChangeListener = (change: ServerChange, about?: Served) => void;
 
 export class Changes {
   readonly #listeners = new Set<ChangeListener>();
@@ -175,7 +175,7 @@ export class Changes {
     return () => this.#listeners.delete(listener);
   }
 
-  announce(change: ServerChange, about?: Definition): void {
+  announce(change: ServerChange, about?: Served): void {
     for (const listener of [...this.#listeners]) listener(change, about);
   }
 }

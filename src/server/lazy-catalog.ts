@@ -4,19 +4,19 @@
  */
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Fault } from "../run/run-port.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Served } from "../tool/skill.ts";
 import type { Catalog } from "./catalog.ts";
 
-/** Tools, prompts and resources that are loaded when the first client asks for them. */
+/** Tools, prompts, resources and skills that are loaded when the first client asks for them. */
 export interface LazyDefinitions {
   /** The kinds of the definitions. The server announces them before the definitions are loaded. */
-  readonly kinds: readonly Definition["kind"][];
+  readonly kinds: readonly Served["kind"][];
   /** Loads the definitions. Called once. */
-  load(): Promise<Iterable<Definition>>;
+  load(): Promise<Iterable<Served>>;
 }
 
 export function isLazy(
-  serve: Iterable<Definition> | LazyDefinitions | undefined,
+  serve: Iterable<Served> | LazyDefinitions | undefined,
 ): serve is LazyDefinitions {
   return serve !== undefined && "load" in serve;
 }
@@ -35,7 +35,7 @@ export class LazyCatalog {
   }
 
   /** The kinds of definitions that are not loaded yet. */
-  get kinds(): readonly Definition["kind"][] {
+  get kinds(): readonly Served["kind"][] {
     return this.#over ? [] : this.#coming.kinds;
   }
 

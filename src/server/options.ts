@@ -8,7 +8,7 @@ import type { RegistryLimits } from "../registry/options.ts";
 import type { Fault, Middleware, SamplingSetup } from "../run/run-port.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ClientSessionStore, ToolSessionStore } from "../store/types.ts";
-import type { Definition } from "../tool/types.ts";
+import type { Served } from "../tool/skill.ts";
 import type { AuthOptions } from "./access.ts";
 import type { LazyDefinitions } from "./lazy-catalog.ts";
 
@@ -129,8 +129,8 @@ export function serverLimits(given: Partial<ParleyLimits> = {}): ServerLimits {
 
 /** The options of a server. All are optional, and the defaults are safe. */
 export interface ParleyOptions {
-  /** The tools, prompts and resources to serve, or how to load them on first use. Default: none. */
-  readonly serve?: Iterable<Definition> | LazyDefinitions;
+  /** The tools, prompts, resources and skills to serve, or how to load them on first use. Default: none. */
+  readonly serve?: Iterable<Served> | LazyDefinitions;
   /** The name of the server, for programs. Default: `parley`. */
   readonly name?: string;
   /** The version of the server. Default: `0.1.0`. */

@@ -3,7 +3,6 @@
  * answer queries in the same way.
  */
 import type { Operation } from "effection";
-import { Buffer } from "node:buffer";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";
@@ -22,6 +21,15 @@ import type { CheckedCaller } from "./access.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/door-tools.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "./listing.ts";
+import { pageOf } from "./page-of.ts";
+import {
+  getSkill,
+  isOfSkills,
+  listSkills,
+  readDirectory,
+  skillOf,
+  skillResources,
+} from "./skills.ts";
 
 /** The maximum number of completion suggestions that the protocol allows. */
 const MAX_SUGGESTIONS = 100;
@@ -40,16 +48,22 @@ export type Query = (
 export function checkQuery(
   core: ServerCore,
   method: string,
-  { ref }: JsonObject,
+  { ref, uri }: JsonObject,
   caller: CheckedCaller,
 ): void {
-  if (method !== "completion/complete" || !isObject(ref)) return;
-  const found = referenced(core, ref, caller);
+  const found = method === "completion/complete"
+    ? isObject(ref) && referenced(core, ref, caller)
+    : isOfSkills(method) && skillOf(core, uri, caller);
   if (found) core.access.check(found, caller);
 }
 
+/** The query for a method. Undefined if the server has no such query. */
+export function queryFor({ catalog }: ServerCore, method: string): Query | undefined {
+  return isOfSkills(method) && catalog.skills.size === 0 ? undefined : QUERIES[method];
+}
+
 /** The queries by method. */
-export const QUERIES: { readonly [method: string]: Query | undefined } = {
+const QUERIES: { readonly [method: string]: Query | undefined } = {
   // Method names come from clients, and must not match properties of `Object.prototype`.
   __proto__: null as never,
   "tools/list": function* (core, params, client, caller) {
@@ -74,6 +88,10 @@ export const QUERIES: { readonly [method: string]: Query | undefined } = {
     const { page, nextCursor } = pageOf(core, params, templates, ({ uri }) => uri.text);
     return { resourceTemplates: page.map(listedTemplate), ...nextCursor };
   },
+  "skills/list": (core, params, _client, caller) => listSkills(core, params, caller),
+  "skills/get": (core, params, _client, caller) => getSkill(core, params, caller),
+  "resources/directory/read": (core, params, _client, caller) =>
+    readDirectory(core, params, caller),
   "completion/complete": complete,
 };
 
@@ -90,6 +108,7 @@ function* allResources(
     if (resource.uri.variables.length === 0) add(listedResource(resource));
     else if (resource.list) (yield* resource.list(contextOf(caller))).forEach(add);
   }
+  skillResources(core, caller).forEach(add);
   return [...listed.values()];
 }
 
@@ -104,31 +123,6 @@ function shown<D extends Definition>(
 
 function contextOf({ who }: CheckedCaller): QueryContext {
   return { principal: who ?? namedPrincipal("") };
-}
-
-/** Returns one page of a list. It starts after the entry that the cursor identifies. */
-function pageOf<T>(
-  { limits: { pageSize } }: ServerCore,
-  { cursor }: JsonObject,
-  entries: readonly T[],
-  key: (entry: T) => string,
-): { page: readonly T[]; nextCursor: { nextCursor?: string } } {
-  const start = cursor === undefined
-    ? 0
-    : entries.findIndex((e) => toCursor(key(e)) === cursor) + 1;
-  if (cursor !== undefined && start === 0) {
-    throw new ProtocolError(
-      INVALID_PARAMS,
-      "Cannot continue the list: the cursor is unknown, or its entry was removed; list again without a cursor",
-    );
-  }
-  const page = entries.slice(start, start + pageSize);
-  const more = start + pageSize < entries.length;
-  return { page, nextCursor: more ? { nextCursor: toCursor(key(page.at(-1)!)) } : {} };
-}
-
-function toCursor(key: string): string {
-  return Buffer.from(key).toString("base64url");
 }
 
 function* complete(

@@ -13,6 +13,7 @@ import type { CheckedCaller } from "./access.ts";
 import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/door-tools.ts";
+import { skillFileAt } from "./skills.ts";
 import { canShowApps, isForApps, UI_EXTENSION, viewAt } from "./views.ts";
 
 /** True if a method runs a definition, so that its response may need a stream. */
@@ -79,7 +80,7 @@ export function resourceAt(
 ): FoundResource | undefined {
   if (typeof uri !== "string" || uri.length > MAX_URI_LENGTH) return undefined;
   const found = catalog.findResource(uri);
-  const resource = found?.resource ?? viewAt(catalog, uri);
+  const resource = found?.resource ?? viewAt(catalog, uri) ?? skillFileAt(catalog, uri);
   if (!resource || !access.shows(resource, who)) return undefined;
   return found ?? { resource, variables: {} };
 }

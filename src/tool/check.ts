@@ -140,7 +140,7 @@ export function checkedCore<K extends Definition["kind"]>(
 /** The characters that RFC 6749 allows in a scope. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-function checkedScopes(subject: string, list: ScopeList): RequiredScopes {
+export function checkedScopes(subject: string, list: ScopeList): RequiredScopes {
   const last = list.at(-1);
   const { hidden = false } = typeof last === "object" ? last : {};
   const all = (typeof last === "object" ? list.slice(0, -1) : list) as readonly string[];

@@ -225,7 +225,7 @@ describe("modules", () => {
       "exports nothing of use",
       { "a.ts": "export const x = 1;" },
       ["a.ts"],
-      /^Cannot serve "a\.ts": it exports no tool, prompt or resource; export what createMcpTool/,
+      /^Cannot serve "a\.ts": it exports no tool, prompt, resource or skill; export what createMcpTool/,
     ],
     [
       "exports a tool that is not finished",

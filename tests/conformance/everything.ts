@@ -7,6 +7,7 @@ import {
   type ContentBlock,
   createMcpPrompt,
   createMcpResource,
+  createMcpSkill,
   createMcpTool,
   ToolError,
 } from "parley-mcp";
@@ -318,3 +319,12 @@ export const template = createMcpResource("Template Resource")
   .read(function* ({ id }) {
     return JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` });
   });
+
+// ---------------------------------------------------------------- skills
+
+export const skill = createMcpSkill("test-skill")
+  .description("A skill for testing")
+  .frontmatter({ license: "MIT", metadata: { author: "tests" } })
+  .file("references/notes.md", "# Notes")
+  .file("assets/data.json", "{}")
+  .instructions("# Test skill\n\nRead references/notes.md.");

@@ -106,4 +106,13 @@ export const sets: readonly ScenarioSet[] = [
       "http-custom-header-server-validation",
     ],
   },
+  {
+    name: "extensions",
+    args: ["--suite", "all"],
+    scenarios: [
+      "sep-2640-skills-enumeration",
+      "sep-2640-skills-manifest",
+      "sep-2640-skills-directory",
+    ],
+  },
 ];

@@ -55,6 +55,10 @@ export const house: { readonly [folder: string]: Folder } = {
     purpose: "what authors write: builders, their types and checks, results, questions, samples",
     imports: ["model", "lib", "schema"],
   },
+  skills: {
+    purpose: "skills from a folder: reading, checking and watching it",
+    imports: ["model", "lib", "tool"],
+  },
   ask: {
     purpose: "elicitation, sampling, exchanges, retries, budgets",
     imports: ["model", "lib", "schema", "sampling", "tool"],
@@ -141,6 +145,7 @@ export const house: { readonly [folder: string]: Folder } = {
       "vault",
       "sampling",
       "tool",
+      "skills",
       "ask",
       "run",
       "session",
@@ -163,6 +168,7 @@ const files: { readonly [file: string]: readonly string[] | "anything" } = {
   "src/mod.ts": "anything",
   "src/main.ts": "anything",
   "src/shipped.ts": "anything",
+  "src/shipped-skills.ts": ["model"],
 };
 
 export function importComplaints(sources: readonly Source[], packageName: string): string[] {

@@ -42,7 +42,10 @@ export function fileIn({ code }: Block): { name: string; code: string } | undefi
 const FILES = /^(?:ts|json|ini|nginx)$/;
 
 /** Writes the files that the pages show into a folder, as a reader would. */
-export function unpackPages(folder: string, pages: readonly string[] = listPages()): string[] {
+export function unpackPages(
+  folder: string,
+  pages: readonly string[] = [...listPages(), ...listFiles("skills", ".md")],
+): string[] {
   const written = new Map<string, string>();
   for (const page of pages) {
     for (const block of blocksOf(readText(page))) {

@@ -8,7 +8,8 @@ import { messageOf } from "../../lib/message-of.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ToolResult } from "../../model/events.ts";
 import { startIsOver } from "../../platform/warm-up.ts";
-import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
+import type { Served } from "../../tool/skill.ts";
+import type { FinalizedMcpTool } from "../../tool/types.ts";
 import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
@@ -115,7 +116,7 @@ function* callOwn(
   return yield* callHere(tool, given, person);
 }
 
-function isTool(definition: Definition): definition is FinalizedMcpTool {
+function isTool(definition: Served): definition is FinalizedMcpTool {
   return definition.kind === "tool";
 }
 

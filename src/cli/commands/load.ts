@@ -1,11 +1,11 @@
-/** Loads tools, prompts and resources from modules. */
+/** Loads tools, prompts, resources and skills from modules. */
 import { readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { messageOf } from "../../lib/message-of.ts";
 import { registerOwnModules } from "../../platform/own-modules.ts";
-import type { Definition } from "../../tool/types.ts";
-import { isDefinition } from "../definitions.ts";
+import type { Served } from "../../tool/skill.ts";
+import { isServed } from "../definitions.ts";
 import type { Environment } from "../environment.ts";
 import { Problem } from "../problem.ts";
 
@@ -17,10 +17,10 @@ const ASIDE = /(?:\.d\.[cm]?ts|[._](?:test|spec|bench)\.[cm]?[jt]sx?)$/;
 export async function loadDefinitions(
   paths: readonly string[],
   { shipped, own }: Pick<Environment, "shipped" | "own">,
-): Promise<Definition[]> {
+): Promise<Served[]> {
   if (paths.length === 0) return [...await shipped()];
   registerOwnModules(own);
-  const found = new Map<string, { definition: Definition; file: string }>();
+  const found = new Map<string, { definition: Served; file: string }>();
   for (const file of paths.flatMap(modulesAt)) {
     for (const definition of await definitionsIn(file)) {
       const key = `${definition.kind} "${definition.name}"`;
@@ -55,7 +55,7 @@ export function modulesAt(path: string): string[] {
   );
 }
 
-async function definitionsIn(file: string): Promise<Definition[]> {
+async function definitionsIn(file: string): Promise<Served[]> {
   let exported: object;
   try {
     exported = await import(pathToFileURL(resolve(file)).href);
@@ -67,12 +67,14 @@ async function definitionsIn(file: string): Promise<Definition[]> {
     );
   }
   const values = Object.values(exported).flat();
-  const definitions = new Set(values.filter(isDefinition));
+  const definitions = new Set(values.filter(isServed));
   if (definitions.size > 0) return [...definitions];
   const wayOut = values.some(isBuilder)
     ? "end each tool with .execute(…) or .handoff(…)"
     : "export what createMcpTool(…) returns";
-  throw new Problem(`Cannot serve "${file}": it exports no tool, prompt or resource; ${wayOut}`);
+  throw new Problem(
+    `Cannot serve "${file}": it exports no tool, prompt, resource or skill; ${wayOut}`,
+  );
 }
 
 /** The line in the file that caused the error, if the runtime reports it. */

@@ -20,8 +20,10 @@ import { type AskFlags, askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { type IdentityFlags, identityOptions, limitOptions } from "./identity.ts";
 import { keysIn, sealerFrom } from "./key.ts";
+import { reloadSkills, type SkillsFlags } from "./skills.ts";
 
-export interface ServeOptions extends FormPasswordFlags, AccessFlags, AskFlags, IdentityFlags {
+export interface ServeOptions
+  extends FormPasswordFlags, AccessFlags, AskFlags, IdentityFlags, SkillsFlags {
   readonly port: number;
   readonly allowHost?: readonly string[];
   readonly allowOrigin?: readonly string[];
@@ -69,7 +71,9 @@ export function* serve(
   const auth = authFrom(options);
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const { announced, serve } = yield* until(loadDefinitions(modules, environment));
+  const { announced, serve, skills } = yield* until(
+    loadDefinitions(modules, options, environment),
+  );
   const asking = askOptions(options);
   // Refuse a generated key: other servers could not open the state that it seals.
   if (options.state === "sealed" && !process.env["PARLEY_KEY"]) throw new Problem(NO_KEY, USAGE);
@@ -114,6 +118,7 @@ export function* serve(
       checkData(call);
     },
   });
+  if (skills) yield* spawn(() => reloadSkills(parley, skills, log));
   server = yield* until(
     listening(environment.listen ?? listen, logged(parley, log), options, {
       notice: listenerLog(log),

@@ -11,8 +11,9 @@ import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import type { Environment } from "../environment.ts";
 import { useParley } from "../../parley.ts";
+import { reloadSkills, type SkillsFlags } from "./skills.ts";
 
-export interface StdioOptions extends FormPasswordFlags, AskFlags, IdentityFlags {
+export interface StdioOptions extends FormPasswordFlags, AskFlags, IdentityFlags, SkillsFlags {
   readonly logLevel: OperatorLogLevel;
   readonly logFormat: LogFormat;
 }
@@ -27,7 +28,7 @@ export function* stdio(
   const log = new OperatorLog({ level: options.logLevel, format: options.logFormat });
   const signals = yield* useSignals();
   yield* useStrayErrors(log);
-  const { serve } = yield* until(loadDefinitions(modules, environment));
+  const { serve, skills } = yield* until(loadDefinitions(modules, options, environment));
   const parley = yield* useParley({
     serve,
     ...identityOptions(options, environment.version),
@@ -37,6 +38,7 @@ export function* stdio(
     report: (fault) => log.fault(fault),
     onCall: (call) => log.call(call),
   });
+  if (skills) yield* spawn(() => reloadSkills(parley, skills, log));
   const end = new AbortController();
   yield* spawn(function* () {
     yield* signals.next();

@@ -1,4 +1,4 @@
-/** `parley tools`: lists definitions with their parameters, questions and requirements. */
+/** `parley tools`: lists tools, prompts, resources and skills, with what they take and ask. */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";
@@ -8,11 +8,13 @@ import type {
   FinalizedMcpResource,
   FinalizedMcpTool,
 } from "../../tool/types.ts";
+import type { FinalizedMcpSkill, Served } from "../../tool/skill.ts";
 import type { Environment } from "../environment.ts";
 import { fieldsOf, typeOf } from "../terminal/fields.ts";
 import type { Style } from "../terminal/style.ts";
 import { wrapped } from "../terminal/terminal.ts";
 import { loadDefinitions } from "./load.ts";
+import { loadSkills } from "./skills.ts";
 
 export async function tools(
   modules: readonly string[],
@@ -20,7 +22,8 @@ export async function tools(
   environment: Environment,
 ): Promise<number> {
   const { terminal } = environment;
-  const definitions = await loadDefinitions(modules, environment);
+  const skills = (await loadSkills(modules, {}))?.skills ?? [];
+  const definitions = [...await loadDefinitions(modules, environment), ...skills];
   if (json) terminal.print(JSON.stringify(definitions.map(asJson), null, 2));
   else {
     const columns = Math.min(100, terminal.columns("stdout"));
@@ -31,7 +34,8 @@ export async function tools(
   return 0;
 }
 
-function asJson(definition: Definition): JsonObject {
+function asJson(definition: Served): JsonObject {
+  if (definition.kind === "skill") return skillAsJson(definition);
   const { kind, requires, elicits } = definition;
   const asks = [...elicits.values()].map(({ key, response, sensitive }) => ({
     key,
@@ -56,7 +60,12 @@ function listed(definition: Definition): object {
   }
 }
 
-function described(definition: Definition, style: Style, columns: number): string {
+function skillAsJson({ kind, name, description, uri, files }: FinalizedMcpSkill): JsonObject {
+  return { kind, name, description, uri, files: files.map(({ path, size }) => ({ path, size })) };
+}
+
+function described(definition: Served, style: Style, columns: number): string {
+  if (definition.kind === "skill") return describedSkill(definition, style, columns);
   const { kind, name, parameters, elicits } = definition;
   const { title, description = "", uri } = definition as Partial<FinalizedMcpResource>;
   const heading = [
@@ -77,6 +86,16 @@ function described(definition: Definition, style: Style, columns: number): strin
     ...(uri ? [`  ${style.dim("address")}`, `    ${uri.text}`] : []),
     ...section("may ask", questions, style, columns),
     ...needs(definition, style),
+  ].join("\n");
+}
+
+function describedSkill(skill: FinalizedMcpSkill, style: Style, columns: number): string {
+  const { kind, name, description, files } = skill;
+  const rows = files.map(({ path, size }) => ({ name: path, type: `${size} bytes` }));
+  return [
+    [style.bold(name), style.dim(`(${kind})`)].join("  "),
+    ...wrapped(description, columns, "  "),
+    ...section("files", rows, style, columns),
   ].join("\n");
 }
 

@@ -40,7 +40,7 @@ export function banner(facts: BannerFacts): string {
 
 /** Returns a text such as `2 tools and 1 prompt`. */
 export function counted(definitions: readonly Pick<Announced, "kind">[]): string {
-  const counts = (["tool", "prompt", "resource"] as const).flatMap((kind) => {
+  const counts = (["tool", "prompt", "resource", "skill"] as const).flatMap((kind) => {
     const count = definitions.filter((definition) => definition.kind === kind).length;
     return count > 0 ? [`${count} ${kind}${count === 1 ? "" : "s"}`] : [];
   });

@@ -8,7 +8,7 @@ import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo, LogLevel, ServerChange } from "../../model/events.ts";
 import type { Principal } from "../../model/principal.ts";
-import type { Definition } from "../../tool/types.ts";
+import type { Served } from "../../tool/skill.ts";
 import { estimateSize } from "../../session/estimate-size.ts";
 import { notificationText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaredCapabilities } from "../../wire/legacy/capabilities.ts";
@@ -198,7 +198,7 @@ export class ClientSession {
     return Promise.all(cancelled);
   }
 
-  #hear(change: ServerChange, about: Definition | undefined): void {
+  #hear(change: ServerChange, about: Served | undefined): void {
     const { access } = this.core;
     if (about && !access.shows(about, this.who)) return;
     if (change.type === "list_changed") {

@@ -26,7 +26,7 @@ import { cut, MAX_ID_LENGTH, MAX_REASON_LENGTH } from "../../wire/lengths.ts";
 import { TASKS_EXTENSION } from "../../wire/modern/meta.ts";
 import type { CheckedCaller } from "../access.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
-import { checkQuery, QUERIES } from "../queries.ts";
+import { checkQuery, queryFor } from "../queries.ts";
 import {
   ACCEPTED,
   type Accepted,
@@ -98,7 +98,7 @@ function request(
       return refusedNow(client, message, caller, looked) ??
         call(client, id, target, params, caller);
     }
-    const query = QUERIES[method];
+    const query = queryFor(core, method);
     if (query) {
       checkQuery(core, method, params, caller);
       return refusedNow(client, message, caller, looked) ??

@@ -12,9 +12,8 @@ import { bytesLeft, MAX_CAPABILITIES_SIZE } from "../../wire/lengths.ts";
 import { isLogLevel } from "../../wire/log-level.ts";
 import { isLegacyVersion, LEGACY_VERSIONS } from "../../wire/versions.ts";
 import type { CheckedCaller } from "../access.ts";
-import { serverCapabilities } from "../catalog.ts";
+import { capabilitiesFor } from "../catalog.ts";
 import { MAX_SUBSCRIPTIONS, resourceAt } from "../run-target.ts";
-import { viewCapabilities } from "../views.ts";
 import type { ClientSession } from "./client-session.ts";
 
 /** Requests that change a client session. */
@@ -80,11 +79,7 @@ function initialize(client: ClientSession, params: JsonObject): JsonObject {
     );
   }
   const version = isLegacyVersion(protocolVersion) ? protocolVersion : LEGACY_VERSIONS[0];
-  const offered = {
-    ...viewCapabilities(client.core, { capabilities }),
-    ...serverCapabilities(client.core),
-    logging: {},
-  };
+  const offered = capabilitiesFor(client.core, { capabilities });
   client.introduce(version, clientInfo, capabilities, offered);
   const { info, instructions } = client.core;
   return {

@@ -7,7 +7,7 @@ import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { notificationText, resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { declaresTasks, SERVER_INFO, SUBSCRIPTION_ID } from "../../wire/modern/meta.ts";
-import type { Definition } from "../../tool/types.ts";
+import type { Served } from "../../tool/skill.ts";
 import type { ServerCore } from "../core.ts";
 import type { CheckedCaller } from "../access.ts";
 import type { Feed, FeedConnection, Send } from "../feed.ts";
@@ -227,7 +227,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     look();
   }
 
-  #hear(change: ServerChange, about: Definition | undefined): void {
+  #hear(change: ServerChange, about: Served | undefined): void {
     if (about && !this.#core.access.shows(about, this.#who.who)) return;
     if (change.type === "resource_updated") {
       if (!this.#filter.resourceSubscriptions?.includes(change.uri)) return;

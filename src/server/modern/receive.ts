@@ -30,9 +30,9 @@ import {
   TASKS_EXTENSION,
 } from "../../wire/modern/meta.ts";
 import { MODERN_VERSION } from "../../wire/versions.ts";
-import { serverCapabilities } from "../catalog.ts";
+import { capabilitiesFor, serverCapabilities } from "../catalog.ts";
 import type { ServerCore } from "../core.ts";
-import { checkQuery, QUERIES } from "../queries.ts";
+import { checkQuery, queryFor } from "../queries.ts";
 import {
   ACCEPTED,
   busy,
@@ -46,7 +46,7 @@ import {
   value,
 } from "../reply.ts";
 import { isRun, targetOf } from "../run-target.ts";
-import { hasViews, listsDiffer, viewCapabilities } from "../views.ts";
+import { hasViews, listsDiffer } from "../views.ts";
 import { ModernCalls, onceStored } from "./call.ts";
 import { subscribe, type Subscription } from "./notification-stream.ts";
 import {
@@ -169,7 +169,7 @@ export class ModernEra implements Era {
     const { meta, caller } = context;
     const target = targetOf(core, method, params, INVALID_PARAMS, caller);
     if (target) return this.#calls.run(request, target, context, resumption);
-    const query = QUERIES[method];
+    const query = queryFor(core, method);
     if (query) {
       checkQuery(core, method, params, caller);
       const { client } = meta;
@@ -185,7 +185,7 @@ export class ModernEra implements Era {
           completeText(
             core.info,
             id,
-            this.#discovered(offered, context.meta.client),
+            this.#discovered(context.meta.client),
             this.#caching(hasViews(core.catalog)),
           ),
         );
@@ -209,20 +209,12 @@ export class ModernEra implements Era {
     return isPrivate ? { ...this.#listCaching, cacheScope: "private" } : this.#listCaching;
   }
 
-  #discovered(capabilities: JsonObject, client: ClientInfo): JsonObject {
+  #discovered(client: ClientInfo): JsonObject {
     const { instructions, catalog } = this.#core;
     const tasks = [...catalog.tools.values()].some((tool) => tool.task);
-    const views = viewCapabilities(this.#core, client);
     return {
       supportedVersions: [MODERN_VERSION],
-      capabilities: {
-        ...views,
-        ...capabilities,
-        logging: {},
-        ...((tasks || views.extensions) && {
-          extensions: { ...(tasks && { [TASKS_EXTENSION]: {} }), ...views.extensions },
-        }),
-      },
+      capabilities: capabilitiesFor(this.#core, client, tasks ? { [TASKS_EXTENSION]: {} } : {}),
       ...(instructions !== undefined && { instructions }),
     };
   }

@@ -10,6 +10,7 @@
  */
 import type { LegacyVersion } from "../../../src/wire/versions.ts";
 import type { Message } from "../exchange.ts";
+import { skillResults } from "../skill-schemas.ts";
 
 interface Schema {
   safeParse(value: unknown): { success: boolean; error?: unknown };
@@ -93,7 +94,9 @@ export async function complaintsAbout(
   } else if (message.result !== undefined) {
     check("JSONRPCResponseSchema", message);
     const name = results[method ?? ""];
+    const own = skillResults[method as keyof typeof skillResults];
     if (name) check(name, message.result);
+    else if (own) complaints.push(...problemsOf(own.safeParse(message.result)));
     else complaints.push(`a result for "${method}", which has none`);
   } else if (message.id !== undefined) {
     check("JSONRPCRequestSchema", message);
@@ -160,4 +163,8 @@ function sampleComplaints(version: LegacyVersion, params: any): string[] {
 
 function extra(value: object, known: readonly string[]): string[] {
   return Object.keys(value).filter((key) => !known.includes(key)).map((key) => `unknown "${key}"`);
+}
+
+function problemsOf({ error }: { readonly error?: unknown }): string[] {
+  return error === undefined ? [] : [String(error)];
 }

@@ -7,6 +7,7 @@ import * as core from "@modelcontextprotocol/core";
 import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { Message } from "../exchange.ts";
+import { skillResults } from "../skill-schemas.ts";
 
 const complete = { resultType: z.literal("complete") };
 const cacheable = {
@@ -89,6 +90,11 @@ const results: { readonly [method: string]: readonly z.ZodType[] } = {
   "tasks/get": [detailed({ ...complete, _meta: serverInfo })],
   "tasks/update": [acknowledged],
   "tasks/cancel": [acknowledged],
+  ...Object.fromEntries(
+    Object.entries(skillResults).map((
+      [method, result],
+    ) => [method, [result.extend({ ...cacheable, _meta: serverInfo })]]),
+  ),
 };
 
 const subscribed = z.looseObject({

@@ -1,0 +1,31 @@
+/** The skills of skills/. `deno task skills` generates them; a test checks that they are up to date. */
+import type { JsonObject } from "./model/content.ts";
+
+/** A skill, with the text of each file by its path. */
+export interface ShippedSkill {
+  readonly path: string;
+  readonly frontmatter: JsonObject;
+  readonly files: { readonly [path: string]: string };
+}
+
+export const SHIPPED_SKILLS: readonly ShippedSkill[] = [
+  {
+    "path": "write-parley-tools",
+    "frontmatter": {
+      "name": "write-parley-tools",
+      "description":
+        "How to write, test and run MCP tools with Parley (the npm package parley-mcp). Use it when someone wants an MCP server or tool in TypeScript, a tool that asks the person or the model in the middle of a call, or a tool whose calls survive a restart.",
+      "license": "MIT",
+      "compatibility": "Needs Deno 2.9 or Bun 1.4.",
+      "metadata": { "package": "parley-mcp" },
+    },
+    "files": {
+      "SKILL.md":
+        '---\nname: write-parley-tools\ndescription: >-\n  How to write, test and run MCP tools with Parley (the npm package parley-mcp). Use it when someone\n  wants an MCP server or tool in TypeScript, a tool that asks the person or the model in the middle\n  of a call, or a tool whose calls survive a restart.\nlicense: MIT\ncompatibility: Needs Deno 2.9 or Bun 1.4.\nmetadata:\n  package: parley-mcp\n---\n\n# Write tools with Parley\n\nA tool is one generator function. `yield*` marks each place where it waits: for the person, for the\nmodel, or for something else. Parley keeps the function there until the answer arrives.\n\n## Steps\n\n1. Create a project with `parley new my-tools`, or add a file to an existing `tools/` folder.\n2. Write one file for each tool, and export what `createMcpTool` returns. See the example below.\n3. Test it with `testTool`, without a client or a model. See [testing](references/testing.md).\n4. Try it in a terminal: `parley call pick_cake \'{"guests": 8}\' tools`.\n5. Serve it: `parley serve tools` for HTTP, `parley install claude-desktop tools` for a desktop app.\n\n## Example\n\n```ts\n// tools/pick_cake.ts\nimport { createMcpTool } from "parley-mcp";\nimport { z } from "zod";\n\nexport const pickCake = createMcpTool("pick_cake")\n  .description("Orders a cake, after asking which one.")\n  .parameters(z.object({ guests: z.number().int().positive() }))\n  .elicits({\n    choice: { response: z.object({ flavor: z.enum(["lemon", "chocolate"]) }) },\n  })\n  .execute(function* ({ guests }, ctx) {\n    const answer = yield* ctx.elicit("choice", { message: `Which cake for ${guests} guests?` });\n    if (answer.action !== "accept") return "No cake was ordered.";\n    return `A ${answer.content.flavor} cake for ${guests} is on its way.`;\n  });\n```\n\n## Rules\n\n- Write `yield*` before everything that `ctx` returns, and never `await`. Wait for a promise with\n  `yield* until(promise)`, imported from `effection`.\n- Declare each question in `.elicits`. Handle `accept`, `decline`, `cancel` and `timeout`.\n- Put what the person must read into the first line of `message`. Many clients cut the rest.\n- Throw `ToolError` with a text that tells the model what to do instead.\n- Return data with `.output(schema)`. Some clients give the model only that data, not the text.\n- Never ask for passwords in a form. Send the person to a page with `ctx.elicitUrl`.\n- Add `.durable()` if calls wait for long. Read [durable tools](references/durable.md) first.\n',
+      "references/durable.md":
+        '# Durable tools\n\nA durable call survives the end of the process. The server records each answer. After a restart it\nruns the function again from the beginning, and gives it the recorded answers.\n\n```ts\n// tools/ship_cake.ts\nimport { createMcpTool } from "parley-mcp";\nimport { until } from "effection";\nimport { z } from "zod";\n\n/** Stands for the API of a post office. */\nconst post = {\n  send: (address: string, key: string) => Promise.resolve(`parcel ${key.length} to ${address}`),\n};\n\nexport const shipCake = createMcpTool("ship_cake")\n  .description("Ships a cake, after the person has confirmed the address.")\n  .parameters(z.object({ address: z.string() }))\n  .elicits({ confirm: { response: z.object({ correct: z.boolean() }) } })\n  .durable({ version: "1" })\n  .execute(function* ({ address }, ctx) {\n    const answer = yield* ctx.elicit("confirm", { message: `Is ${address} right?` });\n    if (answer.action !== "accept" || !answer.content.correct) return "Nothing was shipped.";\n    const parcel = yield* ctx.step("ship", (key) => until(post.send(address, key)));\n    return `Shipped as ${parcel}.`;\n  });\n```\n\n- Do everything that has an effect in `ctx.step`. A step runs once, and its result is recorded. If\n  the process ends in the middle of a step, the step runs again with the same `key`: pass the key to\n  the API as its idempotency key.\n- Do not use `Date.now()`, `Math.random()` or `crypto.randomUUID()` outside of steps. Use\n  `ctx.now()`, `ctx.random()` and `ctx.uuid()`.\n- Change `version` when you change the order of questions or steps.\n- Start the server with `--store sqlite:calls.db`.\n',
+      "references/testing.md":
+        '# Testing\n\n`testTool` runs a tool with scripted answers. No real time passes.\n\n```ts\n// tests/pick_cake.test.ts\nimport assert from "node:assert/strict";\nimport { test } from "node:test";\nimport { testTool } from "parley-mcp";\nimport { pickCake } from "../tools/pick_cake.ts";\n\ntest("pick_cake orders what the person chooses", async () => {\n  const choice = { action: "accept", content: { flavor: "lemon" } } as const;\n  const run = await testTool(pickCake, { guests: 8 }, { elicit: { choice } });\n  assert.equal(run.text, "A lemon cake for 8 is on its way.");\n});\n\ntest("pick_cake orders nothing if the person declines", async () => {\n  const run = await testTool(pickCake, { guests: 8 }, { elicit: { choice: "decline" } });\n  assert.equal(run.text, "No cake was ordered.");\n});\n```\n\nRun the tests with `parley test`, `deno test -A` or `bun test`. Test each action: accept, decline,\ncancel and timeout. Script the model with `sample: ["first answer", "second answer"]`.\n',
+    },
+  },
+];
