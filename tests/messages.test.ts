@@ -28,7 +28,8 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   'Cannot … "…"': "the beginning of a sentence that src/vault ends for each fault",
   "Cannot keep a document named …: use up to 64 lower-case letters, digits, dots, dashes and underscores":
     "a rule of the program itself: names of documents are not given from outside",
-  "Cannot show this: …": "stands in a log in place of what cannot be shown; nothing is to be done",
+  "Cannot show this value: …":
+    "stands in a log in place of what cannot be shown; nothing is to be done",
 };
 
 /**

@@ -79,7 +79,7 @@ export const planDinner = createMcpTool("plan_dinner")
     yield* ctx.notify(`Writing the shopping list for ${dish}`, 1, 2);
     const { text } = yield* ctx.sample({
       messages: [
-        { role: "user", content: `Help ${guests} people to a dinner (wishes: ${wishes}).` },
+        { role: "user", content: `Plan a dinner for ${guests} people (wishes: ${wishes}).` },
         // Adds the person's choice as a tool call of the model, with its result.
         ...(choice.action === "accept" ? choice.exchange.withArguments((dishes) => dishes) : []),
         { role: "user", content: `Write the shopping list for ${dish}, one item per line.` },

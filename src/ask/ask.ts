@@ -53,9 +53,9 @@ export interface Asker {
   readonly client: ClientInfo;
   /** The server's own model, if one is configured. */
   readonly provider: SamplingProvider | undefined;
-  /** Who answers samples by default. The config of a sample can override it. */
+  /** Who answers sampling requests by default. The config of a sampling request can override it. */
   readonly answerer: SampleAnswerer;
-  /** Whether the model that called the tool may answer samples. */
+  /** Whether the model that called the tool may answer sampling requests. */
   readonly byCaller: boolean;
   /** Converts the schemas that the tool passes to `ctx`. */
   readonly schemas: SchemaReader;

@@ -1,5 +1,6 @@
 /**
- * One attempt at a sample: chooses who answers, sends the request, and reads the response.
+ * One attempt at a sampling request: chooses who answers, sends the request, and reads the
+ * response.
  *
  * By default, the client answers if it can, and otherwise the server's own model. For a client that
  * does not support tools, the prompt describes the tools. In revision 2026-07-28 and later, the
@@ -37,15 +38,15 @@ export interface Conversation {
   readonly budget: TokenBudget;
 }
 
-/** A validated sample, ready to be sent. */
+/** A validated sampling request, ready to be sent. */
 export interface Prepared {
   readonly config: SampleConfigBase;
   readonly messages: readonly McpMessage[];
   /** The message that the model answers. */
   readonly request: McpMessage;
   /**
-   * Messages to append to the branch's conversation before the exchange. Undefined if the sample
-   * has no prompt, and therefore does not continue the conversation.
+   * Messages to append to the branch's conversation before the exchange. Undefined if the sampling
+   * request has no prompt, and therefore does not continue the conversation.
    */
   readonly continues: readonly McpMessage[] | undefined;
   readonly tools: readonly OfferedTool[];
@@ -152,7 +153,7 @@ function answererOf(
   }
   if (by === "provider") {
     throw new SampleError(
-      "Cannot ask the model: the server has no model configured; set PARLEY_MODEL, or let the client answer",
+      "Cannot ask the model: no model is configured for this server; set PARLEY_MODEL, or use a client that supports sampling",
     );
   }
   if (sampling) return !needsTools || sampling.tools ? "client" : "client as text";
@@ -166,7 +167,7 @@ function answererOf(
   );
 }
 
-/** Returns who would answer a sample, or undefined if no model can answer. */
+/** Returns who would answer a sampling request, or undefined if no model can answer. */
 export function sampledBy(
   { client, provider, answerer, byCaller }: Pick<
     Asker,
@@ -191,7 +192,7 @@ function* askClient(
     params,
     ...(byCaller && { by: "caller" }),
   });
-  // The sample itself has no timeout, but its branch may have one.
+  // The sampling request itself has no timeout, but its branch may have one.
   if (reply.type === "timeout") {
     throw new SampleError("Cannot ask the model: the timeout has passed; try again");
   }
@@ -259,7 +260,7 @@ function failureOf(asker: Asker, provider: SamplingProvider, error: unknown): st
 export function answerOf(response: ClientAnswer, who: string): SampleResponse {
   if (isFailure(response)) {
     throw new SampleError(
-      `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or continue without it`,
+      `Cannot ask the model: ${who} refused or failed: ${response.error?.message}; try again, or continue without the model`,
     );
   }
   const { content, model } = (response ?? {}) as Partial<SampleResponse>;

@@ -2,8 +2,8 @@
  * Limits the tokens that a branch may spend on answers.
  *
  * The tokens of a branch also count for all its parents, so the tightest limit applies. The tokens
- * of a pending answer are reserved, so that concurrent samples cannot spend the same tokens. If the
- * model reports no token count, four characters count as one token.
+ * of a pending answer are reserved, so that concurrent sampling requests cannot spend the same
+ * tokens. If the model reports no token count, four characters count as one token.
  */
 import { McpToolTokenError } from "../model/errors.ts";
 

@@ -130,10 +130,10 @@ const NO_DOORS: readonly Door[] = [];
 
 type Answered = Extract<Reply, { type: "answered" }>;
 
-/** What a reply means for its question. */
+/** The meaning of a reply for its question. */
 type ReadReply =
   | { readonly type: "accepted"; readonly value: unknown }
-  /** If the reply is closed, the client refused without asking the person. */
+  /** If `closed` is set in the reply, the client refused without asking the person. */
   | { readonly type: "refused"; readonly action: "decline" | "cancel" }
   /**
    * The client accepted a form with required fields, but filled in none, so nobody saw the form.
@@ -142,8 +142,8 @@ type ReadReply =
   | { readonly type: "invalid"; readonly problem: string };
 
 /**
- * Reads the reply to a question. A plain function: while the question is open, only the generator
- * of `elicit` stays in memory.
+ * Reads the reply to a question. This is a plain function, so that an open question keeps only the
+ * generator of `elicit` in memory.
  */
 function readReply(
   asker: Asker,
@@ -325,7 +325,7 @@ function refuseUrlMode(
   const isContext = Object.hasOwn((context?.json.properties ?? {}) as object, "mode");
   if (options["mode"] !== "url" && (isContext || ask?.["mode"] !== "url")) return;
   throw new TypeError(
-    `Cannot elicit "${key}" with mode "url": it is a form; use ctx.elicitUrl({ message, url })`,
+    `Cannot elicit "${key}" with mode "url": ctx.elicit shows a form; use ctx.elicitUrl({ message, url })`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** Builds the results that a tool gets for a sample. */
+/** Builds the results that a tool gets for a sampling request. */
 import { isObject } from "../lib/json.ts";
 import type { JsonObject, McpMessage, ToolUseContent } from "../model/content.ts";
 import { describeIssues } from "../schema/issues.ts";
@@ -41,8 +41,8 @@ export function dataOf(made: Attempt, tool: OfferedTool): Data | { readonly prob
 }
 
 /**
- * Builds the result of a sample whose data is valid. The tool call contains the data, so the tool
- * result in the exchange only confirms it.
+ * Builds the result of a sampling request whose data is valid. The tool call contains the data, so
+ * the tool result in the exchange only confirms it.
  */
 export function parsedResult(
   prepared: Prepared,
@@ -65,7 +65,7 @@ export function unparsedResult(
   const { response, said, calls } = made;
   const [call] = calls;
   const closing = toolUses(response).length > 0
-    ? [toolResults(response, () => `This cannot be used: ${message}`, true)]
+    ? [toolResults(response, () => `This answer cannot be used: ${message}`, true)]
     : [];
   return {
     ...base(made),

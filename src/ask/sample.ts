@@ -162,7 +162,7 @@ function corrected(
   return [...messages, response, reply];
 }
 
-/** Adds the exchange to the branch's conversation, if the sample had a prompt. */
+/** Adds the exchange to the branch's conversation, if the sampling request had a prompt. */
 function keep<R extends { exchange: { messages: McpMessage[] } }>(
   conversation: Conversation,
   { continues }: Prepared,

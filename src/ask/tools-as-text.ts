@@ -1,4 +1,7 @@
-/** Converts samples for clients that do not support tools: tools, calls and results become text. */
+/**
+ * Converts sampling requests for clients that do not support tools: tools, calls and results become
+ * text.
+ */
 import { type McpMessage, type MessageContent, text } from "../model/content.ts";
 import type { SamplingToolChoice } from "../tool/sample-types.ts";
 import { type OfferedTool, SCHEMA_TOOL } from "./schema-tool.ts";

@@ -36,7 +36,7 @@ export class IssuerUnavailable extends Error {
   }
 }
 
-/** What is wrong with an issuer. Becomes part of the message of `IssuerUnavailable`. */
+/** A problem of an issuer. Its message becomes part of the message of `IssuerUnavailable`. */
 export class IssuerProblem extends Error {
   override readonly name = "IssuerProblem";
 }

@@ -16,7 +16,7 @@
  * An error is `{ error: { code, message } }` with a status of 400, 401, 403, 404, 405, 409 or 503.
  */
 
-/** What a request may do in the console. */
+/** The rights of a request in the console. */
 export interface ConsoleAccess {
   /** True if the request may see calls (scope `console:read`). */
   readonly read: boolean;

@@ -23,7 +23,7 @@ export class RateLimits {
     const each = 60_000 / this.#perMinute;
     const fullAt = Math.max(now, this.#fullAt.get(name) ?? 0) + each;
     const wait = fullAt - now - 60_000;
-    // Sums of fractions are not exact.
+    // Ignore a tiny wait, because sums of fractions are not exact.
     if (wait > 1e-6) return Math.max(1, Math.ceil(wait));
     if (this.#fullAt.size >= MAX_NAMES && !this.#fullAt.has(name)) this.#forget(now);
     this.#fullAt.set(name, fullAt);

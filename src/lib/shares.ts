@@ -85,9 +85,9 @@ export class Shares {
   }
 
   /**
-   * Returns the limit of which a principal may use no more, because only the fraction `spare` of it
-   * is left. The spare part of the total is reserved for principals that hold less than half as
-   * much as the largest holder.
+   * Returns the limit that is nearly reached, if only the fraction `spare` of it is left for this
+   * principal. The principal may then not take more. The spare part of the total is reserved for
+   * principals that hold less than half as much as the largest holder.
    */
   nearlyReached(principal: string, spare: number): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;

@@ -1,5 +1,5 @@
 /**
- * What an operator sees of a call. These types are plain data: the library returns them, and
+ * The types with which operators see calls. They are plain data: the library returns them, and
  * `/console/api` sends them as JSON. Values of sensitive fields are masked in all of them.
  */
 import type { JsonObject } from "./content.ts";
@@ -26,7 +26,7 @@ export interface CallQuestion {
   readonly key: string;
   /** The branch of the tool that asks. Empty for the tool itself. */
   readonly branch: string;
-  /** What is asked: a person, a language model, or the client about its roots. */
+  /** Who is asked: a person, a language model, or the client about its roots. */
   readonly type: "elicit" | "sample" | "roots";
   /** Who may answer. */
   readonly awaits: "person" | "signed-in" | "model" | "client";
@@ -77,7 +77,7 @@ export interface CallSummary {
   readonly setAside?: { readonly at: number; readonly attempts: number };
 }
 
-/** One call with all that is known of it, except its events. */
+/** All data about one call, except its events. */
 export interface CallDetail extends CallSummary {
   /** The arguments of the call. Absent if the server no longer has them. */
   readonly params?: unknown;
@@ -89,7 +89,10 @@ export interface CallDetail extends CallSummary {
   readonly expiresAt?: number;
   /** How often the call has changed its owner, because a server started again or took it over. */
   readonly takeovers?: number;
-  /** Milliseconds that the call has waited for answers so far. Only answers that tell it count. */
+  /**
+   * Milliseconds that the call has waited for answers so far. Only answers whose waiting time is
+   * recorded count.
+   */
   readonly waitingTime: number;
   /** Milliseconds that the call has worked so far, if its end or the current time is known. */
   readonly workingTime?: number;
@@ -99,7 +102,7 @@ export interface CallDetail extends CallSummary {
   readonly outcome?: ToolSessionOutcome;
 }
 
-/** What a list of calls contains, and in which order. All fields are optional. */
+/** Selects and sorts the calls in a list. All fields are optional. */
 export interface CallFilter {
   readonly tool?: string;
   readonly principal?: string;
@@ -147,7 +150,7 @@ export interface CallEventWindow {
   readonly limit?: number;
 }
 
-/** A call has changed: it began, got events, began to wait, went on, or ended. */
+/** A call has changed: it began, got events, began to wait, continued, or ended. */
 export interface CallChange {
   readonly id: string;
   readonly tool: string;
@@ -172,7 +175,7 @@ export interface DryReplay {
   readonly problem?: string;
   /** The LSN of the recorded event at which the code diverged, if there is one. */
   readonly divergedAt?: number;
-  /** What the code did instead of what is recorded, if it did something. */
+  /** The step that the code did instead of the recorded one, if there is one. */
   readonly did?: Place;
   /** The recorded steps in order, and whether the code reached them. */
   readonly steps: readonly DryReplayStep[];
@@ -185,6 +188,9 @@ export interface DryReplayStep {
   /** The LSN of the event that began it. */
   readonly lsn: number;
   readonly place: Place;
-  /** `same`: reached in the recorded order. `missing`: not reached. `diverged`: another was done. */
+  /**
+   * `same`: reached in the recorded order. `missing`: not reached. `diverged`: the code did another
+   * step.
+   */
   readonly status: "same" | "missing" | "diverged";
 }

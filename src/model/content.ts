@@ -13,7 +13,7 @@ export interface ContentAnnotations {
   lastModified?: string;
 }
 
-/** What all content blocks have in common. */
+/** The properties that all content blocks have in common. */
 export interface ContentBlockBase {
   annotations?: ContentAnnotations;
   _meta?: JsonObject;

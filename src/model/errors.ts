@@ -2,7 +2,7 @@
  * Every error that Parley throws on purpose. Distinguish errors by `code` or by class, never by
  * message. All messages have the same form:
  *
- *     Cannot VERB THING "NAME": what is the case; what to do next
+ *     Cannot VERB THING "NAME": STATE; NEXT STEP
  */
 import { INTERNAL_ERROR } from "./rpc-codes.ts";
 
@@ -175,7 +175,7 @@ export class ElicitationError extends ToolError {
   }
 }
 
-/** A sample could not be built, or the client failed to answer it. */
+/** A sampling request could not be built, or the client failed to answer it. */
 export class SampleError extends ToolError {
   override readonly name = "SampleError";
   override readonly code = "PARLEY_SAMPLE";
@@ -259,7 +259,7 @@ export class SessionLimitError extends ParleyError {
     problem = `${limit} calls are running or waiting, which is the limit`,
     verb = "start another call",
   ) {
-    super(`Cannot ${verb}: ${problem}; answer or cancel one, or try again later`);
+    super(`Cannot ${verb}: ${problem}; answer or cancel a call, or try again later`);
   }
 }
 

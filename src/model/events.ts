@@ -95,7 +95,7 @@ export interface ClientCapabilities {
   [other: string]: unknown;
 }
 
-/** Preferences for the model that answers a sample. */
+/** Preferences for the model that answers a sampling request. */
 export interface ModelPreferences {
   hints?: { name?: string }[];
   costPriority?: number;
@@ -150,7 +150,7 @@ export interface Place {
   readonly count: number;
 }
 
-/** What all questions of a session have in common. */
+/** The properties that all questions of a session have in common. */
 export interface ToolSessionRequestBase {
   /** The unique id of the request. It is the same in every replay. */
   readonly id: string;
@@ -170,7 +170,10 @@ export type Door = "form" | "app" | "page" | "model";
 /** How an answer of the person reached the tool. */
 export type AnswerVia = Door | "terminal" | "operator";
 
-/** Who answered a sample: the client's model, the server's own, or the model that called the tool. */
+/**
+ * Who answered a sampling request: the client's model, the server's own, or the model that called
+ * the tool.
+ */
 export type SampleVia = "client" | "server" | "caller";
 
 /** A question to the person. */

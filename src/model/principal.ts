@@ -18,7 +18,7 @@ export interface Principal {
   readonly issuer?: string;
   /** The id of the OAuth client that the caller uses. */
   readonly client?: string;
-  /** What the caller may do. */
+  /** The scopes of the caller, which decide what it may do. */
   readonly scopes: readonly string[];
   /** Other facts about the caller from its token, such as `email`. Empty if there are none. */
   readonly claims: { readonly [name: string]: Claim };

@@ -10,8 +10,9 @@ import { keepListening } from "./keep-listening.ts";
 import type { Listen } from "./types.ts";
 
 /**
- * How many descriptors more than the lowest count so far may be open. Deno does not tell which
- * connections are idle, so all descriptors count that are not known to be in use.
+ * The number of descriptors that may be open in addition to the lowest count so far. Deno does not
+ * report which connections are idle, so all descriptors that are not known to be in use count as
+ * idle.
  */
 const MAX_IDLE = 8_192;
 /** Milliseconds between two counts. */
@@ -68,7 +69,7 @@ function watchIdle(
   return () => clearInterval(timer);
 }
 
-/** The number of open descriptors. Undefined if the system does not tell. */
+/** The number of open descriptors. Undefined if the system does not report it. */
 function openDescriptors(): number | undefined {
   const path = Deno.build.os === "linux" ? "/proc/self/fd" : "/dev/fd";
   if (Deno.build.os === "windows") return undefined;

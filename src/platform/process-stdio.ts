@@ -57,8 +57,8 @@ function movedStdout(): Write | undefined {
 }
 
 /**
- * Finds copies of the stdout descriptor: Deno keeps one for child processes. Only Linux tells which
- * descriptor that is.
+ * Finds copies of the stdout descriptor: Deno keeps one for child processes. Only Linux reports
+ * which descriptor that is.
  */
 function copiesOfStdout(): number[] {
   try {

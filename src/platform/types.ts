@@ -4,9 +4,9 @@ export interface ListenOptions {
   readonly port: number;
   readonly hostname: string;
   /**
-   * How many file descriptors more than the lowest count so far may be open before idle connections
-   * are closed. Default: 8,192. Only for Deno: the other runtimes close idle connections after a
-   * timeout.
+   * The number of file descriptors that may be open, in addition to the lowest count so far, before
+   * idle connections are closed. Default: 8,192. Only for Deno: the other runtimes close idle
+   * connections after a timeout.
    */
   readonly maxIdle?: number;
   /** The number of connections with an open stream. They do not count as idle. Default: 0. */

@@ -69,7 +69,10 @@ export class Durability {
     return this.#records.isIdle && this.#revivals.size === 0 && !this.#finalEvents.isWriting;
   }
 
-  /** Resumes stored sessions that are due: those of a crashed server now, others at their time. */
+  /**
+   * Resumes stored sessions: immediately those that a crashed server was running, and the others
+   * when they are due.
+   */
   start(): void {
     this.#sweeper.countUsage();
     this.#waker.look();

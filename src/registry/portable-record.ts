@@ -13,7 +13,7 @@ export interface PortableRecord {
   readonly events: readonly ToolSessionEvent[];
   /** The seed of random values in the session. Absent in records of earlier versions. */
   readonly seed?: string;
-  /** What was known of the caller when the call began. Absent if only its id was known. */
+  /** The caller as it was when the call began. Absent if only its id was known. */
   readonly caller?: Principal;
 }
 

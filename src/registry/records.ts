@@ -62,7 +62,10 @@ export class SessionRecords {
     });
   }
 
-  /** Extends the record of a session that is promised to a client for longer (RECORD-2). */
+  /**
+   * Delays the expiry of a session's record, because the session is promised to a client for longer
+   * (RECORD-2).
+   */
   extend(session: LiveToolSession): void {
     const journal = this.#journals.get(session.id);
     if (journal && session.keepUntil > journal.expiresAt) this.update(session);
@@ -83,7 +86,7 @@ export class SessionRecords {
     }
   }
 
-  /** Records that a session has survived its attempt to resume (RECOVERY-2). */
+  /** Records that a session has survived the attempt to resume it (RECOVERY-2). */
   settle(session: RegisteredSession): void {
     this.survived(session);
     const turnOver = endTrial(session);
@@ -107,7 +110,10 @@ export class SessionRecords {
     if (trial.over) this.whenWritten(session.id, trial.over);
   }
 
-  /** Notes that a session has survived. The note is written with the next event, or by `settle`. */
+  /**
+   * Notes that a session has survived the attempt to resume it. The note is written with the next
+   * event, or by `settle`.
+   */
   survived(session: RegisteredSession): void {
     const journal = this.#journals.get(session.id);
     if (journal) session.settled = journal.epoch;
@@ -159,7 +165,10 @@ export class SessionRecords {
       });
   }
 
-  /** When a record expires if its session is abandoned now, in milliseconds since the epoch. */
+  /**
+   * The time at which a record expires if its session is abandoned now, in milliseconds since the
+   * epoch.
+   */
   get expiryFromNow(): number {
     return this.#parts.deadlines.now() + this.#parts.limits.durableTimeToLive + SLACK;
   }
@@ -226,7 +235,10 @@ interface Renewal {
   readonly at: number;
 }
 
-/** Ends the attempt to resume a session. Returns the function that ends its turn, if it has one. */
+/**
+ * Ends the attempt to resume a session. Returns the function that lets the next suspect resume, if
+ * there is one.
+ */
 export function endTrial(session: RegisteredSession): (() => void) | undefined {
   const { trial } = session;
   session.trial = undefined;
@@ -239,7 +251,7 @@ export function endTrial(session: RegisteredSession): (() => void) | undefined {
 export interface EntryMeta {
   readonly kind: Definition["kind"];
   readonly principal: string;
-  /** What was known of the caller when the call began. Absent if only its id was known. */
+  /** The caller as it was when the call began. Absent if only its id was known. */
   readonly caller?: Principal;
   readonly client: ClientInfo;
   readonly keepUntil: number;

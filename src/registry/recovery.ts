@@ -219,7 +219,7 @@ export class Recovery {
     });
     session.trial = { failed, level, deadline, turn, over: () => this.#attemptOver(session) };
     const error = new Error(
-      `Cannot trust this call: the server crashed in ${failed} attempts to continue it; the call is set aside after ${MAX_ATTEMPTS} such attempts`,
+      `Cannot continue this call safely: the server crashed in ${failed} attempts to continue it; after ${MAX_ATTEMPTS} such attempts the call is set aside`,
     );
     const { toolName, id: sessionId } = session;
     this.#parts.report({ what: "the call resumes once more", toolName, sessionId, error });
@@ -255,7 +255,7 @@ export class Recovery {
   }
 
   /**
-   * Lets a session run again that was set aside. `isDue` is true if it should resume now. Returns
+   * Lets a session that was set aside run again. `isDue` is true if it should resume now. Returns
    * undefined if the session is not set aside.
    */
   *revive(sessionId: string): Operation<{ readonly isDue: boolean } | undefined> {

@@ -290,7 +290,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     return this.find(id)?.principal ?? await this.#durability.principalOf(id);
   }
 
-  /** Resumes stored sessions that are due: those of a former server now, others at their time. */
+  /**
+   * Resumes stored sessions: immediately those that a former server was running, and the others
+   * when they are due.
+   */
   wake(): void {
     this.#durability.start();
   }

@@ -76,7 +76,10 @@ export class ServerContext implements McpToolServerContext {
     return sampledBy({ client, provider, answerer, byCaller: this.byCaller });
   }
 
-  /** A call that ends with a deferral must be able to say so. */
+  /**
+   * True if the model that called the tool may answer. The call then ends with a deferral, which
+   * the definition must allow.
+   */
   get byCaller(): boolean {
     const { sampling, tool: { kind, elicits, requires } } = this.host;
     return sampling.byCaller === true && kind !== "resource" &&
@@ -411,7 +414,7 @@ function snapshot(data: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(data, readable) ?? "null");
   } catch (error) {
-    return `Cannot show this: ${(error as Error).message}`;
+    return `Cannot show this value: ${(error as Error).message}`;
   }
 }
 

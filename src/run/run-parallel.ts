@@ -17,7 +17,7 @@ type Result = { readonly ok: true; readonly value?: unknown } | Failure;
 export interface ParallelHome {
   /** The scope for a part that needs a task. */
   readonly scope: Scope;
-  /** Changes the number of parts that run in addition to the first, by `parts`. */
+  /** Adds `parts` to the number of concurrent parts that run without a task of their own. */
   addParallel(parts: number): void;
 }
 

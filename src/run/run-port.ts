@@ -39,13 +39,13 @@ export interface SamplingSetup {
   /** The server's own model. Default: none. */
   readonly provider?: SamplingProvider;
   /**
-   * Who answers samples. `auto` prefers the client, unless asking it costs another round trip.
-   * Default: `auto`.
+   * Who answers sampling requests. `auto` prefers the client, unless asking it costs another round
+   * trip. Default: `auto`.
    */
   readonly answerer?: SampleAnswerer;
   /**
-   * Whether the model that called a tool may answer its samples, if neither the client nor the
-   * server has another model. It answers through `continue_call`. Default: false.
+   * Whether the model that called a tool may answer its sampling requests, if neither the client
+   * nor the server has another model. It answers through `continue_call`. Default: false.
    */
   readonly byCaller?: boolean;
 }
@@ -56,7 +56,7 @@ export type RunOutcome =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
-/** The server, as tools see it, with the method that opens pages. */
+/** The functions of the server that tools can use, and the method that opens pages. */
 export interface Site extends ServerSite {
   /**
    * Opens a page for a principal, until the page is closed or expires. If the page has no path, its
@@ -75,7 +75,7 @@ export interface DoorCall {
 
 /** Chooses the door for each question. The server implements this. */
 export interface DoorPort {
-  /** Whether the model that called a tool may answer its samples. */
+  /** Whether the model that called a tool may answer its sampling requests. */
   readonly modelByCaller?: boolean;
   /**
    * Returns the door for a question, or undefined if no door is left. `tried` lists the doors at
@@ -145,7 +145,7 @@ export interface RunPort {
   readonly client: ClientInfo;
   readonly trace: TraceContext;
   readonly deadlines: Deadlines;
-  /** The server's own model, and when it answers samples. */
+  /** The server's own model, and when it answers sampling requests. */
   readonly sampling: SamplingSetup;
   /**
    * True from the moment at which the run is halted. Code that must not run after a halt checks
@@ -177,9 +177,7 @@ export interface RunPort {
   recordedDoor(branch: string, key: string, moved: boolean): Door | null | undefined;
   /** The scope for work that needs a task. */
   readonly scope: Scope;
-  /**
-   * Changes the number of parts that run in addition to the first, without being tasks, by `parts`.
-   */
+  /** Adds `parts` to the number of concurrent parts that run without a task of their own. */
   addParallel(parts: number): void;
   /** Runs operations and records their outcomes. */
   readonly facts: Facts;

@@ -49,7 +49,7 @@ export function runTool(tool: Definition, args: unknown, host: RunPort, home: Sc
   host.runEnded(
     refusal(
       tool,
-      `Cannot call ${tool.kind} "${tool.name}": ${problem}; call it again with arguments that fit`,
+      `Cannot call ${tool.kind} "${tool.name}": ${problem}; correct the arguments and call it again`,
       INVALID_PARAMS,
     ),
   );

@@ -1,4 +1,4 @@
-/** Chooses a model by the hints of a sample. */
+/** Chooses a model by the hints of a sampling request. */
 import type { SampleParams } from "../model/events.ts";
 import type { ProviderKind } from "./config.ts";
 

@@ -70,8 +70,8 @@ export interface ProviderSetup {
 }
 
 /**
- * Creates a language model of the server's own, which answers samples that the client cannot.
- * Nothing is loaded or sent before the first sample.
+ * Creates the server's own language model. It answers sampling requests that the client cannot
+ * answer. Nothing is loaded or sent before the first sampling request.
  *
  * @example
  * ```ts

@@ -35,7 +35,7 @@ export async function askLanguageModel(
   return responseOf(generated, model.modelId, own.responseFormat?.type === "json");
 }
 
-/** Returns the tools of a sample as call options. */
+/** Returns the tools of a sampling request as call options. */
 export function toolOptions(
   { tools = [], toolChoice }: SampleParams,
 ): Pick<CallOptions, "tools" | "toolChoice"> {
@@ -57,8 +57,8 @@ export function withoutDialect({ $schema: _dialect, ...schema }: JsonObject): Js
 }
 
 /**
- * Returns the schema of a sample that asks for structured data. Returns undefined for other
- * samples.
+ * Returns the schema of a sampling request that asks for structured data. Returns undefined for
+ * other sampling requests.
  */
 export function schemaAskedFor({ tools }: SampleParams): JsonObject | undefined {
   const [only, ...more] = tools ?? [];

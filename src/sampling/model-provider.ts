@@ -41,7 +41,7 @@ export class ModelProvider implements SamplingProvider {
     try {
       return await this.#ask(ask, first, params, signal);
     } catch (error) {
-      // A hint is only a preference: an unknown model must not fail the sample.
+      // A hint is only a preference: an unknown model must not fail the sampling request.
       if (second === undefined || !isNotFound(error)) throw error;
       if (this.#unknown.size < MAX_REMEMBERED) this.#unknown.add(first);
       return await this.#ask(ask, second, params, signal);

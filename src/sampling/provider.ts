@@ -11,6 +11,6 @@ export const SCHEMA_TOOL = "__schema__";
 export interface SamplingProvider {
   /** The name of the model in logs and errors, such as `anthropic:claude-sonnet-5`. */
   readonly name: string;
-  /** Answers a sample, or throws. It must stop when the signal aborts. */
+  /** Answers a sampling request, or throws. It must stop when the signal aborts. */
   sample(params: SampleParams, signal: AbortSignal): Promise<SampleResponse>;
 }

@@ -38,7 +38,7 @@ const MAX_DELAY = 8_000;
 /** The longest `Retry-After` to wait for, in milliseconds. If it is longer, the request fails. */
 const MAX_RETRY_AFTER = 30_000;
 
-/** Returns a `fetch` for one sample. It stops when `signal` aborts. */
+/** Returns a `fetch` for one sampling request. It stops when `signal` aborts. */
 export function retryingFetch(
   subject: Subject,
   policy: RetryPolicy,

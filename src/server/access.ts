@@ -8,7 +8,7 @@
  *           notifications are the same as if it had not been added.
  * ACCESS-3  A caller without a `Principal` is not checked: over stdio, and if the server does not
  *           name its callers.
- * ACCESS-4  A stream of notifications ends when the token expires with which it was opened. The
+ * ACCESS-4  A stream of notifications ends when the token with which it was opened expires. The
  *           client opens it again with a new token. The stream of a call lasts as long as the call.
  */
 import type { Deadlines } from "../lib/deadlines.ts";
@@ -19,7 +19,7 @@ import type { Served } from "../tool/skill.ts";
 
 /** Identifies the callers of a server, and serves the requests with which clients sign in. */
 export interface Gate {
-  /** What callers may use. */
+  /** Decides what callers may use. */
   readonly access: Access;
   /** The response to a request for one of the gate's own paths. Undefined for other requests. */
   serve(request: Request, path: string): Response | Promise<Response> | undefined;
@@ -29,8 +29,8 @@ export interface Gate {
    */
   callerOf(request: Request): Principal | Response | Promise<Principal | Response>;
   /**
-   * The visitor of a page, or the response: a refusal, or a redirect to where people sign in. If
-   * `isForPerson` is true and people can sign in, an access token does not open the page.
+   * The visitor of a page, or the response: a refusal, or a redirect to the page where people sign
+   * in. If `isForPerson` is true and people can sign in, an access token does not open the page.
    */
   visitorOf(
     request: Request,
@@ -127,7 +127,7 @@ export class Access {
 /** A tool, prompt, resource or skill, of which only the scopes matter here. */
 type Guarded = Pick<Served, "kind" | "name" | "scopes">;
 
-/** The part of a caller that scopes are checked with. */
+/** The data of a caller that a check of scopes needs. */
 export interface CheckedCaller {
   readonly who?: Principal | undefined;
   readonly headers?: Headers | undefined;

@@ -22,7 +22,7 @@ import { Readiness, writable } from "./readiness.ts";
 
 /** The options of a server, including those that the platform adds. */
 export interface CoreOptions extends ParleyOptions {
-  /** Names callers by their access tokens. Default: `principal` names them. */
+  /** Identifies callers by their access tokens. Default: the option `principal` identifies them. */
   readonly gate?: Gate;
   readonly openPort?: OpenPort;
   /** An existing registry for the server to use. Default: the server creates a registry. */
@@ -150,7 +150,7 @@ export class ServerCore {
   }
 }
 
-/** All middleware as one: the first is the outermost. Undefined if there is none. */
+/** Combines all middleware into one. The first is the outermost. Undefined if there is none. */
 function composed(all: readonly Middleware[]): Middleware | undefined {
   if (all.length === 0) return undefined;
   return all.reduceRight((inner, outer) => (call, next) => outer(call, () => inner(call, next)));

@@ -43,7 +43,7 @@ export const UNTRUSTED: Forwarding = { trusted: false, hosts: [], local: false }
  */
 export function isForwarded(headers: Headers): boolean {
   let found = false;
-  // Names are in lower case.
+  // `forEach` passes the names in lower case.
   headers.forEach((_value, name) => {
     found ||= name.startsWith("x-forwarded") || name === "forwarded" || name === "via" ||
       name === "x-real-ip";
@@ -61,7 +61,7 @@ export class Proxies {
     this.#peerOf = peerOf;
   }
 
-  /** The address of the peer, if the runtime tells it. */
+  /** The address of the peer, if the runtime reports it. */
   peer(request: Request, connection: unknown): string | undefined {
     return this.#peerOf?.(request, connection);
   }

@@ -1,6 +1,6 @@
 /**
- * Pages for people, in one style: whole pages, forms, and reading what was entered. The server's own
- * pages use them, and so can tools, with `ctx.usePage`.
+ * Pages for people, all in one style. Creates pages and forms, and reads posted forms. The server's
+ * own pages use these functions. Tools can use them too, with `ctx.usePage`.
  */
 import { nodeCrypto } from "../lib/sealer.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -36,7 +36,7 @@ function digest(text: string): string {
   return `'sha256-${nodeCrypto().createHash("sha256").update(text).digest("base64")}'`;
 }
 
-/** A page that is only a heading and a sentence. */
+/** A page with only a heading and a sentence. */
 export function noticePage(
   status: number,
   title: string,
@@ -83,7 +83,7 @@ export function htmlPage({ title, body, status = 200 }: HtmlPageOptions): Respon
 }
 
 /**
- * Returns a text for use in HTML, in elements and in attributes.
+ * Escapes a text for HTML, in elements and in attributes.
  *
  * @example
  * ```ts
@@ -106,17 +106,17 @@ export interface PageForm {
   readonly sensitive?: readonly string[];
 }
 
-/** What a form shows besides its fields. */
+/** The values and problems that a form shows. */
 export interface PageFormState {
-  /** What the person entered before, by field. Default: the defaults of the fields. */
+  /** The values that the person entered before, by field. Default: the defaults of the fields. */
   readonly entered?: Entered;
   /** Problems to show, beside their fields. */
   readonly problems?: readonly FormProblem[];
 }
 
 /**
- * Returns the fields of a form as HTML, without `form` and buttons. The inputs have the names of the
- * fields. `readPostedForm` reads what was entered.
+ * Returns the fields of a form as HTML, without `form` and buttons. The inputs have the names of
+ * the fields. `readPostedForm` reads the values that a person entered.
  *
  * @example
  * ```ts
@@ -134,12 +134,12 @@ export function formHtml(form: PageForm, state: PageFormState = {}): string {
   return fieldsHtml(fieldsOf(form), state);
 }
 
-/** What was entered into a form. */
+/** The content of a posted form. */
 export interface PostedForm {
   /** The answer. It is complete only if there are no problems. */
   readonly content: JsonObject;
   readonly problems: readonly FormProblem[];
-  /** What to show if the form is shown again. Never holds sensitive fields. */
+  /** The values to show if the form is shown again. Never contains sensitive fields. */
   readonly entered: Entered;
 }
 

@@ -14,7 +14,7 @@ import type { LazyDefinitions } from "./lazy-catalog.ts";
 
 /** The information about itself that a server sends to its clients. */
 export interface ServerInfo {
-  /** The name of the server, for programs. */
+  /** The name of the server, which identifies it to programs. */
   readonly name: string;
   /** The version of the server. */
   readonly version: string;
@@ -29,9 +29,10 @@ export interface ServerInfo {
 }
 
 /**
- * Names the caller of a request, by an id or with more about the caller. Each session belongs to one
- * caller, and other callers cannot reach it. Return a `Response` to refuse the request. An empty id
- * is refused with status 401, because it is the id of the anonymous caller.
+ * Identifies the caller of a request. Returns the id of the caller, or a `Principal` with more
+ * data. Each session belongs to one caller, and other callers cannot reach it. Return a `Response`
+ * to refuse the request. An empty id is refused with status 401, because it is the id of the
+ * anonymous caller.
  */
 export type PrincipalOf = (
   request: Request,
@@ -131,7 +132,7 @@ export function serverLimits(given: Partial<ParleyLimits> = {}): ServerLimits {
 export interface ParleyOptions {
   /** The tools, prompts, resources and skills to serve, or how to load them on first use. Default: none. */
   readonly serve?: Iterable<Served> | LazyDefinitions;
-  /** The name of the server, for programs. Default: `parley`. */
+  /** The name of the server, as clients see it. Default: `parley`. */
   readonly name?: string;
   /** The version of the server. Default: `0.1.0`. */
   readonly version?: string;

@@ -122,7 +122,7 @@ export interface SharedStream extends Feed {
 export interface Caller {
   /** The id of the caller. */
   readonly principal: string;
-  /** The caller, if the server names its callers. Undefined if anybody may do everything. */
+  /** The caller. Undefined if the server does not check its callers. */
   readonly who?: Principal | undefined;
   /** Absent on transports without headers. */
   readonly headers?: Headers;

@@ -143,7 +143,10 @@ export function missingCapabilities(
   return Object.keys(missing).length > 0 ? missing : undefined;
 }
 
-/** What to do about missing capabilities. A page can show a question, if browsers can reach it. */
+/**
+ * Returns the next step for a caller whose client lacks capabilities. A page can show a question,
+ * if browsers can reach it.
+ */
 export function wayOut(
   { requires, elicits }: Definition,
   missing: JsonObject,

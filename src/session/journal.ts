@@ -35,7 +35,10 @@ export class Journal {
   #entryWritten: boolean;
   #broken = false;
   readonly epoch: number;
-  /** When the store may delete the session, as last written or about to be written. */
+  /**
+   * The time from which the store may delete the session. The store has this time, or is about to
+   * get it.
+   */
   readonly expiresAt: number;
   #whenWritten: (() => void)[] = [];
 

@@ -9,7 +9,8 @@
  *           delivered only when the replay has reached every step that was recorded before it. So a
  *           race has the same contenders and the same winner.
  * REPLAY-2  A question after the last recorded step of its branch is new, and is sent.
- * REPLAY-3  A branch that does another step than the recorded one diverges, and the session fails.
+ * REPLAY-3  If a branch does a different step from the recorded one, it diverges, and the session
+ *           fails.
  * REPLAY-4  A phase with a recorded outcome does not run again.
  */
 import { type How, howOf } from "../ask/ask.ts";

@@ -68,8 +68,8 @@ import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
 
 /**
- * The session as its own methods see it. For other code, the fields are read-only. These fields
- * are not private, because every call reads them: getters would lengthen its path.
+ * The session as its own methods see it. For other code, the fields are read-only. These fields are
+ * not private, because every call reads them, and getters would make it slower.
  */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 
@@ -92,7 +92,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   #id: string | undefined;
   /** The client, as it last described itself. A modern client does so in every request. */
   readonly client: ClientInfo;
-  /** The caller's position in its own trace. */
+  /** The trace context that the caller sent. */
   readonly trace: TraceContext;
   #owner: SessionOwner | undefined;
   #updatedAt: number;
@@ -187,7 +187,10 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return this.#updatedAt;
   }
 
-  /** The number of parts of the tool that run in addition to the first, without being tasks. */
+  /**
+   * The number of concurrent parts of the tool, apart from the first, that run without a task of
+   * their own.
+   */
   get parallel(): number {
     return this.#parallel;
   }
@@ -497,7 +500,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   changed(): void {
     this.#updatedAt = this.#home.deadlines.now();
     this.#home.changed(this);
-    // A reader may wait until the replay reaches a question.
+    // Wake the readers: one of them may wait until the replay reaches a question.
     if (this.replay) this.log.stir();
   }
 

@@ -13,7 +13,7 @@ import type {
   Wake,
 } from "./types.ts";
 
-/** The most expired sessions that one sweep removes. */
+/** The maximum number of expired sessions that one sweep removes. */
 const SWEEP = 1_000;
 
 interface Stored {

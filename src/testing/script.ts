@@ -50,7 +50,9 @@ export interface ToolScript<E extends ElicitsMap = ElicitsMap> {
   roots?: readonly Root[];
   /** The client's capabilities. Default: all. */
   client?: ClientInfo;
-  /** A model of the server, for samples that the client does not answer. Default: none. */
+  /**
+   * A model of the server, for sampling requests that the client does not answer. Default: none.
+   */
   sampling?: SamplingSetup;
   clock?: ManualClock;
 }

@@ -84,7 +84,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
   };
 }
 
-/** Validates what tools, prompts and resources have in common. */
+/** Validates the properties that tools, prompts and resources have in common. */
 export function checkedCore<K extends Definition["kind"]>(
   kind: K,
   raw: Pick<

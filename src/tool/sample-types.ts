@@ -1,9 +1,9 @@
-/** The types of samples: the questions that a tool asks a model, and their results. */
+/** The types of sampling requests: the questions that a tool asks a model, and their results. */
 import type { JsonObject, McpMessage, McpMessageInput } from "../model/content.ts";
 import type { ModelPreferences, SampleVia } from "../model/events.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
 
-/** A tool that the model may call in a sample. */
+/** A tool that the model may call in a sampling request. */
 export interface SamplingToolDefinition {
   /** The name of the tool. */
   readonly name: string;
@@ -43,10 +43,12 @@ export type ToolCallOf<T extends SamplingToolDefinition> = T extends SamplingToo
 /** Whether the model may, must or must not call a tool. */
 export type SamplingToolChoice = "auto" | "required" | "none";
 
-/** Who answers a sample: the client, the server's own model, or whichever is available. */
+/**
+ * Who answers a sampling request: the client, the server's own model, or whichever is available.
+ */
 export type SampleAnswerer = "auto" | "client" | "provider";
 
-/** The options that all samples have. */
+/** The options that all sampling requests have. */
 export interface SampleConfigBase {
   /** The system prompt. Default: none. */
   systemPrompt?: string;
@@ -78,17 +80,17 @@ export interface SampleMessages {
   prompt?: never;
 }
 
-/** The input of a sample: a prompt or messages. */
+/** The input of a sampling request: a prompt or messages. */
 export type SampleInput = SamplePrompt | SampleMessages;
 
-/** A sample that the model answers with text. */
+/** A sampling request that the model answers with text. */
 export interface SampleConfigPlain extends SampleConfigBase {
   schema?: never;
   tools?: never;
   toolChoice?: never;
 }
 
-/** A sample that the model answers with data. */
+/** A sampling request that the model answers with data. */
 export interface SampleConfigWithSchema<S extends SchemaInput = SchemaInput>
   extends SampleConfigBase {
   /** The schema of the data. */
@@ -97,7 +99,7 @@ export interface SampleConfigWithSchema<S extends SchemaInput = SchemaInput>
   toolChoice?: never;
 }
 
-/** A sample that the model may answer with tool calls. */
+/** A sampling request that the model may answer with tool calls. */
 export interface SampleConfigWithTools<
   T extends SamplingToolDefinition = SamplingToolDefinition,
 > extends SampleConfigBase {
@@ -113,7 +115,7 @@ export type McpToolSampleConfig =
   & (SampleConfigPlain | SampleConfigWithSchema | SampleConfigWithTools)
   & SampleInput;
 
-/** How often a sample is retried. */
+/** How often a sampling request is retried. */
 export interface SampleRetries {
   /** The maximum number of retries after an invalid answer. Default: 2. */
   retries?: number;
@@ -143,7 +145,7 @@ export type SampleToolsConfigMessages<T extends SamplingToolDefinition = Samplin
   & SampleRetries
   & SampleMessages;
 
-/** An answered sample as messages, ready to be appended to a conversation. */
+/** An answered sampling request as messages, ready to be appended to a conversation. */
 export interface SampleExchange<TParsed = undefined> {
   /** The last user message that was sent. */
   readonly request: McpMessage;
@@ -154,11 +156,11 @@ export interface SampleExchange<TParsed = undefined> {
    * list ends with the calls of the model, and `closeToolCalls` adds their results.
    */
   readonly messages: McpMessage[];
-  /** The data of the answer, if the sample had a schema. */
+  /** The data of the answer, if the sampling request had a schema. */
   readonly parsed?: TParsed;
 }
 
-/** What all answers of a model have. */
+/** The properties that all answers of a model have. */
 export interface SampleResultBase {
   /** The text of the answer. */
   readonly text: string;
@@ -175,13 +177,13 @@ export interface SampleResultBase {
     | (string & {});
 }
 
-/** The answer to a plain sample. */
+/** The answer to a plain sampling request. */
 export interface SampleResult extends SampleResultBase {
   /** The exchange as messages, to continue the conversation. */
   readonly exchange: SampleExchange;
 }
 
-/** The answer to a sample with a schema. */
+/** The answer to a sampling request with a schema. */
 export interface SampleResultWithParsed<T> extends SampleResultBase {
   /** The data, or null if the answer does not fit the schema. */
   readonly parsed: T | null;
@@ -191,7 +193,7 @@ export interface SampleResultWithParsed<T> extends SampleResultBase {
   readonly exchange: SampleExchange<T>;
 }
 
-/** The answer to a sample with tools. */
+/** The answer to a sampling request with tools. */
 export interface SampleResultWithToolCalls<
   TCall extends SamplingToolCall<string, unknown> = SamplingToolCall,
 > extends SampleResultBase {

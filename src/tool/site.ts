@@ -1,4 +1,6 @@
-/** The types for what a tool knows about its server, and for the pages that it can open there. */
+/**
+ * The types of the data that a tool can read about its server, and of the pages that it can open.
+ */
 import type { Operation } from "effection";
 import type { Principal } from "../model/principal.ts";
 
@@ -26,8 +28,8 @@ export interface PageOptions {
   /** Milliseconds for which the page stays open after the tool ends, or `Infinity`. Default: 0. */
   readonly stays?: number;
   /**
-   * Whether everybody may open the page. Default: false; if the server names its callers, only the
-   * caller of the tool may.
+   * Whether everybody may open the page. Default: false; if the server identifies its callers, only
+   * the caller of the tool may.
    */
   readonly open?: boolean;
 }
@@ -40,7 +42,9 @@ export interface Page {
   close(): void;
 }
 
-/** What a tool can know about its caller and its server, and how it opens pages. */
+/**
+ * The data that a tool can read about its caller and its server, and the method that opens pages.
+ */
 export interface ToolEnvironment {
   /**
    * The caller, as it was when the call began. Compare callers by `id`, which is empty for the

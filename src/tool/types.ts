@@ -102,14 +102,15 @@ export interface McpToolServerContext extends ToolEnvironment {
   /** The client that called, and its capabilities. */
   readonly client: ClientInfo;
   /**
-   * Whether the client or the server's own model can answer a sample. The value may change when the
-   * server restarts, so a durable tool that depends on it should read it in `before`.
+   * Whether the client or the server's own model can answer a sampling request. The value may
+   * change when the server restarts, so a durable tool that depends on it should read it in
+   * `before`.
    */
   readonly canSample: boolean;
   /**
-   * Who would answer a sample now: the client, the server's own model, or the model that called the
-   * tool. Undefined if no model can answer. A modern client takes at most ten rounds of questions,
-   * so a tool should ask a client's model as few times as possible.
+   * Who would answer a sampling request now: the client, the server's own model, or the model that
+   * called the tool. Undefined if no model can answer. A modern client takes at most ten rounds of
+   * questions, so a tool should ask a client's model as few times as possible.
    */
   readonly sampledBy: SampleVia | undefined;
   /** The distributed trace of the caller. Empty if the caller sent none. */
@@ -152,7 +153,7 @@ export interface McpToolServerContext extends ToolEnvironment {
 
 /** The context of a tool: it asks the person and the model, opens branches, and reports. */
 export interface McpToolContext extends McpToolServerContext {
-  /** The conversation of this branch. Samples with a `prompt` continue it. */
+  /** The conversation of this branch. Sampling requests with a `prompt` continue it. */
   readonly messages: readonly McpMessage[];
   /** The conversation of the parent branch, as it was when this branch was opened. */
   readonly parentMessages: readonly McpMessage[];
@@ -245,7 +246,7 @@ export interface FullToolResult<TStructured = JsonObject> {
   _meta?: JsonObject;
 }
 
-/** What a tool without `output` may return. */
+/** The return type of a tool without `output`. */
 export type ToolReturn =
   | string
   | number
@@ -261,7 +262,9 @@ export type ToolReturn =
 export type McpToolContextFor<E extends ElicitsMap> = keyof E extends never ? McpToolContext
   : McpToolContextWithElicits<E>;
 
-/** What a tool with `output` may return: the data, a complete result with the data, or a failure. */
+/**
+ * The return type of a tool with `output`: the data, a complete result with the data, or a failure.
+ */
 export type OutputReturn<TStructured> =
   | TStructured
   | FullToolResult<TStructured> & { structuredContent: TStructured }
@@ -288,7 +291,9 @@ export type ToolBody =
     readonly phases: McpToolHandoffConfig<unknown, unknown, unknown, unknown, unknown>;
   };
 
-/** What tools, prompts and resources have in common. The builders create them. */
+/**
+ * The properties that tools, prompts and resources have in common. The builders create definitions.
+ */
 export interface Definition {
   /** Whether the definition is a tool, a prompt or a resource. */
   readonly kind: "tool" | "prompt" | "resource";
@@ -350,7 +355,7 @@ export interface FinalizedMcpToolWithElicits<
   readonly elicitTypes?: TElicits;
 }
 
-/** What a list or a completion knows about its request. */
+/** The context in which a list or a completion runs. */
 export interface QueryContext {
   /** The caller. Compare callers by `id`, which is empty for the anonymous caller. */
   readonly principal: Principal;
@@ -374,7 +379,7 @@ export interface PromptArgument {
   readonly required: boolean;
 }
 
-/** What a prompt may return: a text for the user, messages, or a complete result. */
+/** The return type of a prompt: a text for the user, messages, or a complete result. */
 export type PromptReturn = string | readonly PromptMessage[] | PromptResult;
 
 /** A finished prompt. */
@@ -399,7 +404,7 @@ export interface ListedResource {
   readonly icons?: readonly Icon[];
 }
 
-/** What a resource may return: text, bytes, one or several contents, or a complete result. */
+/** The return type of a resource: text, bytes, one or several contents, or a complete result. */
 export type ResourceReturn =
   | string
   | Uint8Array

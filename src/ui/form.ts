@@ -54,7 +54,9 @@ export interface FormProblem {
   readonly message: string;
 }
 
-/** What the person entered, by the name of the input. Never holds sensitive fields. */
+/**
+ * The values that the person entered, by the name of the input. Never contains sensitive fields.
+ */
 export type Entered = ReadonlyMap<string, readonly string[]>;
 
 /** The fields of a form, in order. */

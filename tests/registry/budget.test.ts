@@ -49,7 +49,7 @@ describe("the memory of waiting calls", () => {
         assert.ok(error instanceof SessionLimitError);
         assert.match(
           error.message,
-          /^Cannot start another call: the limit of 0.0977 MiB of memory for all calls is reached; answer or cancel one, or try again later$/,
+          /^Cannot start another call: the limit of 0.0977 MiB of memory for all calls is reached; answer or cancel a call, or try again later$/,
         );
         return true;
       });

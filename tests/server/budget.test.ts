@@ -41,7 +41,7 @@ async function assertBusy(response: Response, code: number, expected: RegExp): P
 }
 
 const SHARE =
-  /^Cannot start another call: the caller's calls use .* MiB of memory, and its share is 0.0977 MiB; answer or cancel one, or try again later$/;
+  /^Cannot start another call: the caller's calls use .* MiB of memory, and its share is 0.0977 MiB; answer or cancel a call, or try again later$/;
 
 describe("waiting calls that hold many bytes", () => {
   it("are refused to a legacy client above its share, while others are served", () =>

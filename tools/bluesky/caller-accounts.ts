@@ -20,7 +20,7 @@ export function* openDesk(setup: BlueskySetup, ctx: McpToolContext): Operation<D
   const { principal: { id: principal }, server: site } = ctx;
   if (principal === "" && !site.local) {
     throw new ToolError(
-      "Cannot use Bluesky here: other people can reach this server, and it does not identify its callers; use the tool on your own machine (stdio or loopback), or ask the server's operator to set the option principal",
+      "Cannot use Bluesky here: other people can reach this server, and it does not identify its callers; use the tool on your own machine (stdio or loopback), or ask the server's operator to make callers sign in",
     );
   }
   const clientId = clientIdFor(site);

@@ -23,7 +23,7 @@ export interface SignInPage {
   /** The base URL of the page. */
   readonly base: string;
   readonly handle?: string | undefined;
-  /** What was entered before, with its problems. */
+  /** The form that was posted before, with its problems. */
   readonly posted?: PostedForm | undefined;
   readonly service: string;
   readonly problem?: string;

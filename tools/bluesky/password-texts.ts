@@ -26,7 +26,7 @@ export function adaptText(text: string, client: { readonly name?: string | undef
   return client.name === "parley" ? text.replaceAll(OAUTH_HOW, OAUTH_HOW_AT_TERMINAL) : text;
 }
 
-/** How pages name whoever asked for the sign-in. */
+/** The words with which pages describe the client that asked for the sign-in. */
 export interface Asker {
   readonly asked: string;
   readonly ifNotYou: string;

@@ -61,7 +61,7 @@ export type ProfileResult = z.infer<typeof profileResult>;
 
 const facet = z.object({
   type: z.enum(["mention", "link", "tag", "other"]),
-  text: z.string().describe("The marked part of the text"),
+  text: z.string().describe("The part of the text that is a link, a mention or a tag"),
   byteStart: z.int(),
   byteEnd: z.int(),
   did: z.string().optional(),

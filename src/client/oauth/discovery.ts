@@ -10,7 +10,7 @@ import { ClientError } from "../client-error.ts";
 import type { Challenge } from "./challenge.ts";
 import type { Reach } from "./reach.ts";
 
-/** What is known about signing in to a server. */
+/** The data that is needed to sign in to a server. */
 export interface Discovered {
   readonly issuer: AuthorizationServer;
   /** The identifier of the server, for the `resource` parameter. */

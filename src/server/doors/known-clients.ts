@@ -1,5 +1,5 @@
 /**
- * What clients really do with questions, as far as it is known. Some clients declare that they
+ * The known behaviour of clients when a tool asks a question. Some clients declare that they
  * support questions, but never show one to a person. `docs/clients.md` shows this table.
  */
 import type { ClientInfo } from "../../model/events.ts";

@@ -389,7 +389,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     if (message !== undefined) send(message);
   }
 
-  /** Tells how many events the log has dropped after an LSN. Returns the LSN of the last of them. */
+  /**
+   * Tells the client how many events the log has dropped after an LSN. Returns the LSN of the last
+   * of them.
+   */
   #skipDropped(
     lsn: number,
     send: (message: string, lsn: number | undefined) => void,
@@ -477,7 +480,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     this.#isOver();
   }
 
-  /** The client can no longer cancel this call. */
+  /** Frees the id of the request, because the client can no longer cancel this call. */
   #isOver(): void {
     this.#hold?.cancel();
     this.#patience?.cancel();

@@ -29,7 +29,7 @@ interface Stoppable {
 export class ClientSession {
   readonly id: string;
   readonly principal: string;
-  /** The caller of the latest request. Undefined if anybody may do everything. */
+  /** The caller of the latest request. Undefined if the server does not check its callers. */
   who: Principal | undefined;
   readonly core: ServerCore;
   version: LegacyVersion = "2025-11-25";
@@ -54,7 +54,10 @@ export class ClientSession {
   readonly streams = new Map<number, CallStream>();
   readonly notifications = new NotificationStream();
   readonly subscriptions: ReadonlySet<string> = new Set<string>();
-  /** The server capabilities sent in `initialize`. Only their lists send `list_changed`. */
+  /**
+   * The server capabilities sent in `initialize`. `list_changed` is sent only for the lists that
+   * they contain.
+   */
   offered: JsonObject = {};
   lastStream = 0;
   /** When the stored record expires. 0 if the session is not stored. */

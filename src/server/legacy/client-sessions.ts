@@ -181,7 +181,7 @@ export class ClientSessions {
     const record = await this.#run(() => store.get(id));
     const kept = record?.state as unknown as KeptClient | undefined;
     if (!record || record.expiresAt < this.#core.deadlines.now()) return undefined;
-    // The record may be about to be deleted since it was read.
+    // The session may have been ended while its record was read.
     if (kept!.principal !== principal || this.#ending.has(id)) return undefined;
     const wasAway = this.#isBack(id, principal);
     if (this.#core.closing || !this.#makeRoom(principal)) {
@@ -197,7 +197,7 @@ export class ClientSessions {
   }
 
   #add(session: ClientSession): void {
-    // The session may have been counted while it was restored.
+    // The session may have been counted as one that left memory while it was restored.
     this.#isBack(session.id, session.principal);
     this.#countStored();
     this.#sessions.set(session.id, session);

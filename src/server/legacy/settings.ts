@@ -29,7 +29,7 @@ export function applySetting(
   if (client.sessionless && OF_SESSIONS.has(method)) {
     throw new ProtocolError(
       INVALID_REQUEST,
-      `Cannot serve "${method}": the request has no session id; send initialize first, then the Mcp-Session-Id that it returns with every request`,
+      `Cannot serve "${method}": the request has no session id; send initialize first, and add the Mcp-Session-Id that it returns to every request`,
     );
   }
   switch (method) {

@@ -49,7 +49,7 @@ function readFilter(core: ServerCore, wanted: JsonObject, caller: Caller): Subsc
   };
 }
 
-/** Whether a caller may hear that a resource has changed. */
+/** Whether a caller may be notified that a resource has changed. */
 function mayHear(core: ServerCore, uri: string, caller: CheckedCaller): boolean {
   const found = resourceAt(core, uri, caller);
   return found !== undefined && core.access.allows(found.resource, caller.who);
@@ -144,7 +144,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     this.#open = open;
     this.id = id;
     this.principal = caller.principal;
-    // Without the headers: they contain the access token.
+    // Leave out the headers, because they contain the access token.
     this.#who = { who: caller.who };
     this.#filter = filter;
     const agreed = tasks.length > 0 ? { taskIds: tasks.map(({ id }) => id) } : {};

@@ -113,7 +113,7 @@ function isClosed(path: string): boolean {
   return !["-wal", "-journal"].some((end) => fs.existsSync(path + end));
 }
 
-/** Lets a file shrink that was created before version 3 of the schema. */
+/** Changes a file that was created before version 3 of the schema, so that it can shrink. */
 function makeShrinkable(db: DatabaseSync): void {
   try {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");

@@ -26,8 +26,8 @@ const USAGE = `
 
 /**
  * Events are stored in order of arrival, and sessions in order of their start, so that a commit of
- * many sessions writes few pages. Columns that change with every append are in another table than
- * the entry, which may be long. `remains` lists deleted sessions whose events have not been removed
+ * many sessions writes few pages. Columns that change with every append are not in the table of the
+ * entry, which may be long. `remains` lists deleted sessions whose events have not been removed
  * yet.
  */
 const SESSIONS = `

@@ -432,7 +432,10 @@ export interface SqliteStores {
   readonly sessions: Required<ToolSessionStore> & { readonly isEmpty: boolean };
   /** The store of legacy client sessions. */
   readonly clients: ClientSessionStore;
-  /** From now on, deleted data is overwritten with zeros. Slower. Default: space is only reused. */
+  /**
+   * From now on, deleted data is overwritten with zeros, which is slower. Default: deleted data
+   * stays in the file until its space is reused.
+   */
   overwriteDeleted(): void;
   /** Closes the file. */
   close(): void;

@@ -1,4 +1,7 @@
-/** Names the caller of each HTTP request: by its access token, or by the `principal` function. */
+/**
+ * Identifies the caller of each HTTP request: by its access token, or with the `principal`
+ * function.
+ */
 import { RateLimits } from "../../lib/rate-limits.ts";
 import { namedPrincipal, type Principal } from "../../model/principal.ts";
 import { SERVER_BUSY } from "../../model/rpc-codes.ts";
@@ -51,7 +54,7 @@ export class Callers {
     const wait = this.#rates!.take(found.id, this.#now());
     if (wait === 0) return found;
     const message =
-      "Cannot serve the request: the caller has made too many in the last minute; try again later";
+      "Cannot serve the request: the caller has sent too many requests in the last minute; try again later";
     return refuse(429, { code: SERVER_BUSY, message }, undefined, {
       "retry-after": String(Math.ceil(wait / 1_000)),
     });

@@ -71,7 +71,8 @@ export class Handler implements McpHandler {
   constructor(options: HandlerOptions = {}) {
     this.#proxies = new Proxies(options);
     this.#checksPeers = !options.localOnly && options.peerOf !== undefined;
-    // Deno creates the second argument for each request if the handler declares it.
+    // Declare the second argument only if it is needed: Deno creates it for each request if it is
+    // declared.
     this.fetch = this.#proxies.trustsAny || this.#checksPeers
       ? this.#fetch.bind(this)
       : (request) => this.#fetch(request, undefined);

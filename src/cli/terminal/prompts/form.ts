@@ -11,7 +11,7 @@ import { visible } from "../visible.ts";
 import { askField, EMPTY, LEFT } from "./field.ts";
 import { Stopped } from "../../problem.ts";
 
-/** What the person can do instead of filling in the next field. */
+/** The ways to leave a form without filling in the next field. */
 type Exit = "back" | "decline" | "cancel" | "stop";
 
 export function* askForm(
