@@ -199,7 +199,12 @@ export class SessionRecords {
       state: (batch) => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
-        settles = trial !== undefined && (session.log.closed || hasSurvived(session, entry, batch));
+        // RECOVERY-2: within its grace period, an event proves nothing.
+        const hasSettled = trial?.slow === undefined && session.settled === entry.epoch;
+        // RECOVERY-6: after it, a session proves by progress that it has survived.
+        const hasProgressed = trial?.slow !== undefined &&
+          (session.waiting || batch.some(isProgress));
+        settles = trial !== undefined && (session.log.closed || hasSettled || hasProgressed);
         if (!settles) return { expiresAt, wakeAt };
         trial!.proven = true;
         session.settled = entry.epoch;
@@ -213,19 +218,7 @@ export class SessionRecords {
   }
 }
 
-/** Returns true if a session has survived its attempt when these events are written. */
-function hasSurvived(
-  { trial, settled, waiting }: RegisteredSession,
-  { epoch }: ToolSessionEntry,
-  batch: readonly ToolSessionEvent[],
-): boolean {
-  // RECOVERY-6: after its grace period, a session proves by progress that it has survived.
-  if (trial!.slow !== undefined) return waiting || batch.some(isProgress);
-  // RECOVERY-2: within its grace period, an event proves nothing.
-  return settled === epoch;
-}
-
-/** Returns true for the outcome of a step: the next attempt does not do that work again. */
+/** The outcome of a step is progress: the next attempt does not do that work again. */
 function isProgress(event: ToolSessionEvent): boolean {
   return event.type === "fact" && event.place.kind !== "value";
 }

@@ -134,7 +134,7 @@ export class Recovery {
   *#turn(entry: ToolSessionEntry): Operation<void> {
     if (this.#stopped) throw new RegistryClosedError();
     const failed = failedAttempts(entry);
-    const level = levelOf(entry);
+    const { slow: level = 0 } = metaOf(entry);
     yield* action<void>((resolve, reject) => {
       const turn = { id: entry.id, failed, level, begin: resolve, refuse: reject };
       this.#turns.add(turn);
@@ -173,7 +173,7 @@ export class Recovery {
    */
   #isSteady(level: number): boolean {
     const { deadlines } = this.#parts;
-    const early = this.#startedAt + graceOf(level) - deadlines.elapsed();
+    const early = this.#startedAt + GRACE * GROWTH ** level - deadlines.elapsed();
     if (early <= 0) return true;
     this.#steady?.cancel();
     this.#steady = deadlines.add(early, () => {
@@ -200,10 +200,10 @@ export class Recovery {
   begin(session: RegisteredSession, mine: ToolSessionEntry): void {
     // Subtract one, because the epoch already counts this attempt.
     const failed = failedAttempts(mine) - 1;
-    const level = levelOf(mine);
+    const { slow: level = 0 } = metaOf(mine);
     const { deadlines } = this.#parts;
     const deadline = deadlines.add(
-      graceOf(level),
+      GRACE * GROWTH ** level,
       () => this.#records.settleUnproven(session, level + 1),
     );
     if (this.#tried !== session.id) return void (session.trial = { failed, level, deadline });
@@ -298,14 +298,6 @@ export function failedAttempts(entry: ToolSessionEntry): number {
   const { settled = entry.epoch, slow = 0 } = metaOf(entry);
   // RECOVERY-6: the server crashed after the session had worked past its grace period.
   return entry.epoch - settled + (slow > 0 ? 1 : 0);
-}
-
-function levelOf(entry: ToolSessionEntry): number {
-  return metaOf(entry).slow ?? 0;
-}
-
-function graceOf(level: number): number {
-  return GRACE * GROWTH ** level;
 }
 
 /** Returns true if the session is set aside should the next attempt fail (RECOVERY-5). */

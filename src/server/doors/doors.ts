@@ -71,7 +71,7 @@ export class Doors implements DoorPort {
   /** True if the client and the server support a door, and it is allowed for the question. */
   #isThere(door: Door, call: DoorCall, { by, sensitive, doors }: ElicitForm): boolean {
     const { client, tool, principal } = call;
-    const signsIn = door === "page" && this.canSignIn(principal);
+    const signsIn = door === "page" && this.#gate?.canSignIn(principal) === true;
     if (by === "signed-in" && !signsIn) return false;
     switch (door) {
       case "form":
