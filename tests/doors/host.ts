@@ -17,6 +17,8 @@ export type Result = any;
 export interface HostOptions {
   readonly capabilities?: object;
   readonly name?: string;
+  /** Only for stdio. Default: 1.2.3. */
+  readonly version?: string;
   /** Answers a request of the server. Default: none is expected. */
   readonly answer?: (request: { method: string; params: Result }) => object | Promise<object>;
   readonly headers?: Record<string, string>;
@@ -48,7 +50,7 @@ export async function connectHost(
 }
 
 async function legacyHost(fetch: Fetch, options: HostOptions): Promise<Host> {
-  const { capabilities = {}, answer = unexpected, ...others } = options;
+  const { capabilities = {}, answer = unexpected, version: _, ...others } = options;
   const client = await TestClient.connect(fetch, { capabilities, ...others });
   const request = async (method: string, params: object = {}): Promise<Message> => {
     const exchange = await client.start(method, params);
@@ -65,7 +67,7 @@ async function legacyHost(fetch: Fetch, options: HostOptions): Promise<Host> {
 }
 
 function modernHost(fetch: Fetch, options: HostOptions): Host {
-  const { capabilities = {}, answer = unexpected, name, ...others } = options;
+  const { capabilities = {}, answer = unexpected, name, version: _, ...others } = options;
   const info = { "io.modelcontextprotocol/clientInfo": { name, version: "1.2.3" } };
   const client = new ModernClient(fetch, {
     capabilities,

@@ -32,7 +32,7 @@ export async function answerPage(
   return await sendForm(fetch, link, html, fields, action);
 }
 
-/** Sends the form of a page that was shown. */
+/** Sends the form of a page that was shown. Returns the page after that. */
 export async function sendForm(
   fetch: Fetch,
   link: string,
@@ -40,6 +40,19 @@ export async function sendForm(
   fields: Result,
   action = "accept",
 ): Promise<Shown> {
+  const response = await postForm(fetch, link, html, fields, action);
+  if (response.status !== 303) return { status: response.status, html: await response.text() };
+  return await show(fetch, new URL(response.headers.get("location")!, link).href);
+}
+
+/** Sends the form of a page that was shown. */
+export async function postForm(
+  fetch: Fetch,
+  link: string,
+  html: string,
+  fields: Result,
+  action = "accept",
+): Promise<Response> {
   const hidden = (name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1];
   const body = new URLSearchParams({
     token: hidden("token") ?? "",
@@ -48,7 +61,7 @@ export async function sendForm(
     // The names of a page's inputs are the positions of their fields.
     ...Object.fromEntries(Object.values<string>(fields).map((value, i) => [`f${i}`, value])),
   }).toString();
-  const response = await fetch(
+  return await fetch(
     new Request(link, {
       method: "POST",
       headers: {
@@ -57,8 +70,7 @@ export async function sendForm(
         origin: new URL(link).origin,
       },
       body,
+      redirect: "manual",
     }),
   );
-  if (response.status !== 303) return { status: response.status, html: await response.text() };
-  return await show(fetch, new URL(response.headers.get("location")!, link).href);
 }

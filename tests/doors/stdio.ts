@@ -9,22 +9,138 @@ export interface StdioHost extends Host {
   close(): Promise<void>;
 }
 
+/** One end of a channel. */
+export interface Channel {
+  send(line: string): void;
+  close(): Promise<void>;
+}
+
+/** Opens a channel. `hear` gets each line from the server, `end` is called if the server ends. */
+export type OpenChannel = (hear: (line: string) => void, end: () => void) => Promise<Channel>;
+
+/** The channel ended while a request waited for its response. */
+export class ChannelEnded extends Error {}
+
+/** A client that opens the next channel by itself if the last one has ended. */
+export class StdioClient implements StdioHost {
+  readonly #era: Era;
+  readonly #open: OpenChannel;
+  readonly #options: HostOptions;
+  #channel: Promise<Channel> | undefined;
+  readonly #waiting = new Map<
+    unknown,
+    { resolve: (message: Message) => void; reject: (error: Error) => void }
+  >();
+  #isClosed = false;
+  #lastId = 0;
+  rounds = 0;
+
+  constructor(era: Era, open: OpenChannel, options: HostOptions = {}) {
+    this.#era = era;
+    this.#open = open;
+    this.#options = options;
+  }
+
+  connect(): Promise<Channel> {
+    return this.#channel ??= this.#connect();
+  }
+
+  async #connect(): Promise<Channel> {
+    const channel = await this.#open((line) => this.#hear(channel, line), () => {
+      this.#channel = undefined;
+      for (const { reject } of this.#waiting.values()) reject(new ChannelEnded());
+      this.#waiting.clear();
+    });
+    if (this.#era === "legacy") {
+      const protocolVersion = "2025-11-25";
+      const { capabilities = {} } = this.#options;
+      const { clientInfo } = this;
+      await this.#exchange(channel, "initialize", { protocolVersion, capabilities, clientInfo });
+      this.#send(channel, { method: "notifications/initialized" });
+    }
+    return channel;
+  }
+
+  get clientInfo(): object {
+    const { name = "test client", version = "1.2.3" } = this.#options;
+    return { name, version };
+  }
+
+  #send(channel: Channel, message: object): void {
+    // A late answer of a client that has gone.
+    if (!this.#isClosed) channel.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  }
+
+  #hear(channel: Channel, line: string): void {
+    const message: Message = JSON.parse(line);
+    if (message.method === undefined) {
+      this.#waiting.get(message.id)?.resolve(message);
+      this.#waiting.delete(message.id);
+    } else if (message.id !== undefined) void this.#respond(channel, message);
+  }
+
+  async #respond(channel: Channel, { id, method, params }: Message): Promise<void> {
+    this.#send(channel, { id, result: await this.#options.answer!({ method: method!, params }) });
+  }
+
+  #exchange(channel: Channel, method: string, params: object): Promise<Message> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject });
+      this.#send(channel, { id, method, params });
+    });
+  }
+
+  async request(method: string, params: object = {}): Promise<Message> {
+    if (this.#era === "legacy") return await this.#exchange(await this.connect(), method, params);
+    const _meta = {
+      "io.modelcontextprotocol/protocolVersion": VERSION,
+      "io.modelcontextprotocol/clientInfo": this.clientInfo,
+      "io.modelcontextprotocol/clientCapabilities": this.#options.capabilities ?? {},
+    };
+    let message = await this.#exchange(await this.connect(), method, { ...params, _meta });
+    while (message.result?.resultType === "input_required") {
+      this.rounds++;
+      const { inputRequests, requestState } = message.result;
+      const inputResponses: Result = {};
+      for (const [key, asked] of Object.entries<Result>(inputRequests)) {
+        inputResponses[key] = await this.#options.answer!(asked);
+      }
+      const retry = { ...params, requestState, inputResponses, _meta };
+      message = await this.#exchange(await this.connect(), method, retry);
+    }
+    return message;
+  }
+
+  async call(tool: string, args: object = {}): Promise<Result> {
+    const { result, error } = await this.request("tools/call", { name: tool, arguments: args });
+    assert.ok(result, JSON.stringify(error));
+    return result;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await (await this.#channel)?.close();
+  }
+}
+
 export async function connectStdio(
   era: Era,
   parley: Parley,
-  { capabilities = {}, name = "test client", answer }: HostOptions = {},
+  options: HostOptions = {},
 ): Promise<StdioHost> {
+  const client = new StdioClient(
+    era,
+    (hear) => Promise.resolve(openChannel(parley, hear)),
+    options,
+  );
+  await client.connect();
+  return client;
+}
+
+/** Serves a channel in this process. */
+export function openChannel(parley: Parley, hear: (line: string) => void): Channel {
   let input!: ReadableStreamDefaultController<Uint8Array>;
-  const waiting = new Map<unknown, (message: Message) => void>();
-  let isClosed = false;
-  const send = (message: object) => {
-    // A late answer of a client that has gone.
-    if (isClosed) return;
-    input.enqueue(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`));
-  };
-  const respond = async ({ id, method, params }: Message) => {
-    send({ id, result: await answer!({ method: method!, params }) });
-  };
   let rest = "";
   const ended = parley.stdio({
     channel: {
@@ -32,61 +148,14 @@ export async function connectStdio(
       write(bytes) {
         const lines = (rest + new TextDecoder().decode(bytes)).split("\n");
         rest = lines.pop()!;
-        for (const line of lines) {
-          const message: Message = JSON.parse(line);
-          if (message.method === undefined) waiting.get(message.id)?.(message);
-          else if (message.id !== undefined) void respond(message);
-        }
+        for (const line of lines) hear(line);
         return Promise.resolve();
       },
     },
   });
-  let lastId = 0;
-  const exchange = (method: string, params: object): Promise<Message> => {
-    const id = ++lastId;
-    return new Promise((resolve) => {
-      waiting.set(id, resolve);
-      send({ id, method, params });
-    });
-  };
-  const clientInfo = { name, version: "1.2.3" };
-  if (era === "legacy") {
-    const protocolVersion = "2025-11-25";
-    await exchange("initialize", { protocolVersion, capabilities, clientInfo });
-    send({ method: "notifications/initialized" });
-  }
-  let rounds = 0;
-  const _meta = {
-    "io.modelcontextprotocol/protocolVersion": VERSION,
-    "io.modelcontextprotocol/clientInfo": clientInfo,
-    "io.modelcontextprotocol/clientCapabilities": capabilities,
-  };
-  const request = async (method: string, params: object = {}): Promise<Message> => {
-    if (era === "legacy") return await exchange(method, params);
-    let message = await exchange(method, { ...params, _meta });
-    while (message.result?.resultType === "input_required") {
-      rounds++;
-      const { inputRequests, requestState } = message.result;
-      const inputResponses: Result = {};
-      for (const [key, asked] of Object.entries<Result>(inputRequests)) {
-        inputResponses[key] = await answer!(asked);
-      }
-      message = await exchange(method, { ...params, requestState, inputResponses, _meta });
-    }
-    return message;
-  };
   return {
-    request,
-    async call(tool, args = {}) {
-      const { result, error } = await request("tools/call", { name: tool, arguments: args });
-      assert.ok(result, JSON.stringify(error));
-      return result;
-    },
-    get rounds() {
-      return rounds;
-    },
+    send: (line) => input.enqueue(new TextEncoder().encode(`${line}\n`)),
     async close() {
-      isClosed = true;
       input.close();
       await ended;
     },

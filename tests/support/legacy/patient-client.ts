@@ -15,7 +15,8 @@ const ACCEPT = "application/json, text/event-stream";
 
 export class PatientClient {
   readonly #where: () => string | Promise<string>;
-  readonly #answer: (request: Message) => object;
+  readonly #answer: (request: Message) => object | Promise<object>;
+  readonly #headers: Record<string, string>;
   #session: string | undefined;
   #lastId = 0;
   /** The notifications it received, duplicates included. */
@@ -25,12 +26,14 @@ export class PatientClient {
 
   /**
    * `where` is the server's address, or returns its current one. `answer` returns the person's or
-   * the model's answer to a request from the server.
+   * the model's answer to a request from the server. `headers` are sent with every request.
    */
   constructor(
     where: string | (() => Promise<string>),
-    answer: (request: Message) => object,
+    answer: (request: Message) => object | Promise<object>,
+    headers: Record<string, string> = {},
   ) {
+    this.#headers = headers;
     this.#where = typeof where === "string" ? () => where : where;
     this.#answer = answer;
   }
@@ -102,7 +105,8 @@ export class PatientClient {
           this.heard.push(message);
           if (message.id === id) return message;
           if (message.id !== undefined) {
-            await this.#tell({ jsonrpc: "2.0", id: message.id, result: this.#answer(message) });
+            const result = await this.#answer(message);
+            await this.#tell({ jsonrpc: "2.0", id: message.id, result });
           }
         }
       } catch (error) {
@@ -143,7 +147,7 @@ export class PatientClient {
     const session = this.#session === undefined ? {} : { "mcp-session-id": this.#session };
     return await fetch(await this.#where(), {
       method,
-      headers: { ...session, ...headers },
+      headers: { ...session, ...this.#headers, ...headers },
       ...(body !== undefined && { body }),
     });
   }
