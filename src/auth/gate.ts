@@ -23,6 +23,7 @@ import {
   IssuerUnavailable,
   NonceRequired,
   ProofRefused,
+  TokenExpired,
   TokenRefused,
   TooManyProofs,
 } from "./refusal.ts";
@@ -120,7 +121,10 @@ export class TokenGate implements Gate {
       return this.#admitted(request, known.principal);
     }
     const named = this.#file?.find(hash);
-    return named ? this.#admitted(request, named) : this.#verified(request, given, hash);
+    if (!named) return this.#verified(request, given, hash);
+    const isStillValid = () => this.#file!.has(hash, named);
+    this.access.admit(named, { token: hash, isStillValid });
+    return this.#admitted(request, named);
   }
 
   canSignIn(principal: string): boolean {
@@ -191,9 +195,9 @@ export class TokenGate implements Gate {
     try {
       if (issuerUrls(this.#options).length === 0) throw new TokenRefused("The token is unknown");
       const { tokens, proofs } = await this.#checked();
-      const { jkt, principal, expiresAt } = this.#cache.get(hash, this.#clock.now()) ??
+      const { jkt, principal, streamsUntil } = this.#cache.get(hash, this.#clock.now()) ??
         await this.#cache.verified(hash, () => tokens.verify(token));
-      this.access.expires(principal, expiresAt);
+      this.access.admit(principal, { token: hash, until: streamsUntil });
       if (proven !== (jkt !== undefined)) {
         throw new ProofRefused(
           proven ? "The access token is not bound to a key" : "The access token needs a DPoP proof",
@@ -205,6 +209,7 @@ export class TokenGate implements Gate {
       }
       return this.#admitted(request, principal);
     } catch (error) {
+      if (saysRevoked(error)) this.access.revoke(hash);
       return await this.#refusal(request, error);
     }
   }
@@ -327,6 +332,12 @@ export class TokenGate implements Gate {
       },
     });
   }
+}
+
+/** Whether a token must have been revoked, if it was valid before. */
+function saysRevoked(error: unknown): boolean {
+  return error instanceof TokenRefused && !(error instanceof TokenExpired) &&
+    !(error instanceof ProofRefused);
 }
 
 function parametersOf({ description }: TokenRefused): { readonly [name: string]: string } {

@@ -9,6 +9,13 @@ export class TokenRefused extends Error {
   }
 }
 
+/** The token was valid, but has expired. */
+export class TokenExpired extends TokenRefused {
+  constructor() {
+    super("The access token has expired");
+  }
+}
+
 /** The request does not prove that its caller has the key of its token. */
 export class ProofRefused extends TokenRefused {}
 

@@ -58,6 +58,12 @@ export class TokenFile {
     return found;
   }
 
+  /** Whether the file still has the token of a caller, with the same name and scopes. */
+  has(hash: string, { id, scopes }: Principal): boolean {
+    const found = this.find(hash);
+    return found !== undefined && found.id === id && found.scopes.join(" ") === scopes.join(" ");
+  }
+
   /** Reads the file again if it has changed (TOKENFILE-2). */
   #look(): void {
     const now = this.#clock.now();

@@ -26,7 +26,7 @@ import type { AuthOptions } from "../server/access.ts";
 import type { Reach } from "./bounded-fetch.ts";
 import { type Claims, principalOf } from "./claims.ts";
 import { Issuer, type KeySet } from "./issuer.ts";
-import { IssuerUnavailable, TokenRefused } from "./refusal.ts";
+import { IssuerUnavailable, TokenExpired, TokenRefused } from "./refusal.ts";
 
 /** The accepted algorithms (VERIFY-2). */
 export const ALGORITHMS = "ES256 ES384 ES512 RS256 RS384 RS512 PS256 PS384 PS512 EdDSA Ed25519"
@@ -54,8 +54,8 @@ export interface Verified {
   readonly principal: Principal;
   /** When the token must be verified again, in milliseconds since the epoch. */
   readonly until: number;
-  /** When the token expires, in milliseconds since the epoch. */
-  readonly expiresAt: number;
+  /** When streams of the token end, in milliseconds since the epoch. */
+  readonly streamsUntil: number;
   /** The thumbprint of the key that the caller must prove to have (VERIFY-3). */
   readonly jkt?: string | undefined;
 }
@@ -145,7 +145,13 @@ export class Tokens {
     const now = this.#reach.clock.now();
     const expiresAt = typeof exp === "number" ? exp * 1_000 : Infinity;
     const until = Math.min(expiresAt, now + keptFor);
-    return { principal, until, expiresAt, jkt: thumbprintIn(cnf) };
+    // With a token that is still accepted, the client could open its stream again and again.
+    const acceptedUntil = expiresAt + CLOCK_SKEW * 1_000;
+    // Nobody asks again about the token of a stream. So the client must open the stream again.
+    const streamsUntil = keptFor === KEPT_FOR
+      ? acceptedUntil
+      : Math.min(acceptedUntil, now + KEPT_FOR);
+    return { principal, until, streamsUntil, jkt: thumbprintIn(cnf) };
   }
 
   async #introspect(token: string, issuer: Issuer): Promise<Verified> {
@@ -187,7 +193,7 @@ export class Tokens {
     if (iss !== undefined && iss !== await issuer.name()) {
       throw new TokenRefused(NOT_VALID, "it is of another issuer");
     }
-    if (typeof exp === "number" && exp + CLOCK_SKEW <= now) throw new TokenRefused(EXPIRED);
+    if (typeof exp === "number" && exp + CLOCK_SKEW <= now) throw new TokenExpired();
     if (typeof nbf === "number" && nbf - CLOCK_SKEW > now) throw new TokenRefused(NOT_VALID);
     const audiences = this.#audience();
     if (issuer.profile.audience && ![aud].flat().some((one) => audiences.includes(one as string))) {
@@ -197,7 +203,6 @@ export class Tokens {
 }
 
 const NOT_VALID = "The access token is not valid for this server";
-const EXPIRED = "The access token has expired";
 
 /**
  * Verifies a token with the key that it names. If it names none and several keys fit its algorithm,
@@ -251,7 +256,7 @@ function thumbprintIn(cnf: unknown): string | undefined {
  * operator.
  */
 function refusalOf(error: unknown): unknown {
-  if (error instanceof errors.JWTExpired) return new TokenRefused(EXPIRED);
+  if (error instanceof errors.JWTExpired) return new TokenExpired();
   // All other errors count as an invalid token, even if a key of the issuer could not be imported.
   if (error instanceof errors.JOSEError) return new TokenRefused(NOT_VALID, messageOf(error));
   if (error instanceof TokenRefused || error instanceof IssuerUnavailable) return error;

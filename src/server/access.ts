@@ -9,9 +9,14 @@
  * ACCESS-3  A caller without a `Principal` is not checked: over stdio, and if the server does not
  *           name its callers.
  * ACCESS-4  A stream of notifications ends when the token with which it was opened expires. The
- *           client opens it again with a new token. The stream of a call lasts as long as the call.
+ *           client opens it again with a new token. The stream of a call lasts until the response:
+ *           the call was allowed when it began, and some clients lose a call whose stream they must
+ *           resume with a new token.
+ * ACCESS-5  Every stream ends if the server learns that its token is no longer valid. If a token can
+ *           be revoked at any time, it is checked again while a stream is open, or its streams of
+ *           notifications end after five minutes.
  */
-import type { Deadlines } from "../lib/deadlines.ts";
+import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import { ProtocolError } from "../model/errors.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST } from "../model/rpc-codes.ts";
@@ -59,27 +64,52 @@ export class Access {
   /** The scopes of a principal, with those that they imply. */
   readonly #granted = new WeakMap<Principal, ReadonlySet<string>>();
 
-  readonly #expiries = new WeakMap<Principal, number>();
+  readonly #standings = new WeakMap<Principal, Standing>();
+  /** What ends the streams of each token. */
+  readonly #streams = new Map<string, Set<(why: StreamEnd) => void>>();
 
   constructor(gate: Gate | undefined, hierarchy: { readonly [scope: string]: readonly string[] }) {
     this.#gate = gate;
     this.#implied = new Map(Object.entries(hierarchy));
   }
 
-  /** Notes when the token of a caller expires, in milliseconds since the epoch. */
-  expires(who: Principal, at: number): void {
-    if (Number.isFinite(at)) this.#expiries.set(who, at);
+  /** Notes how long a caller may keep what it opens with its token. */
+  admit(who: Principal, standing: Standing): void {
+    this.#standings.set(who, standing);
   }
 
   /**
-   * Calls `end` when the caller's token expires (ACCESS-4). Returns a function that cancels this.
-   * Does nothing for a caller without a token that expires.
+   * Calls `end` when the caller's token expires (ACCESS-4), and when it is no longer valid
+   * (ACCESS-5). Returns a function that cancels this. Does nothing for a caller without a token.
    */
-  whenExpired(who: Principal | undefined, deadlines: Deadlines, end: () => void): () => void {
-    const at = who && this.#expiries.get(who);
-    if (at === undefined) return () => {};
-    const deadline = deadlines.add(Math.max(0, at - deadlines.now()), end);
-    return () => deadline.cancel();
+  whenEnded(who: Principal, deadlines: Deadlines, end: (why: StreamEnd) => void): () => void {
+    const standing = this.#standings.get(who);
+    if (!standing) return () => {};
+    const { token, until = Infinity, isStillValid } = standing;
+    let deadline: Deadline | undefined;
+    const wait = () => {
+      const left = Math.max(0, until - deadlines.now());
+      const ms = isStillValid ? Math.min(left, RECHECK_INTERVAL) : left;
+      if (ms < Infinity) deadline = deadlines.add(ms, look);
+    };
+    const look = () => {
+      if (isStillValid && !isStillValid()) end("revoked");
+      else if (deadlines.now() >= until) end("expired");
+      else wait();
+    };
+    wait();
+    const streams = this.#streams.get(token) ?? new Set();
+    this.#streams.set(token, streams.add(end));
+    return () => {
+      deadline?.cancel();
+      streams.delete(end);
+      if (streams.size === 0 && this.#streams.get(token) === streams) this.#streams.delete(token);
+    };
+  }
+
+  /** Ends the streams of a token that is no longer valid (ACCESS-5). */
+  revoke(token: string): void {
+    for (const end of [...this.#streams.get(token) ?? []]) end("revoked");
   }
 
   /** Whether a caller has all scopes of a definition (ACCESS-3). */
@@ -126,6 +156,22 @@ export class Access {
 
 /** A tool, prompt, resource or skill, of which only the scopes matter here. */
 type Guarded = Pick<Served, "kind" | "name" | "scopes">;
+
+/** How often the token of an open stream is checked again, in milliseconds. */
+const RECHECK_INTERVAL = 10_000;
+
+/** How long a caller may keep what it opens with its token. */
+export interface Standing {
+  /** Identifies the token. It is not the token itself. */
+  readonly token: string;
+  /** When streams of the token end, in milliseconds since the epoch. */
+  readonly until?: number;
+  /** Whether the token is still valid. Absent if only a request with the token can tell. */
+  isStillValid?(): boolean;
+}
+
+/** Why a stream ends: its token has expired, or is no longer valid. */
+export type StreamEnd = "expired" | "revoked";
 
 /** The data of a caller that a check of scopes needs. */
 export interface CheckedCaller {

@@ -174,7 +174,7 @@ function openStream(
   cursors?: readonly number[],
 ): OpenStream {
   const { registry, deadlines, access } = client.core;
-  let expiry: (() => void) | undefined;
+  let stopWatching: (() => void) | undefined;
   feed.connection?.close();
   if (cursors) feed.seek(cursors);
   const calls = feed instanceof CallStream ? feed.calls : [];
@@ -187,12 +187,15 @@ function openStream(
     priming: { eventId },
     connected(connection) {
       feed.connection = connection;
-      if (feed instanceof CallStream) return;
-      // ACCESS-4.
-      expiry = access.whenExpired(client.who, deadlines, () => connection.end());
+      if (!client.who) return;
+      // ACCESS-4, ACCESS-5.
+      stopWatching = access.whenEnded(client.who, deadlines, (why) => {
+        if (why === "revoked") connection.close();
+        else if (!(feed instanceof CallStream)) connection.end();
+      });
     },
     closed(connection) {
-      expiry?.();
+      stopWatching?.();
       for (const session of sessions) registry.letGo(session);
       if (feed.connection === connection) feed.connection = undefined;
       client.lastSeen = deadlines.now();

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../model/content.ts";
 import { ProtocolError } from "../../model/errors.ts";
 import type { ClientInfo, ToolSessionRequest } from "../../model/events.ts";
 import type { Principal } from "../../model/principal.ts";
-import { INTERNAL_ERROR, INVALID_PARAMS } from "../../model/rpc-codes.ts";
+import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { FinalizedMcpTool } from "../../tool/types.ts";
@@ -57,6 +57,8 @@ import { beginTask, taskFields } from "./tasks.ts";
  */
 const PORTABLE_TIME = 60_000;
 const NO_ANSWERS: Answers = [];
+const TOKEN_REVOKED =
+  "Cannot continue the call: its access token is no longer valid; sign in and start a new call";
 const GONE_ON_ELSEWHERE = "another server has taken over the call";
 
 /** A resource may change at any time, and may differ between callers. */
@@ -144,6 +146,7 @@ export class ModernCalls {
       (state) =>
         this.#answerTo(id, session, state, binding, meta.client, resumption?.state?.rounds),
     );
+    feed.who = who;
     return { type: "stream", stream: feed };
   }
 
@@ -167,10 +170,9 @@ export class ModernCalls {
       state === "ended"
         ? value(completeText(this.#core.info, id, continuedResult(session.outcome!)))
         : this.#answerTo(id, session, state, binding, meta.client, rounds);
-    return {
-      type: "stream",
-      stream: new RunFeed(this.#core, session, meta, after, false, id, answer, true),
-    };
+    const feed = new RunFeed(this.#core, session, meta, after, false, id, answer, true);
+    feed.who = caller.who;
+    return { type: "stream", stream: feed };
   }
 
   #start(
@@ -261,6 +263,8 @@ export class ModernCalls {
           const why = this.#core.closing ? "the server is shutting down" : GONE_ON_ELSEWHERE;
           return refused(503, INTERNAL_ERROR, `Cannot continue the call: ${why}; ${again}`, id);
         }
+        case "revoked":
+          return refused(401, INVALID_REQUEST, TOKEN_REVOKED, id);
       }
     } catch (error) {
       return errorReply(id, rpcErrorOf(this.#core, error), MODERN_ERRORS);

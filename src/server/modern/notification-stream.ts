@@ -153,8 +153,9 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     });
     this.#stops.push(core.changes.listen((change, about) => this.#hear(change, about)));
     for (const task of tasks) this.#follow(task);
-    // ACCESS-4.
-    this.#stops.push(core.access.whenExpired(caller.who, core.deadlines, () => this.end()));
+    // ACCESS-4, ACCESS-5.
+    if (!caller.who) return;
+    this.#stops.push(core.access.whenEnded(caller.who, core.deadlines, () => this.end()));
   }
 
   /** Ends the subscription with a response to its request. */

@@ -12,6 +12,7 @@
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import type { ClientInfo } from "../../model/events.ts";
+import type { Principal } from "../../model/principal.ts";
 import { INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { LogReader } from "../../session/pace.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
@@ -27,7 +28,7 @@ import { lostNotice } from "../../wire/notice.ts";
 import type { ServerCore } from "../core.ts";
 import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
 import { holdTime } from "../doors/travel.ts";
-import { type Feed, HeartbeatInterval, type Send } from "../feed.ts";
+import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import {
   busy,
   type OpenStream,
@@ -42,13 +43,15 @@ import { MODERN_ERRORS } from "./refusals.ts";
 import { beginTask, isTask } from "./tasks.ts";
 
 /** The reason why the response can be sent. */
-export type RunState = "ended" | "asking" | "task" | "left";
+export type RunState = "ended" | "asking" | "task" | "left" | "revoked";
 
 export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   readonly progressToken;
   readonly logLevel;
   progress = -Infinity;
   readonly session: LiveToolSession;
+  /** The caller of the request, if the server names its callers. */
+  who: Principal | undefined;
   readonly #core: ServerCore;
   readonly id: RpcId;
   readonly #answer: (state: RunState) => Value | Refused;
@@ -160,12 +163,31 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   }
 
   open(): OpenStream {
+    let stopWatching: (() => void) | undefined;
     return {
       feed: this,
       first: this.#takeNews(),
-      connected() {},
-      closed: () => this.release(),
+      connected: (connection) => {
+        if (!this.who) return;
+        const { access, deadlines } = this.#core;
+        stopWatching = access.whenEnded(this.who, deadlines, (why) => {
+          if (why === "revoked") this.#revoke(connection);
+        });
+      },
+      closed: () => {
+        stopWatching?.();
+        this.release();
+      },
     };
+  }
+
+  /** Ends the request as if its client had disconnected: its token is no longer valid (ACCESS-5). */
+  #revoke(connection: FeedConnection): void {
+    if (!this.#answered && this.#unwatch) {
+      this.release();
+      this.#state = "revoked";
+    }
+    connection.end();
   }
 
   // --------------------------------------------------------------- as a feed

@@ -58,13 +58,24 @@ export class LegacySse {
       this.#sendNotifications(client, outbox)
     );
     const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
+    let stopWatching: (() => void) | undefined;
+    // The client cannot resume the stream, so a newer token of its messages keeps the stream open.
+    const watch = (who: Principal | undefined) => {
+      stopWatching?.();
+      stopWatching = who && core.access.whenEnded(who, core.deadlines, () => {
+        if (client.who !== who) watch(client.who);
+        else outbox.connection?.end();
+      });
+    };
     outbox.connection = new EventStream(outbox, first, core.deadlines, core.limits, () => {
+      stopWatching?.();
       core.streams.give(principal);
       stopNotifications();
       outbox.close();
       this.sessions.end(client, "the client closed its stream");
     });
     client.notifications.connection = outbox.connection;
+    watch(who);
     return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
   }
 
