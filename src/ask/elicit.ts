@@ -29,7 +29,7 @@ const WAY_OUT =
   "use a client that supports it, or call the tool with everything it needs in its arguments";
 const WAY_TO_PERSON =
   "use a client that supports it, or start the server with --public-url, so that a browser can show the question";
-/** What to do about a question with `by: "signed-in"` that nobody could answer. */
+/** The next step in the error for a question with `by: "signed-in"` that nobody could answer. */
 export const WAY_TO_SIGN_IN =
   "start the server with --auth-issuer, --auth-client-id and --public-url, and call as a person who can sign in there";
 const WAY_OUT_OF_HIDDEN =
@@ -172,7 +172,7 @@ function readReply(
   return { type: "invalid", problem };
 }
 
-/** Returns the error for a question that no door allows. */
+/** Returns the error for a question that cannot be asked at any door. */
 function noDoor({ key, sensitive, by, doors }: ElicitForm, { name }: ClientInfo): Error {
   if (sensitive.length > 0) {
     return new ElicitationError(

@@ -52,7 +52,7 @@ export function principalOf(issuer: string, claims: Claims, profile: Profile): P
   });
 }
 
-/** Whether an id is that of a person at an issuer. */
+/** Whether an id belongs to a person who signs in at this issuer. */
 export function isPersonOf(issuer: string, id: string): boolean {
   const bare = issuer.replace(/\/+$/, "");
   // The issuer's own metadata may write its URL with a slash at the end.

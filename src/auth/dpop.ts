@@ -34,7 +34,7 @@ export interface ProofSubject {
   readonly token: string;
   /** The thumbprint of the key that the token is bound to. */
   readonly jkt: string;
-  /** The id of the caller, whose share counts (PROOF-2). */
+  /** The id of the caller. The proof counts for the share of this caller (PROOF-2). */
   readonly principal: string;
   /** Whether this URL is an address of the server. */
   isAt(url: string): boolean;
@@ -42,14 +42,14 @@ export interface ProofSubject {
 
 interface Seen {
   readonly principal: string;
-  /** When the proof may be forgotten. */
+  /** The time at which the proof may be forgotten. */
   readonly until: number;
 }
 
 export class Proofs {
   readonly #clock: Clock;
   readonly #nonces: Nonces | undefined;
-  /** The proofs that were used, the earliest first. */
+  /** The proofs that were used, by their ids. The earliest comes first. */
   readonly #seen = new Map<string, Seen>();
   readonly #shares: Shares;
 

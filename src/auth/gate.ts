@@ -277,10 +277,13 @@ export class TokenGate implements Gate {
     );
   }
 
-  /** Adds what a client needs to create a better proof (RFC 9449, sections 7.1 and 9). */
+  /**
+   * Refuses a proof. The response tells the client which algorithms and which nonce to use (RFC
+   * 9449, sections 7.1 and 9).
+   */
   async #proofRefusal(request: Request, error: ProofRefused): Promise<Response> {
     const needsNonce = error instanceof NonceRequired;
-    // A proof without a nonce says nothing against the token.
+    // If only the nonce is missing, the token may be valid.
     const response = this.#challenge(request, 401, needsNonce ? {} : parametersOf(error));
     const code = needsNonce ? "use_dpop_nonce" : "invalid_dpop_proof";
     response.headers.append(

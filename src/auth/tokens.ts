@@ -2,7 +2,7 @@
  * Verifies access tokens.
  *
  * VERIFY-1  A token is verified only with the keys of the issuer that it names. If it does not name
- *           its key, all keys of that issuer that fit are tried.
+ *           its key, all keys of that issuer with a fitting algorithm are tried.
  * VERIFY-2  Only asymmetric algorithms are accepted, so that a public key is never used as a
  *           secret.
  * VERIFY-3  A token that is bound to a key is accepted only with a proof for that key (RFC 9449).

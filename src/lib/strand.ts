@@ -79,7 +79,7 @@ export abstract class StrandBase<T> {
   /** True while the strand runs without a task. It then waits for at most one thing at a time. */
   readonly light: boolean = true;
   #haltingTask = false;
-  /** True once the task has stepped the generator. */
+  /** True after the task has resumed the generator for the first time. */
   #taken = false;
   /** An error during a halt that did not come from the generator itself. */
   #spoilt: { readonly error: unknown } | undefined;

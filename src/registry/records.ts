@@ -199,9 +199,10 @@ export class SessionRecords {
       state: (batch) => {
         const { wakeAt, trial } = session;
         const expiresAt = this.#expiresAt(session);
-        // RECOVERY-2: within its grace period, an event proves nothing.
+        // RECOVERY-2: an event within the grace period does not prove that the session has
+        // survived.
         const hasSettled = trial?.slow === undefined && session.settled === entry.epoch;
-        // RECOVERY-6: after it, a session proves by progress that it has survived.
+        // RECOVERY-6: after the grace period, progress proves that the session has survived.
         const hasProgressed = trial?.slow !== undefined &&
           (session.waiting || batch.some(isProgress));
         settles = trial !== undefined && (session.log.closed || hasSettled || hasProgressed);
@@ -218,7 +219,10 @@ export class SessionRecords {
   }
 }
 
-/** The outcome of a step is progress: the next attempt does not do that work again. */
+/**
+ * True if an event is the outcome of a step. This is progress, because the next attempt need not
+ * repeat the step.
+ */
 function isProgress(event: ToolSessionEvent): boolean {
   return event.type === "fact" && event.place.kind !== "value";
 }

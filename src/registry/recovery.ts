@@ -22,12 +22,13 @@
  * RECOVERY-6  A session that works past its grace period may still crash the server. If the server
  *             crashes before the session waits, leaves memory, ends or records the outcome of a
  *             step, this counts as one failed attempt, and the next grace period is four times as
- *             long (`level`). So it becomes longer than any time after which a session crashes.
+ *             long (`level`). So the grace period finally becomes longer than the time after which
+ *             the session crashes.
  * RECOVERY-7  A long grace period does not delay other suspects: a turn lasts for `GRACE`. When the
- *             next suspect begins, the earlier ones no longer count their attempts, because a crash
- *             could be the fault of the new one. The last attempt is an exception: it begins when
- *             no other attempt counts, and no suspect begins before its grace period is over. So a
- *             suspect is set aside only for its own crashes.
+ *             next suspect begins, the attempts of the earlier ones no longer count, because a
+ *             crash could be the fault of the new one. The last attempt is an exception: it begins
+ *             when no other attempt counts, and no suspect begins before its grace period is over.
+ *             So a suspect is set aside only for its own crashes.
  */
 import { action, type Operation } from "effection";
 import type { Deadline } from "../lib/deadlines.ts";
@@ -149,7 +150,10 @@ export class Recovery {
     this.#next();
   }
 
-  /** Called when the attempt of a suspect no longer counts. Its turn may be over already. */
+  /**
+   * Called when the attempt of a suspect no longer counts. The turn of the suspect may already be
+   * over.
+   */
   #attemptOver(session: RegisteredSession): void {
     if (this.#tried === session.id) return this.#turnOver();
     if (this.#counted.delete(session)) this.#next();
@@ -300,7 +304,9 @@ export function failedAttempts(entry: ToolSessionEntry): number {
   return entry.epoch - settled + (slow > 0 ? 1 : 0);
 }
 
-/** Returns true if the session is set aside should the next attempt fail (RECOVERY-5). */
+/**
+ * Returns true if the next attempt is the last: if it fails, the session is set aside (RECOVERY-5).
+ */
 function isLast(failed: number): boolean {
   return failed === MAX_ATTEMPTS - 1;
 }

@@ -22,7 +22,7 @@ export interface FinishedLimits {
   readonly maxBytes: number;
 }
 
-/** The maximum number of sessions that a search for a session to evict skips. */
+/** A search for a session to evict stops after this many sessions that must stay. */
 const MAX_LOOKS = 16;
 
 export class FinishedSessions {
@@ -67,7 +67,10 @@ export class FinishedSessions {
     return going;
   }
 
-  /** A large set is slow to change, and a server with one caller does not need it. */
+  /**
+   * Groups the sessions by caller. A server with one caller skips this, because a large set is slow
+   * to change.
+   */
   #trackOwners(): void {
     this.#owned = new Owned();
     for (const session of this.#byId.values()) this.#owned.add(session.principal, session);

@@ -194,9 +194,9 @@ export interface ParleyOptions {
    */
   readonly askWait?: number;
   /**
-   * How long a form may stay unanswered before a page is opened beside it, in milliseconds.
-   * Whichever is answered first counts. Legacy clients get the link; modern clients cannot be told
-   * then, so the page is opened only if `openBrowser` can open it. Default: forever.
+   * How long a form may stay unanswered before a page is opened beside it, in milliseconds. The
+   * first answer counts. Legacy clients get a link to the page. Modern clients cannot get one at
+   * that time, so for them the page is opened only if `openBrowser` can open it. Default: forever.
    */
   readonly askPatience?: number;
   /**
@@ -205,8 +205,8 @@ export interface ParleyOptions {
    */
   readonly openBrowser?: (url: string) => void;
   /**
-   * Returns whether a browser can be opened on this machine. Called when a question needs to know.
-   * Default: true if there is an `openBrowser`.
+   * Returns whether a browser can be opened on this machine. Called when a question may need a
+   * browser. Default: true if there is an `openBrowser`.
    */
   readonly canOpenBrowser?: () => boolean;
 

@@ -1,4 +1,4 @@
-/** Pages of a list. */
+/** Splits a list into pages. */
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../model/content.ts";
 import { ProtocolError } from "../model/errors.ts";

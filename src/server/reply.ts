@@ -31,7 +31,10 @@ export type ChannelReply = Reply<SharedStream>;
 /** The message was accepted and has no response. */
 export interface Accepted {
   readonly type: "accepted";
-  /** Resolves to true when the message is stored. If present, acknowledge the message only then. */
+  /**
+   * Resolves to true when the message is stored. If present, the message must not be acknowledged
+   * earlier.
+   */
   readonly recorded?: Promise<boolean>;
 }
 

@@ -135,7 +135,7 @@ export function missingCapabilities(
     if (forms.some((form) => !doors.choose(call, form, [], false))) missing.elicitation = {};
   } else if (elicitation && !canElicitForm(client)) missing.elicitation = {};
   if (sampling && doors?.modelByCaller) {
-    // The model that calls the tool can answer.
+    // Nothing is missing, because the model that called the tool can answer.
   } else if (sampling === "tools") {
     if (!client.capabilities.sampling?.tools) missing.sampling = { tools: {} };
   } else if (sampling && !client.capabilities.sampling) missing.sampling = {};

@@ -402,7 +402,7 @@ export class LiveToolSession implements RunPort, RegistryNotes {
   currentStatus(): ToolSessionStatus {
     if (this.outcome) return this.outcome.status;
     if (this.#phase === Phase.created) return "initializing";
-    // A session leaves memory only while it waits.
+    // A session that leaves memory is waiting, so its log contains the open questions.
     const open = this.suspending ? this.log.unanswered() : this.questions.open();
     if (open.length === 0) return "running";
     const onlySamples = open.every(({ type }) => type === "sample_request");

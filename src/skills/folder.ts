@@ -137,7 +137,7 @@ async function frontMatterOf(subject: string, text: string): Promise<JsonObject>
   const { parse } = await import("yaml");
   let value: unknown;
   try {
-    // Aliases could expand a small file to gigabytes.
+    // Refuse aliases, because they could expand a small file to gigabytes.
     value = parse(yaml, { maxAliasCount: 0, schema: "core", logLevel: "error" });
   } catch (error) {
     const [first = ""] = messageOf(error).split("\n");

@@ -90,7 +90,7 @@ export interface ToolSessionStore {
   read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
   /**
    * Returns sessions that have a `wakeAt`, ordered by `wakeAt` and then by id. With `after`, the
-   * list starts behind that session.
+   * list starts after that session.
    */
   wakes(limit: number, after?: Wake): Operation<readonly Wake[]>;
   /** Deletes some expired sessions, and returns their number. One sweep must be short. */

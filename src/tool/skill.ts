@@ -16,7 +16,10 @@ import type { Definition } from "./types.ts";
 export interface McpSkillFrontMatter {
   /** The license of the skill, by name or as the name of a file in it. */
   readonly license?: string;
-  /** What the skill needs: a product, system packages, network access. At most 500 characters. */
+  /**
+   * The requirements of the skill, such as a product, system packages or network access. At most
+   * 500 characters.
+   */
   readonly compatibility?: string;
   /** The tools that an assistant may use without asking while it follows the skill. */
   readonly "allowed-tools"?: string;
@@ -53,12 +56,15 @@ export interface FinalizedMcpSkill {
   readonly scopes?: RequiredScopes;
 }
 
-/** What a server can serve. */
+/** Everything that a server can serve. */
 export type Served = Definition | FinalizedMcpSkill;
 
 /** Builds a skill. Each method returns a new builder. */
 export interface McpSkillBuilder {
-  /** Sets what the skill does and when to use it. Assistants choose skills by this text. */
+  /**
+   * Sets the description: what the skill does, and when to use it. Assistants choose skills by this
+   * text.
+   */
   description(text: string): McpSkillBuilder;
   frontmatter(fields: McpSkillFrontMatter): McpSkillBuilder;
   /** Adds a file. Instructions refer to it by its path, such as `references/menu.md`. */
@@ -130,7 +136,7 @@ function bytesOf(content: string | Uint8Array): Uint8Array {
   return typeof content === "string" ? new TextEncoder().encode(content) : content;
 }
 
-/** One line for each field. JSON is valid YAML. */
+/** Writes the fields as YAML, one per line. Each value is JSON, which is valid YAML. */
 function yamlOf(fields: JsonObject): string {
   return Object.entries(fields).filter(([, value]) => value !== undefined)
     .map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`).join("");

@@ -85,7 +85,7 @@ export class Outbox implements Feed {
    */
   #awaitSilence(stream: SharedStream, entry: Entry, before = 0): void {
     const { heartbeatAfter } = stream;
-    // The stream is no longer there if a message exceeded the limit and closed the channel.
+    // The stream was removed if a message exceeded the limit and closed the channel.
     if (heartbeatAfter === undefined || !this.#entries.has(stream)) return;
     entry.silence?.cancel();
     entry.silence = this.#deadlines.add(heartbeatAfter, () => {

@@ -20,7 +20,7 @@ export interface ReadForm {
   readonly entered: Entered;
 }
 
-/** Thrown by readers, and turned into a problem of the field. */
+/** Thrown by the functions that read a field. It becomes a problem of the field. */
 class Wrong extends Error {}
 
 export function readForm(fields: readonly FormField[], input: FormInput): ReadForm {
@@ -68,7 +68,7 @@ function readField(field: FormField, values: readonly string[]): unknown {
 function readText(field: FormField, text: string): string | undefined {
   const { kind, min, max } = field;
   const value = kind === "text" ? text : text.trim();
-  // An empty text is an answer of its own if the person cleared a default.
+  // If the person cleared a default, the empty text is the answer.
   if (value === "") {
     return kind === "text" && !field.required && field.default !== undefined && !min
       ? value

@@ -27,7 +27,7 @@ export function fieldsHtml(fields: readonly FormField[], state: FormState = {}):
     fields.map((field) => fieldHtml(field, state)).join("");
 }
 
-/** A problem as a sentence. */
+/** Formats a problem as a sentence. */
 export function sentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1);
   return /[.!?]$/.test(text) ? text : `${text}.`;
@@ -106,7 +106,10 @@ function isGroup(field: FormField): boolean {
     (kind === "choice" && choices.length <= MAX_RADIOS);
 }
 
-/** Values of inputs are the positions of choices: a choice can be any text, even an empty one. */
+/**
+ * The value of an input is the position of its choice, because a choice can be any text, even an
+ * empty one.
+ */
 function groupHtml(field: FormField, values: readonly string[]): string {
   const { kind, input, choices } = field;
   const canBeNone = kind !== "choices" && mayStayEmpty(field);
@@ -173,7 +176,7 @@ function inputHtml(field: FormField, values: readonly string[], attributes: stri
   }: offset from UTC, such as +02:00"${known}></div>`;
 }
 
-/** A default as the values of the field's inputs. */
+/** Converts a default to the values of the field's inputs. */
 function defaultsOf({ kind, choices, default: value }: FormField): readonly string[] {
   const at = (one: unknown) => String(choices.findIndex((choice) => choice.value === one));
   switch (kind) {

@@ -94,7 +94,7 @@ function drawForm(question: ViewQuestion, send: Send, decline: Node, shown: Form
   const main = button("Accept", accept);
   main.className = "main";
   form.append(status(), element("div", { className: "actions" }, main, decline));
-  // Enter answers, as in any form (VIEW-4).
+  // The Enter key sends the answer, as in any form (VIEW-4).
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.target instanceof HTMLInputElement)) return;
     event.preventDefault();
@@ -272,7 +272,7 @@ async function checkIn(): Promise<void> {
   }
 }
 
-/** A result that the host passed on: the call has ended, or it was deferred (VIEW-3). */
+/** Handles a result that the host passed on: the call has ended, or it was deferred (VIEW-3). */
 async function passedOn(result: ViewResult): Promise<void> {
   const deferred = stateIn(result);
   const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??

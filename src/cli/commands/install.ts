@@ -109,7 +109,8 @@ function entryFor(
   { url, config, project }: InstallOptions,
   display: Display,
 ): object {
-  // The file of a project may be shared with people who have other displays.
+  // Leave out the display in the file of a project, which may be shared with people on other
+  // machines.
   const env = project ? {} : display;
   const entry = host.entry(url === undefined ? startedHere(modules, config, env) : { url });
   if (entry) return entry;
@@ -131,7 +132,8 @@ function startedHere(
   const paths = modules.map((path) => resolve(path));
   // The app starts the program in another folder, where it would not find the config file.
   const settings = config === undefined ? [] : ["--config", config];
-  // Apps start servers without the variables of the desktop, but a browser needs them.
+  // Apps start servers without the variables of the desktop, but the server needs them to open a
+  // browser.
   const env = Object.keys(display).length > 0 ? { env: display } : {};
   return { command, args: [...args, "stdio", ...paths, ...settings], ...env };
 }

@@ -13,7 +13,7 @@ export interface SkillsFlags {
   readonly skills?: string;
 }
 
-/** A folder of skills, and what was in it at the start. */
+/** A folder of skills, and the skills that it contained at the start. */
 export interface LoadedSkills {
   readonly folder: string;
   readonly skills: readonly FinalizedMcpSkill[];

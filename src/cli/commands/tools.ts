@@ -1,4 +1,6 @@
-/** `parley tools`: lists tools, prompts, resources and skills, with what they take and ask. */
+/**
+ * `parley tools`: lists tools, prompts, resources and skills, with their parameters and questions.
+ */
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";

@@ -4,7 +4,9 @@ import { connect } from "node:tls";
 import type { Finding } from "./probe.ts";
 
 const DAY = 24 * 3_600_000;
-/** Fewer days than this before the expiry are a warning. Automatic renewal happens earlier. */
+/**
+ * The check warns this many days before the certificate expires. Automatic renewal happens earlier.
+ */
 const SOON = 14;
 
 const RENEW = "renew the certificate, and check that it is renewed automatically";

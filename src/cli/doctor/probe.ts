@@ -49,7 +49,10 @@ function* late(patience: number): Operation<never> {
   throw new NoAnswer(`it did not answer within ${patience / 1_000} seconds`);
 }
 
-/** The connection is closed when the operation ends or is halted. */
+/**
+ * Sends the request and reads the response. The connection is closed when the operation ends or is
+ * halted.
+ */
 function exchange(url: URL, init: RequestInit): Operation<Answer> {
   return scoped(function* () {
     const signal = yield* useAbortSignal();

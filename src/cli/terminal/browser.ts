@@ -18,12 +18,15 @@ export function* openBrowser(page: URL): Operation<boolean> {
 }
 
 export interface PageOpener {
-  /** True if there is a desktop. Looks for it only once. */
+  /** True if this machine has a desktop. The result of the first check is cached. */
   readonly canOpenBrowser: () => boolean;
   readonly openBrowser: (url: string) => void;
 }
 
-/** Opens pages on the desktop of this machine, and with `always` even if none is found. */
+/**
+ * Opens pages on the desktop of this machine. With `always`, opens them even if no desktop is
+ * found.
+ */
 export function pageOpener(when: "auto" | "always", find = findDesktop): PageOpener {
   let found: { readonly desktop: Desktop | undefined } | undefined;
   const desktop = () => (found ??= { desktop: find() }).desktop;

@@ -13,7 +13,7 @@ interface Variables {
   readonly [name: string]: string | undefined;
 }
 
-/** What is read of this machine. */
+/** The functions with which this file examines the machine. Tests replace them. */
 export interface DesktopMachine {
   readonly platform: string;
   readonly env: Variables;
@@ -31,7 +31,7 @@ export interface DesktopMachine {
   readonly run: (program: string, args: readonly string[]) => string | undefined;
 }
 
-/** How to open a page on this desktop. */
+/** The command that opens pages on a desktop. */
 export interface Desktop {
   /** The command; the URL is its last argument, or replaces `%s`. */
   readonly command: string;
@@ -50,12 +50,12 @@ const DISPLAY_VARIABLES = [
 ] as const;
 
 const REMOTE_VARIABLES = ["CI", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"] as const;
-/** Programs whose children are sessions of somebody who is at another machine. */
+/** Programs that start the sessions of people on other machines. */
 const REMOTE = /^(sshd|dropbear|mosh-server|etterminal|tailscaled)/;
-/** Programs whose sessions can be attached from anywhere, later. */
+/** Programs whose sessions a person can attach to later, from any machine. */
 const MULTIPLEXER = /^(tmux|screen|zellij)/i;
 const OPENERS = ["xdg-open", "sensible-browser", "x-www-browser"];
-/** No chain of processes is this long. */
+/** Maximum number of parent processes to read. No real chain of processes is this long. */
 const MAX_ANCESTORS = 64;
 
 /** The desktop of this machine. Undefined if nothing shows that there is one (DESKTOP-1). */
@@ -133,7 +133,9 @@ function isRemote(env: Variables): boolean {
   );
 }
 
-/** True inside a container, whose loopback addresses no browser of the person reaches. */
+/**
+ * True inside a container. The person's browser cannot reach the loopback addresses of a container.
+ */
 function isContainer({ env, ownerOf }: DesktopMachine): boolean {
   // Flatpak isolates programs too, but they share the network and the desktop.
   if (env["container"]) return env["container"] !== "flatpak";
@@ -142,7 +144,7 @@ function isContainer({ env, ownerOf }: DesktopMachine): boolean {
 
 interface Ancestor {
   readonly name: string;
-  /** The variables with which it was started. Empty if they cannot be read. */
+  /** The environment variables with which the process was started. Empty if they cannot be read. */
   readonly env: Variables;
 }
 
@@ -153,7 +155,7 @@ function ancestorsOf({ pid, read }: DesktopMachine): Ancestor[] {
   while (next && next.pid > 1 && found.length < MAX_ANCESTORS) {
     const stat = read(`/proc/${next.pid}/stat`);
     if (stat === undefined) break;
-    // The name is in parentheses, and may contain some.
+    // The name of the process is in parentheses, and may itself contain parentheses.
     const name = stat.slice(stat.indexOf("(") + 1, stat.lastIndexOf(")"));
     found.push({ name, env: variablesIn(read(`/proc/${next.pid}/environ`) ?? "") });
     next = parentIn(stat);
@@ -166,7 +168,7 @@ function parentIn(stat: string | undefined): { readonly pid: number } | undefine
   return parent === undefined ? undefined : { pid: Number(parent) };
 }
 
-/** Takes only what is needed: other variables of a process can be secrets. */
+/** Takes only the variables that are needed, because others can be secrets. */
 function variablesIn(environ: string): Variables {
   const wanted = new Set<string>([...DISPLAY_VARIABLES, ...REMOTE_VARIABLES]);
   const found: { [name: string]: string } = {};
@@ -239,7 +241,7 @@ function thisMachine(): DesktopMachine {
     ownerOf: (path) => attempt(() => statSync(path).uid),
     hasProgram,
     run(program, args) {
-      // Load it only here: every start of a server would pay for an import.
+      // Load the module only here, because an import at the top would slow down every start.
       const { spawnSync } = process.getBuiltinModule("node:child_process");
       const { status, stdout } = spawnSync(program, args, {
         encoding: "utf8",
@@ -264,7 +266,9 @@ function hasProgram(program: string): boolean {
   );
 }
 
-/** Undefined if this machine does not have it, or does not let this process read it. */
+/**
+ * Returns the result of `act`. Undefined if it throws, because a file is missing or cannot be read.
+ */
 function attempt<T>(act: () => T): T | undefined {
   try {
     return act();

@@ -50,7 +50,8 @@ export function useCallback({ port, before }: CallbackOptions): Operation<Callba
         "x-content-type-options": "nosniff",
         connection: "close",
       });
-      // Answer the browser first: the listener may close as soon as the answer is taken.
+      // Respond to the browser first, because the listener may close as soon as the sign-in
+      // continues.
       response.end(page(take !== undefined), () => take?.(url!.searchParams));
     });
     const actual = yield* until(listening(server, port, before));
@@ -61,7 +62,7 @@ export function useCallback({ port, before }: CallbackOptions): Operation<Callba
         expect(state) {
           const { operation, resolve } = withResolvers<URLSearchParams>();
           waiting.set(state, (parameters) => {
-            // The first answer wins.
+            // Only the first answer counts.
             waiting.delete(state);
             resolve(parameters);
           });

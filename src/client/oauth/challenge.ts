@@ -7,7 +7,10 @@ export interface Challenge {
   /** The scopes that the request needs, separated by spaces. */
   readonly scope?: string;
   readonly error?: string;
-  /** Whether tokens may or must be bound to a key of the client (DPoP). */
+  /**
+   * Says whether tokens may (`offered`) or must (`required`) be bound to a key of the client
+   * (DPoP).
+   */
   readonly dpop?: "offered" | "required";
 }
 

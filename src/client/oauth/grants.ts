@@ -17,7 +17,7 @@ import type { ProofKey } from "./proof-key.ts";
 import type { Reach } from "./reach.ts";
 import type { ChosenClient } from "./registration.ts";
 
-/** From whom tokens are requested, and for what. */
+/** A request for tokens: the authorization server, and the server that the tokens are for. */
 export interface Grant extends ChosenClient {
   readonly issuer: AuthorizationServer;
   /** The identifier of the server that the tokens are for. */
@@ -29,7 +29,7 @@ export interface Grant extends ChosenClient {
 }
 
 export interface Returned {
-  /** What the browser brought back. */
+  /** The parameters of the URL to which the browser returned. */
   readonly parameters: URLSearchParams;
   readonly state: string;
   readonly redirect: string;
@@ -71,7 +71,7 @@ export function grantForRefresh(grant: Grant, token: string): Promise<TokenEndpo
   });
 }
 
-/** Tries once more if the authorization server wants its nonce in the proof. */
+/** Sends a request again if the authorization server requires its nonce in the proof. */
 async function withNonce<T>(request: () => Promise<T>): Promise<T> {
   try {
     return await request();

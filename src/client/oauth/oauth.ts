@@ -52,7 +52,7 @@ export interface OAuthOptions extends GivenClient {
 const MINUTES = 5;
 /** Milliseconds before its expiry at which a token is no longer used. */
 const MARGIN = 10_000;
-/** How often in a row a server may ask for another nonce in proofs. */
+/** How many times in a row a server may ask for another nonce in proofs. */
 const MAX_NONCES = 5;
 
 export class OAuth implements Authorization {
@@ -119,7 +119,7 @@ export class OAuth implements Authorization {
     if (!this.#reach.isSafe(this.#server)) return false;
     // OAUTH-2: the server may have moved to another issuer.
     const found = yield* until(discover(this.#server, challenge, this.#reach, signal));
-    // Without metadata, the server may just want a fixed header.
+    // A server without metadata may only accept a fixed header.
     if (found.assumed && !this.#options.browse) return false;
     this.#credentials ??= new Credentials(yield* until(this.#options.vault()));
     if (!lacksScope && (yield* this.#useStored(found, signal))) return true;
@@ -317,11 +317,11 @@ export class OAuth implements Authorization {
       ...(scopes && { scope: scopes.join(" ") }),
       ...(scopes?.includes("offline_access") && { prompt: "consent" }),
       ...(resource !== undefined && { resource }),
-      // Binds the code to the key too.
+      // Bind the authorization code to the key, too.
       ...(key && { dpop_jkt: yield* until(key.thumbprint()) }),
     };
     for (const [name, value] of Object.entries(asked)) page.searchParams.set(name, value);
-    // The browser may return before `browse` does.
+    // Start to listen now, because the browser may return before `browse` has ended.
     const answer = callback.expect(state);
     yield* this.#options.browse!(page, issuer.issuer);
     const parameters = yield* answer;

@@ -18,7 +18,7 @@ import type { HeaderLines } from "../http.ts";
 export const PROOF_ALGORITHM = "ES256";
 
 type PrivateKey = Parameters<SignJWT["sign"]>[0];
-/** The same keys have different types in the two libraries. */
+/** A key pair as `oauth4webapi` types it. The type of the other library differs. */
 type KeyPair = Parameters<typeof DPoP>[1];
 
 export class ProofKey {
@@ -74,7 +74,7 @@ export class ProofKey {
     return { dpop: proof };
   }
 
-  /** Keeps the nonce of a response for the next proof. Returns true if it is a new one. */
+  /** Keeps the nonce of a response for the next proof. Returns true if the nonce is new. */
   takeNonce(headers: Headers): boolean {
     const nonce = headers.get("dpop-nonce") ?? undefined;
     if (nonce === undefined || nonce === this.#nonce) return false;

@@ -63,7 +63,8 @@ export class AppCalls {
       if (one.scope !== scope || tool !== undefined && one.session.toolName !== tool) continue;
       if (wanted !== undefined && one.arguments !== wanted) continue;
       this.#checkedIn.add(one.session);
-      // The request of the call waits longer, now that the person can answer.
+      // Wake the request of the call: it now waits longer, because the person can answer in the
+      // view.
       one.session.log.stir();
       return one.session;
     }

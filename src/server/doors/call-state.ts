@@ -28,7 +28,7 @@ export function continuedResult(outcome: ToolSessionOutcome): ToolResult {
   };
 }
 
-/** The state of a call that has not ended, with what its view needs to answer. */
+/** The state of a call that has not ended, with the data that its view needs to answer. */
 export function askState(core: ServerCore, session: LiveToolSession): AskState {
   const { id: sessionId, principal, log, tool } = session;
   const { sealer } = core.registry;

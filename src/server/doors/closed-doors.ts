@@ -39,9 +39,9 @@ interface Habits {
 type Caller = Pick<DoorCall, "client" | "principal">;
 
 export class ClosedDoors {
-  /** The habits of named callers, and of the one caller of a private channel. */
+  /** The behaviour of the clients of named callers, and of the one client of a private channel. */
   readonly #habits = new SharedMap<Habits>(MAX_CLIENTS);
-  /** The habits of anonymous callers over HTTP, by client session or run. */
+  /** The behaviour of the clients of anonymous callers over HTTP, by client session or run. */
   readonly #unnamed = new WeakMap<object, Habits>();
   /** Returns true if there can be more than one anonymous caller. */
   readonly #isShared: () => boolean;

@@ -16,7 +16,7 @@ export interface DoorOptions {
   readonly doors?: readonly Door[];
   readonly sampling?: Pick<SamplingSetup, "byCaller">;
   readonly openBrowser?: (url: string) => void;
-  /** Signs people in who open a page. Default: the server does not check access tokens. */
+  /** Signs in people who open a page. Default: the server does not check access tokens. */
   readonly gate?: Pick<Gate, "canSignIn">;
   readonly canOpenBrowser?: () => boolean;
 }
@@ -109,7 +109,8 @@ export class Doors implements DoorPort {
 
 /**
  * True if the link to a page without a sign-in may be in a result, which the model reads. If the
- * author allows only pages, it may not: a model with a shell could answer.
+ * author allows only pages, the link may not be there, because a model with a shell could open it
+ * and answer.
  */
 function canShowLink(doors: readonly Door[] | undefined): boolean {
   return doors === undefined || doors.some((door) => door !== "page");

@@ -1,11 +1,11 @@
 /**
- * Shows forms on a page too, if nobody answers them in time. Some clients declare forms, but never
- * show them. The operator turns this on with `askPatience`.
+ * Also shows forms on a page, if nobody answers them within `askPatience`. Some clients declare
+ * forms, but never show them.
  *
  * PATIENCE-1  The first answer counts, whether it comes from the form or from the page.
- * PATIENCE-2  A legacy request is still open then, and ends with a deferral that has the link. A
- *             modern request has ended, and no message can reach the client. The page is shown only
- *             if the server can open it in a browser.
+ * PATIENCE-2  A legacy request is still open at that time. It ends with a deferral that contains
+ *             the link. A modern request has already ended, and no message can reach the client. So
+ *             the page is used only if the server can open it in a browser.
  */
 import { canElicitForm } from "../../ask/elicit.ts";
 import type { Deadline } from "../../lib/deadlines.ts";
@@ -15,7 +15,7 @@ import type { ServerCore } from "../core.ts";
 import { Hold } from "./hold.ts";
 import { isBeside, showBeside } from "./travel.ts";
 
-/** The patience of a legacy call with the forms that it has sent. */
+/** Measures how long the forms of a legacy call have been unanswered. */
 export class CallPatience {
   readonly #core: ServerCore;
   #asked: string | undefined;
@@ -25,7 +25,7 @@ export class CallPatience {
     this.#core = core;
   }
 
-  /** True if the forms stayed unanswered, and a page shows them too. */
+  /** True if the forms have been unanswered for too long, and are also shown on a page. */
   isOver(
     session: LiveToolSession,
     open: readonly ToolSessionRequest[],
@@ -51,7 +51,9 @@ export class CallPatience {
   }
 }
 
-/** The patience with forms of modern clients, whose requests have ended. */
+/**
+ * Measures how long the forms of modern clients have been unanswered. Their requests have ended.
+ */
 export class Patience {
   readonly #core: ServerCore;
   /** The timers, by the ids of their sessions. */
@@ -92,7 +94,7 @@ export class Patience {
   }
 
   #show(session: LiveToolSession | undefined): void {
-    // If a request waits for the session, the client has answered, or asks for the state.
+    // A request waits for the session, so the client is still active.
     if (!session || session.outcome || session.holders > 0) return;
     const core = this.#core;
     const forms = movable(core, session, session.openRequests(), session.client);
@@ -101,7 +103,7 @@ export class Patience {
   }
 }
 
-/** The open forms, if all open questions are forms that a page can show too. */
+/** The open forms. Empty unless all open questions are forms that a page can also show. */
 function movable(
   { pages }: ServerCore,
   session: LiveToolSession,

@@ -30,7 +30,10 @@ interface OpenPlace {
   readonly name: string;
   page?: Page;
   opening?: StartedOperation<Page>;
-  /** Questions whose page the client has agreed to open, and what to call after the answer. */
+  /**
+   * Questions whose page the client has agreed to open, each with the function to call after the
+   * answer.
+   */
   readonly visited: Map<string, (() => void) | undefined>;
 }
 
@@ -64,7 +67,7 @@ export class AskingPlaces {
   answered(sessionId: string, requestId: string): void {
     const { visited } = this.#places.get(sessionId) ?? {};
     visited?.get(requestId)?.();
-    // Another answer counts for nothing.
+    // A second answer is ignored.
     if (visited?.has(requestId)) visited.set(requestId, undefined);
   }
 

@@ -155,7 +155,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return this.#isGone;
   }
 
-  /** True if the call has ended before its run. */
+  /** True if the call has ended with a deferral. Its run continues. */
   get deferred(): boolean {
     return this.#deferral !== undefined;
   }

@@ -1,6 +1,6 @@
 /**
- * Tells a client that the person has answered on a page that the client was asked to open, with
- * `notifications/elicitation/complete`. The modern era has no such notification.
+ * Sends `notifications/elicitation/complete`: the person has answered on a page that the client was
+ * asked to open. The modern era has no such notification.
  */
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import { notificationText } from "../../wire/json-rpc.ts";
@@ -16,12 +16,12 @@ export function completionText(
   const request = log.findLast((event) =>
     event.type === "elicit_request" && event.id === requestId
   );
-  // A page beside a form is not opened by the client.
+  // The client did not open the page that also shows a form.
   if (request?.type !== "elicit_request" || request.door !== "page") return undefined;
   return elicitationComplete(requestId);
 }
 
-/** Notifies a client whose call was deferred, and has no stream any more. */
+/** Notifies a client whose call was deferred, so that the call no longer has a stream. */
 export function notifyLate(client: ClientSession, sessionId: string, requestId: string): void {
   if (!client.callsBySession.get(sessionId)?.deferred) return;
   client.notifications.post(elicitationComplete(requestId));

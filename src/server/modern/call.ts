@@ -321,7 +321,10 @@ function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext)
   return ownStream ? undefined : underWay as ViewScope | undefined;
 }
 
-/** True if the person answered on the page beside a form first, and that counts (PATIENCE-1). */
+/**
+ * True if the person has already answered the form on a page. The answer on the page counts
+ * (PATIENCE-1).
+ */
 function isLate(session: LiveToolSession, request: ToolSessionRequest): boolean {
   return isBeside(session, request) && !session.openRequests().some(({ id }) => id === request.id);
 }

@@ -35,7 +35,10 @@ export class Callers {
     this.areAnonymous = !gate && !principal;
   }
 
-  /** Finds the visitor of a page. `isForPerson` is true if the page is not for programs. */
+  /**
+   * Finds the visitor of a page. `isForPerson` is true if only people may open the page, and no
+   * programs.
+   */
   visitorOf(request: Request, isForPerson: boolean): FoundCaller | Promise<FoundCaller> {
     return this.#gate ? this.#gate.visitorOf(request, isForPerson) : this.#find(request);
   }
