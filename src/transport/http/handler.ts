@@ -21,6 +21,7 @@ import {
 } from "../../server/guard.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
 import type { Caller, SessionEra } from "../../server/reply.ts";
+import { ServerCard } from "../../server/server-card.ts";
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
@@ -66,6 +67,7 @@ export class Handler implements McpHandler {
   readonly #sse: LegacySse | undefined;
   readonly #proxies: Proxies;
   readonly #checksPeers: boolean;
+  readonly #card: ServerCard;
   readonly fetch: McpHandler["fetch"];
 
   constructor(options: HandlerOptions = {}) {
@@ -79,6 +81,7 @@ export class Handler implements McpHandler {
     this.core = new ServerCore(options);
     this.#guard = new Guard(withOwnAddress(options));
     this.#path = options.path ?? "/mcp";
+    this.#card = new ServerCard(options, this.core.info, this.#path);
     const { limits, deadlines } = this.core;
     this.#callers = new Callers(options, limits.maxRequestsPerMinute, () => deadlines.now());
     this.#gate = options.gate;
@@ -109,13 +112,16 @@ export class Handler implements McpHandler {
       const forwarding = isForwarded(request.headers)
         ? this.#proxies.forwarding(request, connection)
         : null;
-      const refusal = this.#guard.refuses(request, origin, forwarding) ??
+      // Pages of any origin may read the server card, under a host name that is allowed.
+      const card = path === this.#path ? undefined : this.#card.serve(request, path);
+      const refusal = this.#guard.refuses(request, card ? null : origin, forwarding) ??
         (this.#checksPeers && connection !== undefined && !forwarding
           ? this.#guard.refusesPeer(request, this.#proxies.peer(request, connection))
           : undefined);
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
       }
+      if (card) return Promise.resolve(card);
       const isExposed = forwarding
         ? !forwarding.local
         : this.#guard.allowsOtherNames && this.#guard.isExposed(request);
