@@ -13,6 +13,7 @@ import { AppCalls } from "./doors/answer-call.ts";
 import { Doors } from "./doors/doors.ts";
 import { Patience } from "./doors/patience.ts";
 import { AskingPlaces } from "./doors/places.ts";
+import { Readings } from "./doors/readings.ts";
 import { isLazy, LazyCatalog } from "./lazy-catalog.ts";
 import { tend } from "./modern/tasks.ts";
 import { type ParleyOptions, type ServerInfo, type ServerLimits, serverLimits } from "./options.ts";
@@ -42,6 +43,8 @@ export class ServerCore {
   readonly pages: Pages;
   /** The pages on which people answer questions. */
   readonly places = new AskingPlaces(this);
+  /** The reads of resources that ask. */
+  readonly readings = new Readings(this);
   /** The calls whose questions are shown in views. */
   readonly apps = new AppCalls();
   /** Milliseconds for which `continue_call` waits for an answer. */
@@ -95,6 +98,7 @@ export class ServerCore {
       woken: (session) => tend(this, session),
       ended: (session) => {
         if (this.places.open.size > 0) this.places.ended(session);
+        if (this.readings.open.size > 0) this.readings.ended(session);
         if (this.askPatience !== undefined) this.patience.ended(session);
         if (this.apps.expected.size > 0) this.apps.ended(session);
       },

@@ -14,6 +14,7 @@ import type { FoundResource } from "./catalog.ts";
 import type { ServerCore } from "./core.ts";
 import { doorTools } from "./doors/door-tools.ts";
 import { skillFileAt } from "./skills.ts";
+import { withoutTicket } from "./doors/readings.ts";
 import { canShowApps, isForApps, UI_EXTENSION, viewAt } from "./views.ts";
 
 /** True if a method runs a definition, so that its response may need a stream. */
@@ -41,7 +42,7 @@ export function targetOf(
     case "prompts/get":
       return named(core, core.catalog.prompts, "prompt", params, caller);
     case "resources/read": {
-      const { uri } = params;
+      const uri = withoutTicket(params.uri);
       const found = resourceAt(core, uri, caller);
       if (found) core.access.check(found.resource, caller);
       if (found) return { definition: found.resource, args: { ...found.variables, uri } };

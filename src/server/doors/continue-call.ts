@@ -60,8 +60,7 @@ export function continueCall(
     if (!session.outcome) session.halt("cancelled by the model", "caller");
     return { type: "reply", result: { content: [text("The call is cancelled.")] } };
   }
-  const { lastLSN } = session.log;
-  const after = session.outcome ? lastLSN - 1 : lastLSN;
+  const after = lastRead(session);
   if (!session.outcome) session.defer();
   if (answer !== undefined && answer !== null && answer !== "") {
     session.log.awaitReader(after);
@@ -72,6 +71,11 @@ export function continueCall(
     }
   }
   return { type: "wait", session, after };
+}
+
+/** The LSN after which a request reads the log of a run that it continues: only what is new. */
+export function lastRead({ log: { lastLSN }, outcome }: LiveToolSession): number {
+  return outcome ? lastLSN - 1 : lastLSN;
 }
 
 function failure(problem: string, state?: CallResult): Continuation {

@@ -76,20 +76,26 @@ export function tooManyRounds(session: LiveToolSession): CallResult {
 }
 
 /**
- * The error for a resource that asks a question. A deferral is not possible, because a client would
- * store it as the content of the resource.
+ * The error for a resource that asks a question. A client would store a deferral as the content of
+ * the resource. The run stays, and the next read continues it.
  */
-export function asksElsewhere(core: ServerCore, session: LiveToolSession): ProtocolError {
+export function asksElsewhere(
+  core: ServerCore,
+  session: LiveToolSession,
+  uri?: unknown,
+): ProtocolError {
   const url =
     session.openRequests().some((request) =>
         request.type === "elicit_request" && request.door === "page"
       )
       ? core.places.urlOf(session)
       : undefined;
+  const ticketed = url === undefined ? undefined : core.readings.defer(session, uri);
   const how = url === undefined ? "read it with a client that shows forms" : `answer at ${url}`;
+  const again = ticketed === undefined ? "read it again" : `read ${ticketed}`;
   return new ProtocolError(
     INTERNAL_ERROR,
-    `Cannot read resource "${session.toolName}": it asks the person first; ${how}, then read it again`,
+    `Cannot read resource "${session.toolName}": it asks the person first; ${how}, then ${again}`,
   );
 }
 

@@ -423,7 +423,9 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Encodes an event. An encoding error is reported and does not break the stream. */
   #encode(event: ToolSessionEvent): string | undefined {
     try {
-      if (this.#continues && isFinal(event)) {
+      if (this.#continues && isFinal(event) && this.session.tool.kind === "resource") {
+        this.client.core.readings.taken(this.session);
+      } else if (this.#continues && isFinal(event)) {
         const { outcome } = this.session;
         return resultText(this.id, resultFor(this.version, continuedResult(outcome!)));
       }

@@ -4,10 +4,12 @@ import { resultText, type RpcId } from "../../wire/json-rpc.ts";
 import { resultFor } from "../../wire/legacy/encode.ts";
 import type { CheckedCaller } from "../access.ts";
 import { answerCall } from "../doors/answer-call.ts";
-import { continueCall, ticketIn } from "../doors/continue-call.ts";
+import { continueCall, lastRead, ticketIn } from "../doors/continue-call.ts";
 import { failed, value } from "../reply.ts";
 import { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
+import type { LiveToolSession } from "../../session/tool-session.ts";
+import type { Definition } from "../../tool/types.ts";
 import type { Received } from "./receive-message.ts";
 import { LEGACY_ERRORS } from "./refusals.ts";
 
@@ -44,6 +46,30 @@ export function answerLegacyCall(
   return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
 }
 
+/** Reads a resource. If an earlier read of it waits for the person, continues that one. */
+export function readLegacy(
+  client: ClientSession,
+  id: RpcId,
+  { name }: Definition,
+  uri: unknown,
+  meta: JsonObject,
+  start: () => Received,
+): Received | Promise<Received> {
+  const { core, principal, viewScope } = client;
+  const sessionId = core.readings.find(uri, viewScope, principal);
+  if (sessionId === undefined) return start();
+  const go = (session: LiveToolSession | undefined) => {
+    if (session?.toolName === name && session.principal === principal) {
+      return takeOver(client, id, meta, session, lastRead(session));
+    }
+    core.readings.taken({ id: sessionId });
+    return start();
+  };
+  const found = core.registry.lookup(sessionId);
+  if (!(found instanceof Promise)) return go(found);
+  return found.then(go).catch((error) => failed(core, id, error, LEGACY_ERRORS));
+}
+
 function attach(
   client: ClientSession,
   id: RpcId,
@@ -56,7 +82,18 @@ function attach(
   if (continued.type === "reply") {
     return value(resultText(id, resultFor(version, continued.result)));
   }
-  const { session, after } = continued;
+  return takeOver(client, id, meta, continued.session, continued.after);
+}
+
+/** Makes a new request the request of a run. */
+function takeOver(
+  client: ClientSession,
+  id: RpcId,
+  meta: JsonObject,
+  session: LiveToolSession,
+  after: number,
+): Received {
+  const { info } = client;
   const call = new Call(id, client, meta);
   if (!session.outcome) {
     session.hearFrom(info, session.trace);

@@ -44,7 +44,7 @@ import { mayShowView } from "../views.ts";
 import { answer } from "./answers.ts";
 import { Call } from "./call.ts";
 import { ClientSession } from "./client-session.ts";
-import { answerLegacyCall, continueLegacyCall } from "./continue.ts";
+import { answerLegacyCall, continueLegacyCall, readLegacy } from "./continue.ts";
 import { LEGACY_ERRORS, notTaken } from "./refusals.ts";
 import { applySetting } from "./settings.ts";
 
@@ -149,7 +149,7 @@ function call(
   params: JsonObject,
   caller: CheckedCaller,
 ): Received | Promise<Received> {
-  const { definition, args } = target;
+  const { definition } = target;
   const missing = missingCapabilities(
     definition,
     client.info,
@@ -168,6 +168,20 @@ function call(
   }
   if (definition === CONTINUE_CALL) return continueLegacyCall(client, id, params, meta, caller);
   if (definition === ANSWER_CALL) return answerLegacyCall(client, id, params, caller);
+  if (definition.kind !== "resource") return start(client, id, target, meta, caller);
+  const { uri } = params;
+  return readLegacy(client, id, definition, uri, meta, () => {
+    return start(client, id, target, meta, caller);
+  });
+}
+
+function start(
+  client: ClientSession,
+  id: RpcId,
+  { definition, args }: Target,
+  meta: JsonObject,
+  caller: CheckedCaller,
+): Received {
   const call = new Call(id, client, meta);
   const { info } = client;
   const principal = caller.who ?? client.principal;
@@ -183,6 +197,9 @@ function call(
     client.callsBySession.set(session.id, call);
     const scope = client.viewScope;
     if (scope && mayShowView(definition, info)) client.core.apps.expect(session, args, scope);
+    if (definition.kind === "resource") {
+      client.core.readings.expect(session, (args as JsonObject).uri, scope);
+    }
   }
   return { type: "call", call };
 }

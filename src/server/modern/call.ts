@@ -6,7 +6,7 @@ import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST } from "../../model/rpc-codes.ts";
 import type { QuestionAnswer } from "../../session/questions.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
-import type { FinalizedMcpTool } from "../../tool/types.ts";
+import type { Definition, FinalizedMcpTool } from "../../tool/types.ts";
 import { errorText, resultText, type RpcId, type RpcRequest } from "../../wire/json-rpc.ts";
 import {
   type Caching,
@@ -19,7 +19,8 @@ import { declaresTasks, type RequestMeta, SERVER_INFO } from "../../wire/modern/
 import type { ServerCore } from "../core.ts";
 import { answerCall, type ViewScope } from "../doors/answer-call.ts";
 import { continuedResult } from "../doors/call-state.ts";
-import { continueCall } from "../doors/continue-call.ts";
+import { continueCall, lastRead } from "../doors/continue-call.ts";
+import { withoutTicket } from "../doors/readings.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { asksElsewhere, defer, fitsDeferral, tooManyRounds } from "../doors/deferral.ts";
 import {
@@ -122,9 +123,13 @@ export class ModernCalls {
       );
       return value(completeText(this.#core.info, id, result));
     }
+    const isRetry = resumption !== undefined && params.requestState !== undefined;
+    const again = definition.kind === "resource" && !isRetry &&
+      this.#readAgain(id, definition, context, binding);
+    if (again) return again;
     const task = knowsTasks ? tool.task : undefined;
     const isTask = task !== undefined && task.start !== "when_told";
-    const { session, after } = resumption
+    const { session, after } = isRetry
       ? this.#resume(resumption, meta, answers, context.caller)
       : this.#start({ definition, args }, meta, who ?? principal, answers, isTask);
     // Clients declare views as an extension.
@@ -132,6 +137,9 @@ export class ModernCalls {
     if (mayHaveView && mayShowView(definition, meta.client)) {
       const scope = scopeOf(context);
       if (scope) this.#core.apps.expect(session, args, scope);
+    }
+    if (definition.kind === "resource" && !session.outcome && !isRetry) {
+      this.#core.readings.expect(session, params.uri, scopeOf(context));
     }
     if (isTask && !session.outcome) {
       return onceStored(this.#core, id, session, this.#taskText(id, session));
@@ -173,6 +181,33 @@ export class ModernCalls {
     const feed = new RunFeed(this.#core, session, meta, after, false, id, answer, true);
     feed.who = caller.who;
     return { type: "stream", stream: feed };
+  }
+
+  /** Continues an earlier read of a resource that waits for the person. */
+  #readAgain(
+    id: RpcId,
+    { name }: Definition,
+    context: RequestContext,
+    binding: StateBinding,
+  ): Reply<RunFeed> | undefined {
+    const { readings, registry } = this.#core;
+    const { meta, caller: { principal } } = context;
+    const found = readings.find(binding.params.uri, scopeOf(context), principal);
+    const session = found === undefined ? undefined : registry.find(found);
+    if (session?.toolName !== name || session.principal !== principal) {
+      if (found !== undefined) readings.taken({ id: found });
+      return undefined;
+    }
+    if (!session.outcome) session.hearFrom(meta.client, meta.trace);
+    const answer = (state: RunState) => {
+      if (state === "ended") readings.taken(session);
+      return this.#answerTo(id, session, state, binding, meta.client, undefined);
+    };
+    const after = lastRead(session);
+    return {
+      type: "stream",
+      stream: new RunFeed(this.#core, session, meta, after, false, id, answer, true),
+    };
   }
 
   #start(
@@ -287,7 +322,9 @@ export class ModernCalls {
     if (open.length === 0 || rounds >= MAX_ROUNDS) {
       const missing = canDefer(session, all, client) ? undefined : undeclared(all, client);
       if (missing) throw missingCapability(missing);
-      if (session.tool.kind === "resource") throw asksElsewhere(core, session);
+      if (session.tool.kind === "resource") {
+        throw asksElsewhere(core, session, withoutTicket(binding.params.uri));
+      }
       if (!fitsDeferral(session.tool)) return completeText(core.info, id, tooManyRounds(session));
       return completeText(
         core.info,
@@ -316,7 +353,7 @@ export class ModernCalls {
 /**
  * Where the views of a client look for its calls. Undefined if other callers could look there too.
  */
-function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
+export function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
   if (principal !== "") return principal;
   return ownStream ? undefined : underWay as ViewScope | undefined;
 }

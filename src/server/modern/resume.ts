@@ -3,12 +3,14 @@
  * names. Calls that are not in memory are loaded from the store, or from the record in the state.
  */
 import { isObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../model/content.ts";
 import { INVALID_PARAMS } from "../../model/rpc-codes.ts";
 import { type RpcRequest } from "../../wire/json-rpc.ts";
 import type { ServerCore } from "../core.ts";
 import { ticketIn } from "../doors/continue-call.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { targetOf } from "../run-target.ts";
+import { scopeOf } from "./call.ts";
 import { wantedTasks } from "./notification-stream.ts";
 import type { RequestContext } from "./receive.ts";
 import type { RequestState, States } from "./request-state.ts";
@@ -41,6 +43,7 @@ export function resumptionOf(
   const { principal } = context.caller;
   if (requestState === undefined) {
     const { name } = params;
+    if (method === "resources/read") return reviveReading(core, params, context);
     if (method !== "tools/call" || name !== CONTINUE_CALL.name && name !== ANSWER_CALL.name) {
       return undefined;
     }
@@ -63,6 +66,17 @@ function reviveTasks(
     if (await registry.principalOf(id) === principal) await registry.lookup(id);
   });
   return { revived: settled(Promise.all(revived)) };
+}
+
+/** Loads the run of an earlier read of the same resource. */
+function reviveReading(
+  { readings, registry }: ServerCore,
+  { uri }: JsonObject,
+  context: RequestContext,
+): Resumption | undefined {
+  const id = readings.find(uri, scopeOf(context), context.caller.principal);
+  const found = id === undefined ? undefined : registry.lookup(id);
+  return found instanceof Promise ? { revived: settled(found) } : undefined;
 }
 
 function reviveCall(
