@@ -74,7 +74,9 @@ function createProgram(
   const operate = (operation: () => Operation<number>) => finish(run(operation));
 
   const program = new Command("parley")
-    .description("Tools that can stop and ask, for every MCP client.")
+    .description(
+      "Runs MCP tools that can stop and ask the person or the model, with every MCP client.",
+    )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help for a command")
     .helpCommand("help [command]", "show help for a command")

@@ -52,7 +52,7 @@ export const house: { readonly [folder: string]: Folder } = {
     imports: ["model", "lib", "schema"],
   },
   tool: {
-    purpose: "what authors write: builders, their types and checks, results, questions, samples",
+    purpose: "what authors write: builders, their types and checks, results, questions, sampling",
     imports: ["model", "lib", "schema"],
   },
   skills: {

@@ -189,8 +189,10 @@ function manifestFor({ name, version, entryPoint, paths, tools, machine }: Manif
     name,
     version,
     description: tools.length === 0
-      ? "Tools that can stop and ask."
-      : `Tools that can stop and ask: ${tools.map((tool) => tool.name).join(", ")}.`,
+      ? "MCP tools that can stop and ask the person a question."
+      : `MCP tools that can stop and ask the person a question: ${
+        tools.map((tool) => tool.name).join(", ")
+      }.`,
     author: { name: "Parley" },
     license: "MIT",
     server: {

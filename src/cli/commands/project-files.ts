@@ -74,7 +74,7 @@ test("greet accepts a refusal", async () => {
 function readme(name: string, version: string): string {
   return `# ${name}
 
-Tools for AI assistants that can stop and ask, made with Parley ${version}.
+Tools for AI assistants that can stop and ask the person a question, made with Parley ${version}.
 
     parley test                           run the tests; deno test -A and bun test do the same
     parley call greet tools               call a tool, and answer its questions
