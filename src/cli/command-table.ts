@@ -51,18 +51,25 @@ export const COMMANDS: {
       });
   },
 
-  tools(program, { finish, environment }) {
-    program.command("tools")
+  tools(program, { operate, environment }) {
+    const command = program.command("tools")
       .summary("list the tools, their parameters and their questions")
       .description(
         "Lists the tools with their parameters, the questions they may ask, and the client features they need.",
       )
       .argument("[module...]", MODULES)
       .addOption(config())
+      .option("--url <address>", "list the tools of this server instead")
+      .option(
+        "--header <line>",
+        'header to send to the server, as "Name: value" (repeatable)',
+        collect,
+      );
+    withSignIn(command)
       .option("--json", "print JSON")
       .action(async (modules, options) => {
         const { tools } = await import("./commands/tools.ts");
-        await finish(tools(modules, options, environment));
+        await operate(() => tools(modules, options, environment));
       });
   },
 

@@ -56,6 +56,9 @@ const ACCEPT = "application/json, text/event-stream";
 /** Headers with session ids and tokens. They are sent only to the server that they are for. */
 const NOT_ELSEWHERE = ["mcp-session-id", "last-event-id"];
 
+/** Requests of these methods may be sent again, because they change nothing. */
+const REPEATABLE = ["server/discover", "initialize", "tools/list"];
+
 /**
  * Sends one message and follows redirects. The person's headers, tokens and session headers are
  * never sent to another origin. The connection is closed when the surrounding scope ends.
@@ -98,7 +101,8 @@ function* exchange(
     const token = isElsewhere ? {} : yield* tokenFor(authorization, method, at);
     const lines = { ...all, ...token };
     const request = { method, headers: lines, ...body, signal, redirect: "manual" } as const;
-    const response = yield* fetched(at, request);
+    const isRepeatable = REPEATABLE.includes(String(message?.method));
+    const response = yield* fetched(at, request, isRepeatable);
     if (!isRedirect(response.status)) {
       return { response, redirectedTo: at.origin === origin ? undefined : at.href };
     }
@@ -123,13 +127,14 @@ function* tokenFor(
   return { authorization: header, ...(yield* authorization!.proof(method, url)) };
 }
 
-function* fetched(url: URL, request: RequestInit): Operation<Response> {
+function* fetched(url: URL, request: RequestInit, isRepeatable: boolean): Operation<Response> {
   try {
     return yield* until(fetch(url, request));
   } catch (error) {
-    throw new ClientError(
-      `Cannot reach ${url}: ${reasonOf(error)}; check that the server is running`,
-    );
+    const reason = reasonOf(error);
+    // A server may close a connection at the moment at which it is used again.
+    if (isRepeatable && reason !== REFUSED) return yield* fetched(url, request, false);
+    throw new ClientError(`Cannot reach ${url}: ${reason}; check that the server is running`);
   }
 }
 
@@ -148,12 +153,14 @@ function without(names: readonly string[], lines: HeaderLines): HeaderLines {
   return Object.fromEntries(Object.entries(lines).filter(([name]) => !names.includes(name)));
 }
 
+const REFUSED = "nothing listens there";
+
 /** The cause of a failed fetch. Runtimes hide it behind "fetch failed". */
 function reasonOf(error: unknown): string {
   const { cause, code } = error as { cause?: unknown; code?: string };
-  if (code === "ConnectionRefused") return "nothing listens there";
+  if (code === "ConnectionRefused") return REFUSED;
   const text = messageOf(cause ?? error);
-  return /ECONNREFUSED|Connection refused/.test(text) ? "nothing listens there" : text;
+  return /ECONNREFUSED|Connection refused/.test(text) ? REFUSED : text;
 }
 
 function whole(response: Response): () => Operation<Incoming | undefined> {

@@ -1,11 +1,21 @@
 /**
- * A client for revisions up to 2025-11-25. It has a session, and a call's questions arrive on the
- * call's stream. A broken stream is resumed with `Last-Event-ID`.
+ * A client for revisions up to 2025-11-25. It has a session. A call's questions arrive on the call's
+ * stream, or on the stream of the session: some servers send them there. A broken stream is resumed
+ * with `Last-Event-ID`.
  */
-import { ensure, type Operation, scoped, sleep, spawn, type Task } from "effection";
+import {
+  ensure,
+  type Operation,
+  race,
+  scoped,
+  sleep,
+  spawn,
+  type Task,
+  withResolvers,
+} from "effection";
 import type { JsonObject } from "../model/content.ts";
 import type { ClientAnswer, ToolResult } from "../model/events.ts";
-import type { RpcId, RpcRequest } from "../wire/json-rpc.ts";
+import type { RpcId, RpcMessage, RpcRequest } from "../wire/json-rpc.ts";
 import { LEGACY_VERSIONS } from "../wire/versions.ts";
 import { ClientError } from "./client-error.ts";
 import {
@@ -28,12 +38,23 @@ import {
 
 const USUAL_RETRY = 1_000;
 const MAX_RETRIES = 5;
+/**
+ * How long to wait for the session's stream before a call begins without it, in milliseconds. Some
+ * servers do not answer before they have something to send. A slow connection gets more time.
+ */
+const MIN_OPENING = 1_000;
+const MAX_OPENING = 10_000;
+
+/** The questions of a server that are being answered. */
+type Questions = Map<RpcId, Task<void>>;
 
 export class LegacyServer implements RemoteServer {
   version: string = LEGACY_VERSIONS[0];
   #endpoint: Endpoint;
   #session: HeaderLines = {};
   #lastId = 0;
+  /** The time that the first request took, in milliseconds. */
+  #roundTrip = 0;
 
   constructor(endpoint: Endpoint) {
     this.#endpoint = endpoint;
@@ -41,7 +62,9 @@ export class LegacyServer implements RemoteServer {
 
   *initialize(clientInfo: ClientIdentity): Operation<void> {
     const params = { protocolVersion: this.version, capabilities: CAPABILITIES, clientInfo };
+    const start = performance.now();
     const { protocolVersion } = yield* this.#request("initialize", params);
+    this.#roundTrip = performance.now() - start;
     if (typeof protocolVersion === "string") this.version = protocolVersion;
     this.#session = { ...this.#session, "mcp-protocol-version": this.version };
     yield* this.#post({ method: "notifications/initialized" });
@@ -53,7 +76,51 @@ export class LegacyServer implements RemoteServer {
 
   *call({ name }: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {
     const params = { name, arguments: args, _meta: { progressToken: this.#lastId + 1 } };
-    return (yield* this.#request("tools/call", params, person)) as unknown as ToolResult;
+    const server = this;
+    return yield* scoped(function* () {
+      yield* server.#listen(person);
+      return (yield* server.#request("tools/call", params, person)) as unknown as ToolResult;
+    });
+  }
+
+  /**
+   * Opens the stream of the session for as long as the scope lives. Returns once the stream is open:
+   * a server may drop what it sends before that.
+   */
+  *#listen(person: Person): Operation<void> {
+    if (!("mcp-session-id" in this.#session)) return;
+    const { operation, resolve } = withResolvers<void>();
+    yield* spawn(() => this.#readSession(person, resolve));
+    const patience = Math.min(Math.max(10 * this.#roundTrip, MIN_OPENING), MAX_OPENING);
+    yield* race([operation, sleep(patience)]);
+  }
+
+  /** A server without such a stream refuses it. That does not affect the call. */
+  *#readSession(person: Person, opened: () => void): Operation<void> {
+    const questions: Questions = new Map();
+    let position: HeaderLines = {};
+    let retry = USUAL_RETRY;
+    try {
+      for (let failures = 0; failures <= MAX_RETRIES; failures++) {
+        const reply = yield* send(this.#endpoint, "GET", { ...this.#session, ...position });
+        const isStream = reply.headers.get("content-type")?.startsWith("text/event-stream");
+        if (reply.status !== 200 || !isStream) return;
+        opened();
+        for (let next = yield* nextOf(reply); next; next = yield* nextOf(reply)) {
+          const { message, event } = next;
+          if (event?.id !== undefined) position = { "last-event-id": event.id };
+          retry = event?.retry ?? retry;
+          if (!message) continue;
+          failures = 0;
+          yield* this.#receive(message, questions, person);
+        }
+        yield* sleep(retry);
+      }
+    } catch (error) {
+      if (!(error instanceof ClientError)) throw error;
+    } finally {
+      opened();
+    }
   }
 
   *close(): Operation<void> {
@@ -104,7 +171,7 @@ export class LegacyServer implements RemoteServer {
   }
 
   *#resultIn(first: Reply, id: number, person: Person | undefined): Operation<JsonObject> {
-    const questions = new Map<RpcId, Task<void>>();
+    const questions: Questions = new Map();
     let reply = first;
     let position: string | undefined;
     let retry = USUAL_RETRY;
@@ -125,22 +192,27 @@ export class LegacyServer implements RemoteServer {
       if (event?.id !== undefined) position = event.id;
       retry = event?.retry ?? retry;
       if (message) failures = 0;
-      switch (message?.type) {
-        case "answer":
-          if ("error" in message) throw new Refusal(reply, message.error);
-          if (message.id === id) return message.result;
-          break;
-        case "request":
-          questions.set(message.id, yield* spawn(() => this.#answer(message, person)));
-          break;
-        case "notification": {
-          const { method, params } = message;
-          if (method === "notifications/progress") person?.progress(progressIn(params));
-          if (method === "notifications/message") person?.log(params.level as "info", params.data);
-          if (method === "notifications/cancelled") {
-            yield* questions.get(params.requestId as RpcId)?.halt() ?? nothing();
-          }
-        }
+      if (message?.type === "answer") {
+        if ("error" in message) throw new Refusal(reply, message.error);
+        if (message.id === id) return message.result;
+      } else if (message) yield* this.#receive(message, questions, person);
+    }
+  }
+
+  /** Handles a request or a notification. Questions are answered in the surrounding scope. */
+  *#receive(
+    message: RpcMessage,
+    questions: Questions,
+    person: Person | undefined,
+  ): Operation<void> {
+    if (message.type === "request") {
+      questions.set(message.id, yield* spawn(() => this.#answer(message, person)));
+    } else if (message.type === "notification") {
+      const { method, params } = message;
+      if (method === "notifications/progress") person?.progress(progressIn(params));
+      if (method === "notifications/message") person?.log(params.level as "info", params.data);
+      if (method === "notifications/cancelled") {
+        yield* questions.get(params.requestId as RpcId)?.halt() ?? nothing();
       }
     }
   }

@@ -5,6 +5,7 @@ import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { ClientAnswer, ToolResult } from "../model/events.ts";
+import { UNSUPPORTED_VERSION } from "../model/rpc-codes.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
 import {
   CLIENT_CAPABILITIES,
@@ -41,9 +42,19 @@ export class ModernServer implements RemoteServer {
 
   /** Sends `server/discover`. Throws `Refusal` if the server does not support this revision. */
   *discover(): Operation<void> {
-    const { supportedVersions } = yield* this.#request("server/discover", {});
+    const { supportedVersions } = yield* this.#discovery();
     if (Array.isArray(supportedVersions) && supportedVersions.includes(MODERN_VERSION)) return;
     throw new Refusal({ status: 200 });
+  }
+
+  /** Asks again if the server refuses the revision, although it lists it as supported. */
+  *#discovery(): Operation<JsonObject> {
+    try {
+      return yield* this.#request("server/discover", {});
+    } catch (error) {
+      if (!(error instanceof Refusal) || !supports(error)) throw error;
+      return yield* this.#request("server/discover", {});
+    }
   }
 
   tools(): Operation<RemoteTool[]> {
@@ -99,6 +110,13 @@ export class ModernServer implements RemoteServer {
       ...(progressToken !== undefined && { progressToken, [LOG_LEVEL]: "info" }),
     };
   }
+}
+
+function supports({ error }: Refusal): boolean {
+  const supported = error?.code === UNSUPPORTED_VERSION && isObject(error.data)
+    ? error.data.supported
+    : undefined;
+  return Array.isArray(supported) && supported.includes(MODERN_VERSION);
 }
 
 function* resultIn(reply: Reply, id: number, person: Person | undefined): Operation<JsonObject> {

@@ -6,6 +6,8 @@ import type { Person } from "./person.ts";
 
 export interface RemoteTool {
   readonly name: string;
+  readonly title?: unknown;
+  readonly description?: unknown;
   readonly inputSchema: JsonObject;
 }
 

@@ -6,6 +6,7 @@ import { isDefinition } from "../../src/cli/definitions.ts";
 import { listFiles, readText, root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
+import { useHttp } from "../support/http-server.ts";
 import { fromSource, runProgram } from "../support/program.ts";
 
 const tools = join(root, "tests/cli/tools.ts");
@@ -186,6 +187,32 @@ describe("parley tools", () => {
     assert.equal(register.kind, "tool");
     assert.equal(register.inputSchema.properties.event.minLength, 2);
     assert.deepEqual(register.asks[0].sensitive, ["pin"]);
+  });
+
+  it("lists the tools of a server, without the control characters in them", function* () {
+    const url = yield* useHttp(async (request, response) => {
+      let text = "";
+      for await (const part of request) text += part;
+      const { id, method } = JSON.parse(text);
+      const inputSchema = {
+        $defs: { name: { type: "string" } },
+        type: "object",
+        properties: { who: { $ref: "#/$defs/name" } },
+      };
+      const result = method === "tools/list"
+        ? { tools: [{ name: "greet", description: "Greets.\x1b[31m", inputSchema }] }
+        : { supportedVersions: ["2026-07-28"] };
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+    const shown = yield* runProgram(["tools", "--url", url]);
+    assert.equal(shown.code, 0, shown.stderr);
+    assert.match(shown.stdout, /^greet\n {2}Greets\./);
+    const json = yield* runProgram(["tools", "--url", url, "--json"]);
+    assert.deepEqual(JSON.parse(json.stdout)[0].inputSchema.$defs, { name: { type: "string" } });
+    for (const { stdout } of [shown, json]) assert.ok(!stdout.includes("\x1b"));
+    const both = yield* runProgram(["tools", tools, "--url", url]);
+    assert.equal(both.code, 2);
   });
 
   it("lists the shipped tools if no module is given", function* () {

@@ -3,7 +3,7 @@
  * it judges itself: a warning is a failure, and a scenario that did not run has not
  * passed. Its own count is not enough: with a dead port, dozens of checks pass.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { root } from "../harness/files.ts";
@@ -19,6 +19,9 @@ export interface Check {
 
 /** The checks of each scenario that ran. */
 export type Checks = ReadonlyMap<string, readonly Check[]>;
+
+/** Not a check of the suite: what the tested program printed. */
+const PRINTED = "stderr";
 
 /** Milliseconds that one scenario may take. */
 const TIMEOUT = "10000";
@@ -83,7 +86,11 @@ function readChecks(folder: string): Checks {
     const name = dirname(entry).replaceAll("\\", "/");
     const scenario = /^(?:server-)?(.+)-\d{4}-\d\d-\d\dT[\d-]+Z$/.exec(name)?.[1];
     if (scenario === undefined) throw new Error(`Cannot tell what "${entry}" is the result of`);
-    checks.set(scenario, JSON.parse(readFileSync(join(folder, entry), "utf8")));
+    const found: Check[] = JSON.parse(readFileSync(join(folder, entry), "utf8"));
+    // What a client printed explains why it failed.
+    const printed = join(folder, dirname(entry), "stderr.txt");
+    const errorMessage = existsSync(printed) ? readFileSync(printed, "utf8") : "";
+    checks.set(scenario, [...found, { id: PRINTED, status: "INFO", errorMessage }]);
   }
   return checks;
 }
@@ -97,5 +104,10 @@ export function complaintsAbout(checks: readonly Check[] | undefined): string[] 
   const passed = checks.some(({ id, status }) =>
     status === "SUCCESS" && id !== "wire-schema-valid"
   );
-  return passed || complaints.length > 0 ? complaints : ["nothing was checked"];
+  if (passed && complaints.length === 0) return [];
+  const printed = checks.find(({ id }) => id === PRINTED)?.errorMessage;
+  return [
+    ...(complaints.length > 0 ? complaints : ["nothing was checked"]),
+    ...(printed ? [printed] : []),
+  ];
 }

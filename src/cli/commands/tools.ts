@@ -1,6 +1,8 @@
 /**
  * `parley tools`: lists tools, prompts, resources and skills, with their parameters and questions.
  */
+import { type Operation, race, scoped, until } from "effection";
+import type { RemoteTool } from "../../client/server.ts";
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { listedPrompt, listedResource, listedTemplate, listedTool } from "../../server/listing.ts";
@@ -12,28 +14,89 @@ import type {
 } from "../../tool/types.ts";
 import type { FinalizedMcpSkill, Served } from "../../tool/skill.ts";
 import type { Environment } from "../environment.ts";
+import { Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
 import { fieldsOf, typeOf } from "../terminal/fields.ts";
 import type { Style } from "../terminal/style.ts";
 import { wrapped } from "../terminal/terminal.ts";
+import { visible, visibleJson } from "../terminal/visible.ts";
 import { loadDefinitions } from "./load.ts";
+import { serverAddress, type ServerFlags, toolsOf, useServer } from "./remote-server.ts";
 import { loadSkills } from "./skills.ts";
 
-export async function tools(
+export interface ToolsOptions extends ServerFlags {
+  /** The server whose tools are listed. Default: the tools of the modules. */
+  readonly url?: string;
+  readonly json?: boolean;
+}
+
+export function* tools(
   modules: readonly string[],
-  { json = false }: { json?: boolean },
+  options: ToolsOptions,
   environment: Environment,
-): Promise<number> {
+): Operation<number> {
   const { terminal } = environment;
-  const skills = (await loadSkills(modules, {}))?.skills ?? [];
-  const definitions = [...await loadDefinitions(modules, environment), ...skills];
-  if (json) terminal.print(JSON.stringify(definitions.map(asJson), null, 2));
-  else {
-    const columns = Math.min(100, terminal.columns("stdout"));
-    terminal.print(
-      definitions.map((one) => described(one, terminal.out, columns)).join("\n\n"),
+  const { url, json = false } = options;
+  if (url !== undefined && modules.length > 0) {
+    throw new Problem(
+      "Cannot list the tools: both modules and --url are given; leave out one of them",
+      USAGE,
     );
   }
+  const columns = Math.min(100, terminal.columns("stdout"));
+  if (url !== undefined) {
+    const listed = yield* remoteTools(url, options, environment);
+    // Text of a server may contain control characters.
+    terminal.print(
+      json
+        ? visibleJson(listed, 2)
+        : listed.map((one) => describedRemote(one, terminal.out, columns)).join("\n\n"),
+    );
+    return 0;
+  }
+  const skills = (yield* until(loadSkills(modules, {})))?.skills ?? [];
+  const definitions = [...(yield* until(loadDefinitions(modules, environment))), ...skills];
+  terminal.print(
+    json
+      ? JSON.stringify(definitions.map(asJson), null, 2)
+      : definitions.map((one) => described(one, terminal.out, columns)).join("\n\n"),
+  );
   return 0;
+}
+
+function* remoteTools(
+  url: string,
+  flags: ServerFlags,
+  environment: Environment,
+): Operation<RemoteTool[]> {
+  const address = serverAddress(url);
+  const signals = yield* useSignals();
+  const found = yield* race([
+    scoped(function* () {
+      return yield* toolsOf(yield* useServer(address, flags, environment), address);
+    }),
+    signals.next(),
+  ]);
+  if (Array.isArray(found)) return found;
+  throw new Problem(
+    "Cannot list the tools: the command was stopped; run it again",
+    exitCodeOf(found.value),
+  );
+}
+
+function describedRemote(tool: RemoteTool, style: Style, columns: number): string {
+  const { name, title, description, inputSchema } = tool;
+  const text = (value: unknown) => typeof value === "string" ? visible(value) : "";
+  const rows = parameterRows(inputSchema).map((row) => ({
+    name: text(row.name),
+    type: text(row.type),
+    text: text(row.text),
+  }));
+  return [
+    [style.bold(text(name)), ...(text(title) ? [style.dim(text(title))] : [])].join("  "),
+    ...wrapped(text(description), columns, "  "),
+    ...section("takes", rows, style, columns),
+  ].join("\n");
 }
 
 function asJson(definition: Served): JsonObject {
