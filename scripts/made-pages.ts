@@ -1,5 +1,6 @@
 /** The pages that are generated from the source, in whole or in part. */
 import { clientSets, EXTENSIONS } from "../tests/conformance/client-scenarios.ts";
+import { protocolMarkdown } from "../tests/conformance/protocol-table.ts";
 import { type ScenarioSet, sets } from "../tests/conformance/scenarios.ts";
 import { readText } from "../tests/harness/files.ts";
 import { apiPage, formatted, publicSymbols } from "./api-reference.ts";
@@ -16,7 +17,8 @@ export function madePages(): ReadonlyMap<string, string> {
 }
 
 function protocolPage(): string {
-  return withBlock(readText("docs/protocol.md"), "scenarios", scenarios(sets));
+  const page = withBlock(readText("docs/protocol.md"), "protocol", protocolMarkdown());
+  return withBlock(page, "scenarios", scenarios(sets));
 }
 
 function scenarios(sets: readonly ScenarioSet[]): string {
