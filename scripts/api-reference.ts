@@ -102,7 +102,7 @@ const CHAPTERS: readonly (readonly [title: string, files: RegExp])[] = [
   ["Errors", /^src\/model\/errors\.ts/],
   ["Credentials", /^src\/vault\//],
   ["The server's own model", /^src\/sampling\//],
-  ["Sessions", /^src\/(?:session|registry|run|lib)\//],
+  ["Sessions", /^src\/(?:(?:session|registry|run|lib)\/|model\/calls\.ts)/],
   ["Stores", /^src\/store\//],
   [
     "Schemas, contents and events",

@@ -1,6 +1,18 @@
 /** The public API of Parley. Code that is not exported here is internal. */
 
 export { createMcpHandler, createParley, useParley } from "./parley.ts";
+export type {
+  CallChange,
+  CallDetail,
+  CallEvents,
+  CallEventWindow,
+  CallFilter,
+  CallPage,
+  CallQuestion,
+  CallState,
+  CallSummary,
+  OperatorAnswer,
+} from "./model/calls.ts";
 export type { Parley } from "./parley.ts";
 export { defineConfig } from "./cli/config.ts";
 export type { ParleyConfig } from "./cli/config.ts";
@@ -191,6 +203,7 @@ export type {
   WithdrawalReason,
 } from "./model/events.ts";
 export {
+  CallActionError,
   CapabilityError,
   DefinitionError,
   ElicitationError,
@@ -231,8 +244,7 @@ export type { FindDefinition, RegistryLimits, RegistryOptions } from "./registry
 export { Sealer } from "./lib/sealer.ts";
 export type {
   EndedCall,
-  SetAsideCall,
-  SetAsideCalls,
+  OperatorCalls,
   ToolSession,
   ToolSessionOptions,
   ToolSessionRegistry,
@@ -249,6 +261,7 @@ export type {
   ClientSessionPlace,
   ClientSessionRecord,
   ClientSessionStore,
+  StoredSession,
   ToolSessionEntry,
   ToolSessionStore,
   Wake,

@@ -7,7 +7,7 @@ import { processStdio } from "./platform/process-stdio.ts";
 import { registryLimits } from "./registry/options.ts";
 import { LiveToolSessionRegistry } from "./registry/registry.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
-import type { SetAsideCalls, ToolSessionRegistry } from "./session/types.ts";
+import type { OperatorCalls, ToolSessionRegistry } from "./session/types.ts";
 import type { Served } from "./tool/skill.ts";
 import type { ParleyOptions } from "./server/options.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
@@ -29,10 +29,10 @@ export interface Parley extends McpHandler {
   /** Tells the clients that subscribed to a resource that the resource has changed. */
   resourceUpdated(uri: string): void;
   /**
-   * Durable calls that no longer run, because the server crashed each time it ran them. They stay
-   * in the store, and run again only after `setAside.revive`.
+   * The calls of this server, for operators: lists them, shows their events, answers, cancels and
+   * revives them.
    */
-  readonly setAside: SetAsideCalls;
+  readonly calls: OperatorCalls;
   /** The number of objects in memory. */
   readonly counts: {
     /** Calls that are running or waiting. */
@@ -98,7 +98,7 @@ function buildParley(options: HandlerOptions): Parley {
       return true;
     },
     resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
-    setAside: registry.setAside,
+    calls: registry.calls,
     get counts() {
       const { live, finished } = registry.counts;
       return {

@@ -11,6 +11,7 @@ export type ParleyErrorCode =
   | "PARLEY_TOOL"
   | "PARLEY_PROTOCOL"
   | "PARLEY_DEFINITION"
+  | "PARLEY_CALL_ACTION"
   | "PARLEY_CAPABILITY"
   | "PARLEY_DEPTH"
   | "PARLEY_TOKENS"
@@ -247,6 +248,25 @@ export class SessionSetAsideError extends SessionNotContinuedError {
     super(
       `Cannot continue the call of "${toolName}": the server crashed each time it continued this call, so the call is set aside; call the tool again, or ask the operator to revive session "${sessionId}"`,
     );
+  }
+}
+
+/** An operator cannot do this with a call. `reason` says why, for programs. */
+export class CallActionError extends ParleyError {
+  override readonly name = "CallActionError";
+  readonly code = "PARLEY_CALL_ACTION";
+  constructor(
+    readonly sessionId: string,
+    verb: string,
+    /**
+     * There is no such call, its question is not open, an operator may not do this, the answer is
+     * not valid, or this server cannot do it.
+     */
+    readonly reason: "not_found" | "not_open" | "not_allowed" | "invalid" | "not_here",
+    problem: string,
+    next: string,
+  ) {
+    super(`Cannot ${verb} the call "${sessionId}": ${problem}; ${next}`);
   }
 }
 

@@ -13,14 +13,13 @@ import { isFinal, type ToolSessionEvent } from "../model/events.ts";
 import { SessionSetAsideError } from "../model/errors.ts";
 import type { RegisteredSession, SessionHome } from "../session/session-home.ts";
 import { LiveToolSession } from "../session/tool-session.ts";
-import type { SetAsideCalls } from "../session/types.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { FinalEvents } from "./final-events.ts";
 import type { RegistryParts } from "./parts.ts";
 import { hasComeAsFar, type PortableCall, type PortableRecord } from "./portable-record.ts";
 import { endTrial, metaOf, type SessionRecords } from "./records.ts";
-import { failedAttempts, Recovery } from "./recovery.ts";
+import { failedAttempts, Recovery, type SetAsideCall } from "./recovery.ts";
 import { Resting } from "./resting.ts";
 import type { Retention } from "./retention.ts";
 import { Sweeper } from "./sweeper.ts";
@@ -29,10 +28,10 @@ import { Waker } from "./waker.ts";
 type Revival = Promise<LiveToolSession | undefined>;
 
 export class Durability {
-  /** Lets operators list and revive sessions that are set aside. */
-  readonly setAside: SetAsideCalls = {
-    list: () => promised(this.#parts.scope, () => this.recovery.list()),
-    revive: (sessionId) => this.#reviveSetAside(sessionId),
+  /** Lists and revives sessions that are set aside. */
+  readonly setAside = {
+    list: (): Promise<SetAsideCall[]> => promised(this.#parts.scope, () => this.recovery.list()),
+    revive: (sessionId: string): Promise<boolean> => this.#reviveSetAside(sessionId),
   };
   readonly #parts: RegistryParts;
   readonly #home: SessionHome;

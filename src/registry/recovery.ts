@@ -36,8 +36,7 @@ import { RegistryClosedError, SessionSetAsideError } from "../model/errors.ts";
 import { isFinal } from "../model/events.ts";
 import type { RegisteredSession } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import type { SetAsideCall } from "../session/types.ts";
-import type { ToolSessionEntry } from "../store/types.ts";
+import type { ToolSessionEntry, ToolSessionStore } from "../store/types.ts";
 import type { RegistryParts } from "./parts.ts";
 import { type EntryMeta, metaOf, type SessionRecords } from "./records.ts";
 import { NEVER } from "./waker.ts";
@@ -50,6 +49,16 @@ const GROWTH = 4;
 
 /** The number of sessions that one query of the store returns. */
 const PAGE = 100;
+
+/** A session that is set aside (RECOVERY-5). Times are in milliseconds since the epoch. */
+export interface SetAsideCall {
+  readonly sessionId: string;
+  readonly toolName: string;
+  readonly principal: string;
+  readonly createdAt: number;
+  readonly setAsideAt: number;
+  readonly attempts: number;
+}
 
 /** A suspect that waits for its turn to resume. */
 interface Turn {
@@ -122,8 +131,10 @@ export class Recovery {
     // A session that has ended does not run, so it cannot crash the server.
     if (last && isFinal(last)) return false;
     if (attempts < MAX_ATTEMPTS) return true;
-    yield* this.#change(entry, last?.lsn ?? 0, NEVER, {
-      setAside: { at: this.#parts.deadlines.now(), attempts },
+    const { store, deadlines } = this.#parts;
+    const expiresAt = this.#records.expiryFromNow;
+    yield* changeRecord(store, entry, last?.lsn ?? 0, expiresAt, NEVER, {
+      setAside: { at: deadlines.now(), attempts },
     });
     const error = new SessionSetAsideError(id, toolName);
     const what =
@@ -263,38 +274,51 @@ export class Recovery {
    * undefined if the session is not set aside.
    */
   *revive(sessionId: string): Operation<{ readonly isDue: boolean } | undefined> {
-    const { store, deadlines } = this.#parts;
-    const entry = yield* store.get(sessionId);
-    const meta = entry && metaOf(entry);
-    if (!entry || !meta?.setAside) return undefined;
-    const lsn = (yield* store.read(sessionId)).at(-1)?.lsn ?? 0;
-    // A session with `needsCaller` resumes with the next request of its caller.
-    const isDue = !meta.attended;
-    const wakeAt = isDue ? deadlines.now() : null;
-    yield* this.#change(entry, lsn, wakeAt, {
-      settled: entry.epoch,
-      slow: undefined,
-      setAside: undefined,
-    });
-    return { isDue };
+    const now = this.#parts.deadlines.now();
+    return yield* reviveRecord(this.#parts.store, sessionId, now, this.#records.expiryFromNow);
   }
+}
 
-  *#change(
-    entry: ToolSessionEntry,
-    afterLSN: number,
-    wakeAt: number | null,
-    change: { [K in keyof EntryMeta]?: EntryMeta[K] | undefined },
-  ): Operation<void> {
-    const expiresAt = this.#records.expiryFromNow;
-    const meta = { ...entry.meta, ...change } as never;
-    yield* this.#parts.store.append(entry.id, [], {
-      afterLSN,
-      epoch: entry.epoch,
-      entry: { ...entry, expiresAt, meta },
-      expiresAt,
-      wakeAt,
-    });
-  }
+/**
+ * Changes the record of a session that is set aside, so that the session can run again. `isDue` is
+ * true if it should resume now. Returns undefined if the session is not set aside.
+ */
+export function* reviveRecord(
+  store: ToolSessionStore,
+  sessionId: string,
+  now: number,
+  expiresAt: number,
+): Operation<{ readonly isDue: boolean } | undefined> {
+  const entry = yield* store.get(sessionId);
+  const meta = entry && metaOf(entry);
+  if (!entry || !meta?.setAside) return undefined;
+  const lsn = (yield* store.read(sessionId)).at(-1)?.lsn ?? 0;
+  // A session with `needsCaller` resumes with the next request of its caller.
+  const isDue = !meta.attended;
+  yield* changeRecord(store, entry, lsn, expiresAt, isDue ? now : null, {
+    settled: entry.epoch,
+    slow: undefined,
+    setAside: undefined,
+  });
+  return { isDue };
+}
+
+function* changeRecord(
+  store: ToolSessionStore,
+  entry: ToolSessionEntry,
+  afterLSN: number,
+  expiresAt: number,
+  wakeAt: number | null,
+  change: { [K in keyof EntryMeta]?: EntryMeta[K] | undefined },
+): Operation<void> {
+  const meta = { ...entry.meta, ...change } as never;
+  yield* store.append(entry.id, [], {
+    afterLSN,
+    epoch: entry.epoch,
+    entry: { ...entry, expiresAt, meta },
+    expiresAt,
+    wakeAt,
+  });
 }
 
 /** Returns the number of failed attempts to resume a session (RECOVERY-1). */

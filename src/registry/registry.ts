@@ -23,7 +23,6 @@ import type { RegisteredSession, SessionHome, SessionOwner } from "../session/se
 import { LiveToolSession } from "../session/tool-session.ts";
 import type {
   ServedSessionOptions,
-  SetAsideCalls,
   ToolSession,
   ToolSessionOptions,
   ToolSessionRegistry,
@@ -34,6 +33,7 @@ import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 import { Admission } from "./admission.ts";
 import { AttachedServer } from "./attached-server.ts";
 import { Budget } from "./budget.ts";
+import { RegistryCalls } from "./calls.ts";
 import { Durability } from "./durability.ts";
 import {
   IN_PROCESS,
@@ -62,6 +62,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   readonly report: (fault: Fault) => void;
   readonly #destroyScope: () => Promise<void>;
   readonly #onCall: RegistryOptions["onCall"];
+  /** The calls of this registry, for operators. */
+  readonly calls: RegistryCalls;
   readonly server: AttachedServer;
   /** Sessions that the program created with `create`, rather than a server. */
   readonly #created = new WeakSet<LiveToolSession>();
@@ -130,6 +132,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     this.#records = new SessionRecords(parts);
     this.#retention = new Retention(parts, this.#records, this.#finished);
     this.#durability = new Durability(parts, this, this.#records, this.#retention);
+    this.calls = new RegistryCalls(this, parts, this.#finished.sessions);
   }
 
   /**
@@ -251,7 +254,10 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     session.start(params);
     if (this.#starting === session) this.#starting = undefined;
     this.#startingParams = undefined;
-    if (!session.outcome) this.#live.add(session, params);
+    if (!session.outcome) {
+      this.#live.add(session, params);
+      if (this.calls.watched) this.calls.tell(session);
+    }
     return session;
   }
 
@@ -299,7 +305,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   }
 
   /** Durable calls that no longer run, because the server crashed each time it ran them. */
-  get setAside(): SetAsideCalls {
+  get setAside(): Durability["setAside"] {
     return this.#durability.setAside;
   }
 
@@ -380,6 +386,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   /** Called by a session that began to wait, stopped waiting, or ended. */
   changed(session: LiveToolSession): void {
+    if (this.calls.watched) this.calls.tell(session);
     if (session.outcome && session === this.#starting) {
       // The code that opened the call decides whether to keep it.
       this.#starting = undefined;
@@ -440,6 +447,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
 
   async #close(): Promise<void> {
     this.#live.close();
+    this.calls.close();
     this.#listStarting();
     // Wait for sessions that are being resumed, because the loop below would miss them.
     await this.#durability.stop();

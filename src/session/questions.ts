@@ -80,6 +80,11 @@ export class Questions {
     return requests;
   }
 
+  /** Returns when an open question was asked, in milliseconds since the epoch, if it is known. */
+  askedAt(requestId: string): number | undefined {
+    return this.#pending?.open.get(requestId)?.askedAt;
+  }
+
   /** Returns the question that was sent with this name, whether or not it is open. */
   named(name: string): ToolSessionRequest | undefined {
     for (const { request } of this.#pending?.open.values() ?? []) {

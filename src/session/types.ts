@@ -14,6 +14,15 @@ import type {
   ToolSessionStatus,
   TraceContext,
 } from "../model/events.ts";
+import type {
+  CallChange,
+  CallDetail,
+  CallEvents,
+  CallEventWindow,
+  CallFilter,
+  CallPage,
+  OperatorAnswer,
+} from "../model/calls.ts";
 import type { Principal } from "../model/principal.ts";
 import type { Definition, FinalizedMcpTool } from "../tool/types.ts";
 
@@ -103,31 +112,38 @@ export interface EndedCall {
   readonly duration: number;
 }
 
-/** A durable call that no longer runs, because the server crashed each time it ran the call. */
-export interface SetAsideCall {
-  /** The id of the session. */
-  readonly sessionId: string;
-  /** The name of the tool. */
-  readonly toolName: string;
-  /** The name of the caller; empty for the anonymous caller. */
-  readonly principal: string;
-  /** When the call began, in milliseconds since the epoch. */
-  readonly createdAt: number;
-  /** When the call was set aside, in milliseconds since the epoch. */
-  readonly setAsideAt: number;
-  /** How many attempts to continue the call ended in a crash. */
-  readonly attempts: number;
-}
-
-/** The calls that are set aside, for operators. */
-export interface SetAsideCalls {
-  /** Lists the calls that are set aside. */
-  list(): Promise<SetAsideCall[]>;
+/**
+ * The calls of a server, for operators: those in memory, and those in the store. Values of sensitive
+ * fields are masked.
+ */
+export interface OperatorCalls {
+  /** Lists calls, a page at a time. */
+  list(filter?: CallFilter): Promise<CallPage>;
+  /** Returns a call, or undefined if there is none with this id. Does not resume the call. */
+  get(id: string): Promise<CallDetail | undefined>;
+  /** Returns a part of the log of a call, or undefined if there is no call with this id. */
+  events(id: string, window?: CallEventWindow): Promise<CallEvents | undefined>;
   /**
-   * Continues a call, now or with the next request of its client. The call gets as many attempts as
-   * a new one. Returns false if no call with this id is set aside.
+   * Reports the changes of a call, or of all calls, from the first `next` on. A slow reader gets
+   * only the last change of each call. Ends when the server closes, or when the reader stops.
    */
-  revive(sessionId: string): Promise<boolean>;
+  watch(id?: string): AsyncIterableIterator<CallChange, undefined>;
+  /**
+   * Answers an open question, which is named by its id or its key. The answer is recorded with the
+   * `via` "operator". A call that is not in memory resumes. Throws `CallActionError` if there is no
+   * such question, if only the signed-in person may answer it, or if the answer is not valid.
+   */
+  answer(id: string, question: string, answer: OperatorAnswer): Promise<AnswerOutcome>;
+  /**
+   * Cancels a call, and waits until its tool has cleaned up. Returns false if the call has ended
+   * already. Throws `CallActionError` if there is no such call.
+   */
+  cancel(id: string, reason?: string): Promise<boolean>;
+  /**
+   * Continues a call that is set aside, now or with the next request of its client. The call gets as
+   * many attempts as a new one. Returns false if no call with this id is set aside.
+   */
+  revive(id: string): Promise<boolean>;
 }
 
 /**
@@ -156,6 +172,6 @@ export interface ToolSessionRegistry {
   release(id: string): Operation<void>;
   /** How many sessions are running or waiting, and how many finished ones are kept. */
   readonly counts: { readonly live: number; readonly finished: number };
-  /** Durable sessions that no longer run, because the program crashed each time it ran them. */
-  readonly setAside: SetAsideCalls;
+  /** The sessions as operators see them. */
+  readonly calls: OperatorCalls;
 }

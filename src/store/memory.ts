@@ -8,6 +8,7 @@ import type { ToolSessionEvent } from "../model/events.ts";
 import type {
   AppendChange,
   AppendCondition,
+  StoredSession,
   ToolSessionEntry,
   ToolSessionStore,
   Wake,
@@ -101,10 +102,14 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
     else if (wakeAt !== undefined) this.#wakes.set(id, wakeAt);
   }
 
-  *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
+  *read(
+    id: string,
+    afterLSN = 0,
+    limit = Infinity,
+  ): Operation<readonly ToolSessionEvent[]> {
     const events = this.#sessions.get(id)?.events ?? [];
     // LSNs start at 1 and have no gaps, so the event after LSN n has the index n.
-    return events.slice(afterLSN);
+    return events.slice(afterLSN, afterLSN + limit);
   }
 
   *wakes(limit: number, after?: Wake): Operation<readonly Wake[]> {
@@ -116,6 +121,15 @@ export class InMemoryToolSessionStore implements ToolSessionStore {
   *sessionsOf(principal: string): Operation<readonly string[]> {
     return [...this.#sessions.values()].map(({ entry }) => entry)
       .filter((entry) => (entry.principal ?? "") === principal).map(({ id }) => id);
+  }
+
+  *list(_limit: number, after = 0): Operation<readonly StoredSession[]> {
+    // Returns all of them at once: positions would change between two parts of the list.
+    if (after > 0) return [];
+    let position = 0;
+    return [...this.#sessions.values()].map(({ entry, events }) => (
+      { position: ++position, entry, last: events.at(-1) }
+    ));
   }
 
   *sweep(now: number): Operation<number> {

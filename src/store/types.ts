@@ -86,8 +86,11 @@ export interface ToolSessionStore {
     events: readonly ToolSessionEvent[],
     condition: AppendCondition & AppendChange,
   ): Operation<void>;
-  /** Returns the events after an LSN, in order. Returns none if the session does not exist. */
-  read(id: string, afterLSN?: number): Operation<readonly ToolSessionEvent[]>;
+  /**
+   * Returns the events after an LSN, in order. Returns none if the session does not exist. `limit` is
+   * the number of events that are needed. A store may return more.
+   */
+  read(id: string, afterLSN?: number, limit?: number): Operation<readonly ToolSessionEvent[]>;
   /**
    * Returns sessions that have a `wakeAt`, ordered by `wakeAt` and then by id. With `after`, the
    * list starts after that session.
@@ -112,6 +115,20 @@ export interface ToolSessionStore {
    * `parley store` cannot find them.
    */
   sessionsOf?(principal: string): Operation<readonly string[]>;
+  /**
+   * Returns about `limit` sessions after a position, in a fixed order, and none after the last one.
+   * Default: from the first one. Without this method, operators see only the sessions in memory.
+   */
+  list?(limit: number, after?: number): Operation<readonly StoredSession[]>;
+}
+
+/** A session in a list of all sessions of a store. */
+export interface StoredSession {
+  /** The position in the list. */
+  readonly position: number;
+  readonly entry: ToolSessionEntry;
+  /** The last event. Undefined if the session has no events. */
+  readonly last?: ToolSessionEvent | undefined;
 }
 
 /** The stored state of a legacy client, so that its session survives a restart. */

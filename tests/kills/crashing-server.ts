@@ -72,12 +72,13 @@ const parley = createParley({
 });
 const { port } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
 say("listening", `http://127.0.0.1:${port}/mcp`);
+const setAside = async () => (await parley.calls.list({ state: "set-aside" })).calls;
 createInterface({ input: process.stdin }).on("line", async (id) => {
-  say("revived", await parley.setAside.revive(id));
-  say("left", await parley.setAside.list());
+  say("revived", await parley.calls.revive(id));
+  say("left", await setAside());
 });
 for (;;) {
-  const calls = await parley.setAside.list();
+  const calls = await setAside();
   if (calls.length > 0) {
     say("aside", calls);
     break;

@@ -111,12 +111,12 @@ describe("a durable call whose step ends the server", () => {
             where = await survivor.says("listening");
             const [aside, ...more] = await survivor.says("aside");
             assert.deepEqual(more, []);
-            assert.equal(aside.toolName, "crashing");
-            assert.equal(aside.attempts, 3);
-            assert.ok(doomed.question.id!.toString().includes(aside.sessionId));
+            assert.equal(aside.tool, "crashing");
+            assert.equal(aside.setAside.attempts, 3);
+            assert.ok(doomed.question.id!.toString().includes(aside.id));
             const report = survivor.lines("report").find(({ what }) => /set aside/.test(what));
             assert.equal(report.toolName, "crashing");
-            assert.equal(report.sessionId, aside.sessionId);
+            assert.equal(report.sessionId, aside.id);
             assert.equal((await client.answer(patient.question, accept)).status, 202);
             const told = await client.listen(patient.call.lastEventId);
             assert.equal(textOf((await told.rest()).at(-1)!.result), "fine");
@@ -135,7 +135,7 @@ describe("a durable call whose step ends the server", () => {
             where = await mended.says("listening");
             await mended.says("aside");
             assert.deepEqual(mended.lines("begun"), [], "it stays set aside");
-            mended.tell(aside.sessionId);
+            mended.tell(aside.id);
             assert.equal(await mended.says("revived"), true);
             assert.deepEqual(await mended.says("left"), []);
             const resumed = await client.listen(doomed.call.lastEventId);

@@ -354,7 +354,51 @@ export function storeContract(
     );
   });
 
+  describe(`${name}.list()`, () => {
+    it(
+      "returns every session once, with its entry and its last event, also in parts",
+      withStore(function* (store) {
+        for (const id of ["b", "a", "c"]) yield* store.set(id, entry(id));
+        yield* store.append("a", events(1, 3), FIRST);
+        yield* store.take("c");
+        const found = new Map<string, unknown>();
+        for (let after: number | undefined;;) {
+          const page = yield* store.list!(2, after);
+          if (page.length === 0) break;
+          for (const { entry: { id, epoch }, last } of page) {
+            assert.ok(!found.has(id), `${id} is listed once`);
+            found.set(id, [epoch, last?.lsn]);
+          }
+          after = page.at(-1)!.position;
+        }
+        assert.deepEqual([...found].sort(), [
+          ["a", [1, 3]],
+          ["b", [1, undefined]],
+          ["c", [2, undefined]],
+        ]);
+      }),
+    );
+
+    it(
+      "returns none from an empty store",
+      withStore(function* (store) {
+        assert.deepEqual(yield* store.list!(10), []);
+      }),
+    );
+  });
+
   describe(`${name}.read()`, () => {
+    it(
+      "returns a window of the log",
+      withStore(function* (store) {
+        yield* store.set("a", entry("a"));
+        yield* store.append("a", events(1, 5), FIRST);
+        assert.deepEqual((yield* store.read("a", 1, 2)).slice(0, 2), events(2, 3));
+        assert.deepEqual(yield* store.read("a", 3, 10), events(4, 5));
+        assert.deepEqual(yield* store.read("a", 5, 10), []);
+      }),
+    );
+
     it(
       "returns the events after an LSN, in order",
       withStore(function* (store) {

@@ -14,6 +14,7 @@ import type {
   ClientSessionPlace,
   ClientSessionRecord,
   ClientSessionStore,
+  StoredSession,
   ToolSessionEntry,
   ToolSessionStore,
   Wake,
@@ -158,15 +159,20 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     });
   }
 
-  *read(id: string, afterLSN = 0): Operation<readonly ToolSessionEvent[]> {
+  *read(
+    id: string,
+    afterLSN = 0,
+    limit: number = Number.MAX_SAFE_INTEGER,
+  ): Operation<readonly ToolSessionEvent[]> {
     return this.#file.read(() => {
       const row = this.#file.prepare("SELECT number, last_lsn FROM sessions WHERE id = ?").get(id);
       if (!row) return [];
       const rows = this.#file.prepare(
-        "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn",
-      ).all(row.number!, afterLSN);
+        "SELECT event FROM events WHERE session = ? AND lsn > ? ORDER BY lsn LIMIT ?",
+      ).all(row.number!, afterLSN, limit);
       const events: ToolSessionEvent[] = [];
-      let whole = rows.length === Math.max(0, Number(row.last_lsn) - afterLSN);
+      const expected = Math.min(limit, Math.max(0, Number(row.last_lsn) - afterLSN));
+      let whole = rows.length === expected;
       for (const { event } of rows) {
         events.push(this.#parse(event) as ToolSessionEvent);
         whole &&= events.at(-1)!.lsn === afterLSN + events.length;
@@ -278,6 +284,26 @@ export class SqliteToolSessionStore implements ToolSessionStore {
     return this.#file.read(() =>
       this.#file.prepare("SELECT id FROM sessions WHERE principal = ? ORDER BY number")
         .all(principal).map(({ id }) => String(id))
+    );
+  }
+
+  *list(limit: number, after = 0): Operation<readonly StoredSession[]> {
+    return this.#file.read(() =>
+      this.#file.prepare(`
+        SELECT number, epoch, expires_at, entry, event
+        FROM (SELECT * FROM sessions WHERE number > ? ORDER BY number LIMIT ?) AS sessions
+        JOIN entries USING (number)
+        LEFT JOIN events ON events.session = number AND events.lsn = last_lsn
+        ORDER BY number
+      `).all(after, limit).map((row) => ({
+        position: Number(row.number),
+        entry: {
+          ...this.#parse(row.entry) as ToolSessionEntry,
+          epoch: Number(row.epoch),
+          ...(row.expires_at !== null && { expiresAt: Number(row.expires_at) }),
+        },
+        last: row.event === null ? undefined : this.#parse(row.event) as ToolSessionEvent,
+      }))
     );
   }
 
