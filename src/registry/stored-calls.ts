@@ -58,7 +58,8 @@ export class StoredCalls {
   *scan(consider: (key: CallKey) => void): Operation<void> {
     const { store } = this.#options;
     if (!store.list) return;
-    for (let after: number | undefined;;) {
+    let after: number | undefined;
+    for (;;) {
       const page = yield* store.list(PAGE, after);
       if (page.length === 0) return;
       for (const stored of page) consider(yield* this.#key(stored));

@@ -362,7 +362,8 @@ export function storeContract(
         yield* store.append("a", events(1, 3), FIRST);
         yield* store.take("c");
         const found = new Map<string, unknown>();
-        for (let after: number | undefined;;) {
+        let after: number | undefined;
+        for (;;) {
           const page = yield* store.list!(2, after);
           if (page.length === 0) break;
           for (const { entry: { id, epoch }, last } of page) {
