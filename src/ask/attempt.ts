@@ -106,7 +106,7 @@ export function* attempt(
   prepared: Prepared,
 ): Operation<Attempt> {
   const { config, tools, choice } = prepared;
-  // Remove empty messages, which models reject. An answer without content leaves one.
+  // Remove empty messages, which models reject. An answer without content leaves an empty message.
   const messages = prepared.messages.filter(({ content }) => content.length > 0);
   const needsTools = tools.length > 0 || messages.some(usesTools);
   const answerer = answererOf(asker, config, needsTools);

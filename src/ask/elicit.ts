@@ -286,14 +286,17 @@ function actionOf(
 
 const known = new WeakMap<object, Schema<unknown>>();
 
-/** Returns the narrower form of a question. Each schema is converted once, and then reused. */
+/**
+ * Returns the form that the tool passed in the options of a question. It must allow less than the
+ * declared form. Each schema is converted once, and then reused.
+ */
 function narrowed(
   schemas: SchemaReader,
   { key, response }: ElicitForm,
   input: SchemaInput,
 ): Schema<unknown> {
   const refuse = (problem: string, wayOut: string) =>
-    new TypeError(`Cannot elicit "${key}": its narrower form ${problem}; ${wayOut}`);
+    new TypeError(`Cannot elicit "${key}": the form in its options ${problem}; ${wayOut}`);
   let form = known.get(input);
   if (!form) {
     try {

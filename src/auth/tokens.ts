@@ -145,9 +145,11 @@ export class Tokens {
     const now = this.#reach.clock.now();
     const expiresAt = typeof exp === "number" ? exp * 1_000 : Infinity;
     const until = Math.min(expiresAt, now + keptFor);
-    // With a token that is still accepted, the client could open its stream again and again.
+    // Streams end only when the token is no longer accepted. Otherwise the client could open them
+    // again with the same token.
     const acceptedUntil = expiresAt + CLOCK_SKEW * 1_000;
-    // Nobody asks again about the token of a stream. So the client must open the stream again.
+    // A token is not introspected again while its stream is open. So end the stream, to make the
+    // client present the token again.
     const streamsUntil = keptFor === KEPT_FOR
       ? acceptedUntil
       : Math.min(acceptedUntil, now + KEPT_FOR);

@@ -58,7 +58,10 @@ export interface ParleyConfig {
   readonly doors?: readonly Door[];
   /** Seconds that `continue_call` waits for the person. Default: 20. */
   readonly askWait?: number;
-  /** Seconds that a form may stay unanswered before a page is opened beside it. Default: forever. */
+  /**
+   * Seconds that a form may stay unanswered before its question is also asked on a page. Default:
+   * forever.
+   */
   readonly askPatience?: number;
   /** When to open pages in a browser of this machine. Default: `auto`. */
   readonly browser?: "auto" | "always" | "never";

@@ -231,7 +231,7 @@ const SERVER_FLAGS = {
   "askPatience": {
     flags: "--ask-patience <seconds>",
     description:
-      "how long a form may stay unanswered before a page is opened beside it; default: forever",
+      "how long a form may stay unanswered before its question is also asked on a page; default: forever",
     kind: "number",
     parse: toSeconds,
   },

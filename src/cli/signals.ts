@@ -16,8 +16,8 @@ const ONE_PRESS = 200;
 
 /**
  * Puts the signals into a queue for as long as the scope lives, instead of letting them end the
- * process. When the scope has ended, the program is about to exit. A signal that arrived before is
- * then ignored, because a late copy of the same key press must not kill the program.
+ * process. After the scope has ended, a signal that already arrived once stays ignored: the program
+ * is about to exit, and a late copy of the same key press must not kill it.
  */
 export function useSignals(
   now: () => number = () => performance.now(),

@@ -132,7 +132,7 @@ function* fetched(url: URL, request: RequestInit, isRepeatable: boolean): Operat
     return yield* until(fetch(url, request));
   } catch (error) {
     const reason = reasonOf(error);
-    // A server may close a connection at the moment at which it is used again.
+    // Try once more: the server may have closed an idle connection just when it was used again.
     if (isRepeatable && reason !== REFUSED) return yield* fetched(url, request, false);
     throw new ClientError(`Cannot reach ${url}: ${reason}; check that the server is running`);
   }

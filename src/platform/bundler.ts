@@ -105,7 +105,7 @@ function scriptFor({ entrypoints, root, out, folder, external }: BundlerOptions)
 const external = {
   name: "external",
   setup(build) {
-    // A plugin, because the external option would match every name that begins with "zod".
+    // Use a plugin, because the external option would match every name that begins with "zod".
     build.onResolve({ filter: /^(?:${names})$/ }, ({ path }) => ({ path, external: true }));
   },
 };

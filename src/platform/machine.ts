@@ -73,7 +73,7 @@ function headOf(file: string): Buffer {
   }
 }
 
-/** A script counts as a program for this machine. */
+/** True for a script, which counts as a program for this machine. */
 function isScript(head: Buffer): boolean {
   return head.toString("latin1", 0, 2) === "#!";
 }

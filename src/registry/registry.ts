@@ -376,7 +376,7 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
   /** Removes a session whose result its caller has received. */
   forget(session: LiveToolSession): void {
     session.markDelivered();
-    // The client has a ticket for the session, which stays valid until it expires.
+    // Keep the session: the client has a ticket, with which it can continue the session.
     if (session.deferred) return;
     // A call that ended in its first step is not registered, unless it was kept.
     if (session.registered && session.outcome && session.holders === 0) {

@@ -62,7 +62,7 @@ export class FinishedSessions {
     this.#chooseOfLargest(going, now);
     this.#choose(this.#free, going, now);
     this.#choose(this.#promised, going, now);
-    // Count the chosen sessions again until the caller of `add` deletes them.
+    // The chosen sessions still count until the caller of `add` deletes them.
     for (const one of going) this.#count(one, 1);
     return going;
   }
@@ -299,7 +299,8 @@ export class Retention {
   #passivate(session: LiveToolSession): void {
     // A session that is running a step is rescheduled when the step is done.
     if (!session.waiting) return;
-    // A suspended session would send no more events to a reader that is not a holder.
+    // Keep a session in memory while it has a reader, because a suspended session sends no more
+    // events.
     if (session.log.watched) this.reschedule(session);
     else session.suspend();
   }

@@ -145,7 +145,8 @@ export class Access {
     const known = this.#granted.get(who);
     if (known) return known;
     const granted = new Set(who.scopes);
-    // A set visits what is added during the iteration, so implied scopes can imply others.
+    // The loop also visits scopes that are added during the iteration, so implied scopes can imply
+    // others.
     for (const scope of granted) {
       for (const implied of this.#implied.get(scope) ?? []) granted.add(implied);
     }

@@ -49,7 +49,10 @@ export class ServerCore {
   readonly apps = new AppCalls();
   /** Milliseconds for which `continue_call` waits for an answer. */
   readonly askWait: number;
-  /** Milliseconds after which a page is opened beside an unanswered form. Undefined for never. */
+  /**
+   * Milliseconds after which the question of an unanswered form is also asked on a page. Undefined
+   * for never.
+   */
   readonly askPatience: number | undefined;
   readonly openBrowser: ((url: string) => void) | undefined;
   /** True if `openBrowser` can open a page where a person sees it. */

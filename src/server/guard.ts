@@ -59,7 +59,7 @@ export class Guard {
    * names. Undefined if it is accepted, or the peer is not known.
    */
   refusesPeer(request: Request, peer: string | undefined): string | undefined {
-    // Most callers are on this machine.
+    // Fast path: most callers are on this machine.
     if (peer === undefined || peer === "127.0.0.1" || peer === "::1") return undefined;
     const host = request.headers.get("host") ?? hostOf(request.url);
     if (!LOOPBACK.test(host) || this.#allowsHost(host)) return undefined;

@@ -188,7 +188,7 @@ export function isOwnPost(headers: Headers, url: string): boolean {
 export async function readUrlEncoded(request: Request): Promise<URLSearchParams | undefined> {
   const { headers } = request;
   if (!isType(headers.get("content-type"), "application/x-www-form-urlencoded")) return undefined;
-  // Some proxies send no length.
+  // Some proxies send no `Content-Length`.
   const length = headers.get("content-length");
   if (length !== null && !(Number(length) <= MAX_BODY)) return undefined;
   const text = await boundedText(request.body).catch(() => undefined);

@@ -194,9 +194,10 @@ export interface ParleyOptions {
    */
   readonly askWait?: number;
   /**
-   * How long a form may stay unanswered before a page is opened beside it, in milliseconds. The
-   * first answer counts. Legacy clients get a link to the page. Modern clients cannot get one at
-   * that time, so for them the page is opened only if `openBrowser` can open it. Default: forever.
+   * How long a form may stay unanswered before its question is also asked on a page, in
+   * milliseconds. The first answer counts. Legacy clients get a link to the page. Modern clients
+   * cannot get one at that time, so for them the page is opened only if `openBrowser` can open it.
+   * Default: forever.
    */
   readonly askPatience?: number;
   /**

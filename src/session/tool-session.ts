@@ -575,7 +575,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
       own.outcome = ending.outcome;
       this.changed();
       this.#owner?.ended?.(this);
-      // Release what a finished session does not need, because the registry keeps many of them.
+      // Release the objects that a finished session does not need, because the registry keeps many
+      // sessions.
       this.#questions = this.#facts = own.presets = undefined;
       own.client = NOBODY;
     });

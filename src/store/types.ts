@@ -13,7 +13,7 @@ import type { Operation } from "effection";
 import type { JsonObject } from "../model/content.ts";
 import type { ToolSessionEvent } from "../model/events.ts";
 
-/** The data of a session besides its events. */
+/** The data of a session, without its events. */
 export interface ToolSessionEntry {
   readonly id: string;
   readonly toolName: string;

@@ -82,7 +82,7 @@ export interface ElicitOptions {
  * example only the seats that are free.
  */
 export interface NarrowedElicitOptions<S extends SchemaInput = SchemaInput> extends ElicitOptions {
-  /** The narrower form. */
+  /** The form for this question. It must allow less than the declared form. */
   readonly response: S;
 }
 

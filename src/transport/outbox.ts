@@ -57,7 +57,7 @@ export class Outbox implements Feed {
     const entry: Entry = { removed, unwatch: undefined, silence: undefined };
     this.#entries.set(stream, entry);
     this.#hear(stream);
-    // Most calls have ended when they are added, and are done now.
+    // Most calls have already ended when they are added, so their streams are done.
     if (!this.#entries.has(stream)) return;
     entry.unwatch = stream.watch(() => this.#hear(stream));
     this.#awaitSilence(stream, entry);

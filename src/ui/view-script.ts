@@ -278,7 +278,7 @@ async function passedOn(result: ViewResult): Promise<void> {
   const ticket = deferred?.ticket ?? result.structuredContent?.ticket ??
     /"ticket":"([^"]+)"/.exec(textOf(result))?.[1];
   if (typeof ticket !== "string") {
-    // The call has ended: it continued while the view kept it open, or it never asked.
+    // The call has ended, or it never asked a question.
     if (!state || state.state === "done") return;
     state = { ...state, state: "done" };
     drawn = undefined;

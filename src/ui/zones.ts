@@ -1,5 +1,8 @@
 /// <reference lib="dom" />
-/** Fills in the offset from UTC beside each date and time, which the server does not know. */
+/**
+ * Fills in the offset from UTC for each date and time. The server does not know the person's
+ * offset.
+ */
 
 /** Updates each offset when the person changes its date, until they enter an offset themselves. */
 export function fillZones(form: ParentNode): void {

@@ -52,7 +52,7 @@ export const MCP_APPS: { readonly [name in McpAppName]: McpApp } = {
     projectFile: ".mcp.json",
     section: "mcpServers",
     entry: typed,
-    next: "Restart claude; /mcp lists the server.",
+    next: "Restart claude. The command /mcp then lists the server.",
   },
   "vscode": {
     title: "VS Code",

@@ -58,7 +58,7 @@ export function scopesFor(
 ): string[] | undefined {
   const all = new Set([...granted, ...scope?.split(/\s+/) ?? listed ?? []]);
   if (all.size === 0) return undefined;
-  // Where it exists, this scope is needed for a refresh token.
+  // If the authorization server has this scope, a refresh token needs it.
   if (issuer.scopes_supported?.includes("offline_access")) all.add("offline_access");
   return [...all];
 }

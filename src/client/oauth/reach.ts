@@ -66,7 +66,7 @@ export class Reach {
       throw new ClientError(`Cannot reach ${url.origin}${url.pathname}: ${why}; try again later`);
     } finally {
       disarm();
-      // Also ends a response that is too large.
+      // Also stops the download of a response that is too large.
       late.abort();
     }
     const { status, headers } = response;

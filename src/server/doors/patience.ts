@@ -88,7 +88,7 @@ export class Patience {
     const found = registry.lookup(id);
     if (!(found instanceof Promise)) return this.#show(found);
     found.then((session) => this.#show(session), (error) => {
-      const what = "a page could not be shown beside a form";
+      const what = "the question of a form could not be asked on a page";
       registry.report({ what, toolName: "-", sessionId: id, error });
     });
   }

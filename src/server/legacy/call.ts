@@ -349,7 +349,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** Moves `cursor` to the LSN up to which the messages have been read. */
   #readTo(lsn: number): void {
     this.#cursor = lsn;
-    // A deferral is not in the log.
+    // A deferral is not in the log, so no event was taken.
     if (this.#deferral) return;
     this.#reader?.log.taken(this.#reader, lsn);
     // The client has received all messages, including the outcome.

@@ -230,7 +230,7 @@ export class ClientSessions {
     const reached = shares.reached(principal);
     if (reached === undefined) return true;
     const largest = reached === "share" ? principal : shares.largest!;
-    // Includes the session that the caller wants to start.
+    // The number of sessions of a principal, including the one that the caller wants to start.
     const heldBy = (who: string) => shares.of(who) + (who === principal ? 1 : 0);
     let giving: ClientSession | undefined;
     for (const session of this.#sessions.values()) {

@@ -188,7 +188,7 @@ function openStream(
     connected(connection) {
       feed.connection = connection;
       if (!client.who) return;
-      // ACCESS-4, ACCESS-5.
+      // ACCESS-4, ACCESS-5: end the stream when the token expires or is revoked.
       stopWatching = access.whenEnded(client.who, deadlines, (why) => {
         if (why === "revoked") connection.close();
         else if (!(feed instanceof CallStream)) connection.end();

@@ -132,7 +132,7 @@ export class ModernCalls {
     const { session, after } = isRetry
       ? this.#resume(resumption, meta, answers, context.caller)
       : this.#start({ definition, args }, meta, who ?? principal, answers, isTask);
-    // Clients declare views as an extension.
+    // A client that can show views declares them as an extension.
     const mayHaveView = meta.client.capabilities.extensions && !session.outcome && !resumption;
     if (mayHaveView && mayShowView(definition, meta.client)) {
       const scope = scopeOf(context);

@@ -153,7 +153,7 @@ export class Subscription implements Feed, ReplyStream, SharedStream {
     });
     this.#stops.push(core.changes.listen((change, about) => this.#hear(change, about)));
     for (const task of tasks) this.#follow(task);
-    // ACCESS-4, ACCESS-5.
+    // ACCESS-4, ACCESS-5: end the stream when the token expires or is revoked.
     if (!caller.who) return;
     this.#stops.push(core.access.whenEnded(caller.who, core.deadlines, () => this.end()));
   }

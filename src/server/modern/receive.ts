@@ -299,7 +299,7 @@ function wrongVersion(headers: Headers | undefined, version: string): RpcError |
     return {
       code: HEADER_MISMATCH,
       message:
-        `Cannot accept the request: the MCP-Protocol-Version header ${what}; send the same version in both`,
+        `Cannot accept the request: the MCP-Protocol-Version header ${what}; send the same version in the header and in the body`,
     };
   }
   return version === MODERN_VERSION ? undefined : {

@@ -118,7 +118,8 @@ function makeShrinkable(db: DatabaseSync): void {
   try {
     db.exec("PRAGMA auto_vacuum = INCREMENTAL; VACUUM");
   } catch {
-    // The disk has no space for the copy that this needs. The file keeps its size and stays intact.
+    // The disk has no space for the copy that this change needs. The file keeps its size and stays
+    // intact.
   }
 }
 

@@ -105,7 +105,8 @@ export class Handler implements McpHandler {
       if (path === "/healthz" || path === "/readyz") {
         return this.#probe(request, path === "/readyz").catch(this.#failed);
       }
-      // Serve this before the checks of host and origin: clients need it to sign in, and it is public.
+      // Serve the documents for sign-in before the checks of host and origin, because they are
+      // public.
       const own = this.#gate?.serve(request, path);
       if (own) return Promise.resolve(own).catch(this.#failed);
       const origin = request.headers.get("origin");

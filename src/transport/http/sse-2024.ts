@@ -59,7 +59,7 @@ export class LegacySse {
     );
     const first = `event: endpoint\ndata: ${MESSAGES}?sessionId=${client.id}\n\n`;
     let stopWatching: (() => void) | undefined;
-    // The client cannot resume the stream, so a newer token of its messages keeps the stream open.
+    // The client cannot resume the stream, so a newer token in its messages keeps the stream open.
     const watch = (who: Principal | undefined) => {
       stopWatching?.();
       stopWatching = who && core.access.whenEnded(who, core.deadlines, () => {

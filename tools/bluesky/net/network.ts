@@ -100,7 +100,7 @@ function headersOf(
     ...Object.fromEntries(given),
     "accept-encoding": "gzip",
   };
-  // The host name always comes from the URL.
+  // Remove the header, because the host name always comes from the URL.
   delete headers["host"];
   if (body || !/^(?:GET|HEAD)$/.test(method)) headers["content-length"] = `${body?.length ?? 0}`;
   return headers;
