@@ -16,6 +16,14 @@ export interface Endpoint {
   readonly url: string;
   readonly headers: HeaderLines;
   readonly authorization?: Authorization | undefined;
+  /** Called with each message that is sent and received, as JSON. Default: nothing. */
+  readonly trace?: ((line: TraceLine) => void) | undefined;
+}
+
+/** A message on the wire. */
+export interface TraceLine {
+  readonly from: "client" | "server";
+  readonly text: string;
 }
 
 export type Refused = Pick<Response, "status" | "headers">;
@@ -48,6 +56,8 @@ export interface Reply {
 
 export interface Incoming {
   readonly message: RpcMessage | undefined;
+  /** The message as it was sent. */
+  readonly text: string;
   readonly event?: ServerSentEvent;
 }
 
@@ -75,13 +85,13 @@ export function* send(
     const { response, redirectedTo } = yield* exchange(endpoint, method, extra, message);
     const again = authorization && redirectedTo === undefined &&
       (yield* authorization.retry(response, used));
-    if (!again) return replyOf(response, redirectedTo);
+    if (!again) return traced(replyOf(response, redirectedTo), endpoint.trace);
     yield* until(Promise.resolve(response.body?.cancel()));
   }
 }
 
 function* exchange(
-  { url, headers, authorization }: Endpoint,
+  { url, headers, authorization, trace }: Endpoint,
   method: string,
   extra: HeaderLines,
   message: JsonObject | undefined,
@@ -92,6 +102,7 @@ function* exchange(
     ...(message && { "content-type": "application/json" }),
   };
   const body = message && { body: JSON.stringify(message) };
+  if (body) trace?.({ from: "client", text: body.body });
   const { origin } = new URL(url);
   let at = new URL(url);
   let all: HeaderLines = { ...common, ...headers, ...extra };
@@ -149,6 +160,18 @@ function replyOf(response: Response, redirectedTo: string | undefined): Reply {
   };
 }
 
+function traced(reply: Reply, trace: Endpoint["trace"]): Reply {
+  if (!trace) return reply;
+  return {
+    ...reply,
+    *next() {
+      const incoming = yield* reply.next();
+      if (incoming?.message) trace({ from: "server", text: incoming.text });
+      return incoming;
+    },
+  };
+}
+
 function without(names: readonly string[], lines: HeaderLines): HeaderLines {
   return Object.fromEntries(Object.entries(lines).filter(([name]) => !names.includes(name)));
 }
@@ -169,7 +192,7 @@ function whole(response: Response): () => Operation<Incoming | undefined> {
     if (taken) return undefined;
     taken = true;
     const text = yield* until(response.text());
-    return text.trim() === "" ? undefined : { message: parsed(text) };
+    return text.trim() === "" ? undefined : { message: parsed(text), text };
   };
 }
 
@@ -184,7 +207,8 @@ function streamed(body: ReadableStream<Uint8Array>): () => Operation<Incoming | 
       waiting.push(...events.read(value));
     }
     const event = waiting.shift()!;
-    return { event, message: event.data === "" ? undefined : parsed(event.data) };
+    const { data: text } = event;
+    return { event, text, message: text === "" ? undefined : parsed(text) };
   };
 }
 

@@ -14,7 +14,7 @@ import {
   withResolvers,
 } from "effection";
 import type { JsonObject } from "../model/content.ts";
-import type { ClientAnswer, ToolResult } from "../model/events.ts";
+import type { ClientAnswer, ClientCapabilities, ToolResult } from "../model/events.ts";
 import type { RpcId, RpcMessage, RpcRequest } from "../wire/json-rpc.ts";
 import { LEGACY_VERSIONS } from "../wire/versions.ts";
 import { ClientError } from "./client-error.ts";
@@ -51,17 +51,20 @@ type Questions = Map<RpcId, Task<void>>;
 export class LegacyServer implements RemoteServer {
   version: string = LEGACY_VERSIONS[0];
   #endpoint: Endpoint;
+  readonly #capabilities: ClientCapabilities;
   #session: HeaderLines = {};
   #lastId = 0;
   /** The time that the first request took, in milliseconds. */
   #roundTrip = 0;
 
-  constructor(endpoint: Endpoint) {
+  constructor(endpoint: Endpoint, capabilities = CAPABILITIES) {
     this.#endpoint = endpoint;
+    this.#capabilities = capabilities;
   }
 
   *initialize(clientInfo: ClientIdentity): Operation<void> {
-    const params = { protocolVersion: this.version, capabilities: CAPABILITIES, clientInfo };
+    const capabilities = this.#capabilities;
+    const params = { protocolVersion: this.version, capabilities, clientInfo } as JsonObject;
     const start = performance.now();
     const { protocolVersion } = yield* this.#request("initialize", params);
     this.#roundTrip = performance.now() - start;
@@ -75,11 +78,17 @@ export class LegacyServer implements RemoteServer {
   }
 
   *call({ name }: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {
-    const params = { name, arguments: args, _meta: { progressToken: this.#lastId + 1 } };
+    const params = { name, arguments: args };
+    return (yield* this.request("tools/call", params, person)) as unknown as ToolResult;
+  }
+
+  *request(method: string, params: JsonObject, person?: Person): Operation<JsonObject> {
+    if (!person) return yield* this.#request(method, params);
     const server = this;
     return yield* scoped(function* () {
       yield* server.#listen(person);
-      return (yield* server.#request("tools/call", params, person)) as unknown as ToolResult;
+      const _meta = { progressToken: server.#lastId + 1 };
+      return yield* server.#request(method, { ...params, _meta }, person);
     });
   }
 
@@ -159,7 +168,9 @@ export class LegacyServer implements RemoteServer {
   #begin({ headers, redirectedTo }: Reply): void {
     const session = headers.get("mcp-session-id");
     if (session) this.#session = { "mcp-session-id": session };
-    if (redirectedTo !== undefined) this.#endpoint = { url: redirectedTo, headers: {} };
+    if (redirectedTo !== undefined) {
+      this.#endpoint = { url: redirectedTo, headers: {}, trace: this.#endpoint.trace };
+    }
   }
 
   /** Sends a message that expects no response: a notification or an answer. */

@@ -1,10 +1,9 @@
 /** A client for revision 2026-07-28. There is no session: the client repeats a call with answers. */
-import { Buffer } from "node:buffer";
 import { all, type Operation, scoped } from "effection";
 import { isObject } from "../lib/json.ts";
 import type { JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
-import type { ClientAnswer, ToolResult } from "../model/events.ts";
+import type { ClientAnswer, ClientCapabilities, ToolResult } from "../model/events.ts";
 import { UNSUPPORTED_VERSION } from "../model/rpc-codes.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
 import {
@@ -33,11 +32,13 @@ export class ModernServer implements RemoteServer {
   readonly version = MODERN_VERSION;
   readonly #endpoint: Endpoint;
   readonly #identity: ClientIdentity;
+  readonly #capabilities: ClientCapabilities;
   #lastId = 0;
 
-  constructor(endpoint: Endpoint, identity: ClientIdentity) {
+  constructor(endpoint: Endpoint, identity: ClientIdentity, capabilities = CAPABILITIES) {
     this.#endpoint = endpoint;
     this.#identity = identity;
+    this.#capabilities = capabilities;
   }
 
   /** Sends `server/discover`. Throws `Refusal` if the server does not support this revision. */
@@ -63,11 +64,28 @@ export class ModernServer implements RemoteServer {
 
   *call(tool: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult> {
     const params: JsonObject = { name: tool.name, arguments: args };
-    const headers = { "mcp-name": encoded(tool.name), ...parameterHeaders(tool, args) };
+    const headers = parameterHeaders(tool, args);
+    return (yield* this.#rounds("tools/call", params, headers, person)) as unknown as ToolResult;
+  }
+
+  request(method: string, params: JsonObject, person?: Person): Operation<JsonObject> {
+    return person
+      ? this.#rounds(method, params, {}, person)
+      : this.#request(method, params, namedHeader(params));
+  }
+
+  /** Repeats a request with answers until it has a result. */
+  *#rounds(
+    method: string,
+    params: JsonObject,
+    headers: HeaderLines,
+    person: Person,
+  ): Operation<JsonObject> {
+    const all = { ...namedHeader(params), ...headers };
     let more: JsonObject = {};
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const result = yield* this.#request("tools/call", { ...params, ...more }, headers, person);
-      if (result.resultType !== "input_required") return result as unknown as ToolResult;
+      const result = yield* this.#request(method, { ...params, ...more }, all, person);
+      if (result.resultType !== "input_required") return result;
       const { inputRequests, requestState } = result;
       more = {
         ...(requestState !== undefined && { requestState }),
@@ -75,7 +93,9 @@ export class ModernServer implements RemoteServer {
       };
     }
     throw new ClientError(
-      `Cannot finish "${tool.name}": the server asked for answers ${MAX_ROUNDS} times, which is the limit; check whether the tool ever accepts an answer`,
+      `Cannot finish "${
+        params.name ?? params.uri ?? method
+      }": the server asked for answers ${MAX_ROUNDS} times, which is the limit; check whether the tool ever accepts an answer`,
     );
   }
 
@@ -106,7 +126,7 @@ export class ModernServer implements RemoteServer {
     return {
       [PROTOCOL_VERSION]: MODERN_VERSION,
       [CLIENT_INFO]: this.#identity,
-      [CLIENT_CAPABILITIES]: CAPABILITIES,
+      [CLIENT_CAPABILITIES]: this.#capabilities,
       ...(progressToken !== undefined && { progressToken, [LOG_LEVEL]: "info" }),
     };
   }
@@ -158,6 +178,12 @@ function* answered(
   ];
 }
 
+/** The header that repeats the name of a tool or prompt, or the URI of a resource. */
+function namedHeader({ name, uri }: JsonObject): HeaderLines {
+  const named = name ?? uri;
+  return typeof named === "string" ? { "mcp-name": encoded(named) } : {};
+}
+
 /** The headers that repeat arguments, for parameters that the tool's schema marks as headers. */
 function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): HeaderLines {
   const lines: { [name: string]: string } = {};
@@ -182,5 +208,6 @@ function parameterHeaders({ name, inputSchema }: RemoteTool, args: JsonObject): 
 function encoded(value: string): string {
   const plain = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value);
   if (plain && !/^=\?base64\?.*\?=$/.test(value)) return value;
-  return `=?base64?${Buffer.from(value).toString("base64")}?=`;
+  const bytes = Array.from(new TextEncoder().encode(value), (byte) => String.fromCharCode(byte));
+  return `=?base64?${btoa(bytes.join(""))}?=`;
 }

@@ -1,7 +1,7 @@
 /** A remote server of either era, as `parley call` uses it. */
 import type { Operation } from "effection";
 import type { JsonObject } from "../model/content.ts";
-import type { ToolResult } from "../model/events.ts";
+import type { ClientCapabilities, ToolResult } from "../model/events.ts";
 import type { Person } from "./person.ts";
 
 export interface RemoteTool {
@@ -14,6 +14,8 @@ export interface RemoteTool {
 export interface RemoteServer {
   /** The negotiated revision. */
   readonly version: string;
+  /** Sends a request. The person answers the questions that the server asks before its result. */
+  request(method: string, params: JsonObject, person?: Person): Operation<JsonObject>;
   tools(): Operation<RemoteTool[]>;
   call(tool: RemoteTool, args: JsonObject, person: Person): Operation<ToolResult>;
   /** Ends the session, if the revision has one. */
@@ -26,11 +28,11 @@ export interface ClientIdentity {
 }
 
 /** The capabilities that `parley call` declares to the server. */
-export const CAPABILITIES = {
+export const CAPABILITIES: ClientCapabilities = {
   elicitation: { form: {}, url: {} },
   sampling: { tools: {} },
   roots: {},
-} as const;
+};
 
 /** Reads all pages of the tool list. `request` sends one `tools/list` request. */
 export function* listTools(

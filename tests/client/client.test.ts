@@ -3,10 +3,10 @@ import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { type Operation, run, suspend } from "effection";
 import type { RequestListener } from "node:http";
-import { createMcpTool } from "parley-mcp";
+import { createMcpPrompt, createMcpTool } from "parley-mcp";
 import { z } from "zod";
 import { connect } from "../../src/client/connect.ts";
-import { Refusal } from "../../src/client/http.ts";
+import { Refusal, type TraceLine } from "../../src/client/http.ts";
 import { LegacyServer } from "../../src/client/legacy.ts";
 import { ModernServer } from "../../src/client/modern.ts";
 import type { RemoteServer } from "../../src/client/server.ts";
@@ -194,6 +194,43 @@ describe("the command line's client", () => {
         await eventually(() => parley.counts.live === 1);
         await task.halt();
         await eventually(() => parley.counts.live === 0);
+      });
+    });
+  }
+
+  for (const era of ["modern", "legacy"] as const) {
+    it(`asks as any client, with its own capabilities, and shows each message, ${era} era`, async () => {
+      const prompt = createMcpPrompt("greet").description("d").elicits({
+        who: { response: z.object({ name: z.string() }) },
+      })
+        .execute(function* (_, ctx) {
+          const answer = yield* ctx.elicit("who", { message: "Who?" });
+          return answer.action === "accept" ? `Greet ${answer.content.name}.` : "Greet nobody.";
+        });
+      await onSocket({ serve: [prompt] }, async (url) => {
+        await run(function* () {
+          const lines: TraceLine[] = [];
+          const traced = { ...endpoint(url), trace: (line: TraceLine) => void lines.push(line) };
+          const capabilities = { elicitation: { form: {} } };
+          const server = era === "modern"
+            ? new ModernServer(traced, ME, capabilities)
+            : new LegacyServer(traced, capabilities);
+          if (server instanceof LegacyServer) yield* server.initialize(ME);
+          const person = new Scripted();
+          person.answer = function* () {
+            return { action: "accept", content: { name: "Ada" } };
+          };
+          const { messages } = yield* server.request("prompts/get", { name: "greet" }, person);
+          assert.match(JSON.stringify(messages), /Greet Ada\./);
+          const sent = lines.filter(({ from }) => from === "client").map(({ text }) => text);
+          assert.ok(sent.some((text) => text.includes('{"elicitation":{"form":{}}}')));
+          const received = lines.filter(({ from }) => from === "server").map(({ text }) => text);
+          assert.ok(received.some((text) => text.includes("Who?")));
+          assert.deepEqual(lines.map(({ text }) => JSON.parse(text).jsonrpc).filter(Boolean), [
+            ...lines.map(() => "2.0"),
+          ]);
+          yield* server.close();
+        });
       });
     });
   }
