@@ -1,6 +1,7 @@
 /** `createParley` and `useParley`: put the parts of a server together. */
 import { type Operation, resource, until } from "effection";
 import { TokenGate } from "./auth/gate.ts";
+import type { Console } from "./console/console.ts";
 import { listen } from "./platform/listen.ts";
 import { peerOf } from "./platform/peer.ts";
 import { processStdio } from "./platform/process-stdio.ts";
@@ -9,6 +10,7 @@ import { LiveToolSessionRegistry } from "./registry/registry.ts";
 import { ToolSessionRegistryContext, ToolSessionStoreContext } from "./registry/use-registry.ts";
 import type { OperatorCalls, ToolSessionRegistry } from "./session/types.ts";
 import type { Served } from "./tool/skill.ts";
+import type { ConsoleSite, ServerCore } from "./server/core.ts";
 import type { ParleyOptions } from "./server/options.ts";
 import { Handler, type HandlerOptions, type McpHandler } from "./transport/http/handler.ts";
 import { Connection } from "./transport/stdio/connection.ts";
@@ -33,6 +35,11 @@ export interface Parley extends McpHandler {
    * revives them.
    */
   readonly calls: OperatorCalls;
+  /**
+   * Returns a new link to the console, as a path of this server. The link works once, and only on
+   * this machine. Rejects if the option `console` is off.
+   */
+  consoleLink(): Promise<string>;
   /** The number of objects in memory. */
   readonly counts: {
     /** Calls that are running or waiting. */
@@ -70,7 +77,14 @@ export function createParley(options: ParleyOptions = {}): Parley {
 function buildParley(options: HandlerOptions): Parley {
   const { auth } = options;
   const gate = auth && new TokenGate({ ...options, auth });
-  const handler = new Handler({ openPort: listen, peerOf, ...options, ...(gate && { gate }) });
+  const site = options.console ? new LazyConsole(options, gate, () => core) : undefined;
+  const handler = new Handler({
+    openPort: listen,
+    peerOf,
+    ...options,
+    ...(gate && { gate }),
+    ...(site && { consoleSite: site }),
+  });
   const { core, eras } = handler;
   const { catalog, changes, registry } = core;
   const changed = (definition: Served) => {
@@ -99,6 +113,12 @@ function buildParley(options: HandlerOptions): Parley {
     },
     resourceUpdated: (uri) => changes.announce({ type: "resource_updated", uri }),
     calls: registry.calls,
+    async consoleLink() {
+      if (site) return (await site.loaded()).link();
+      throw new TypeError(
+        'Cannot create a link to the console: it is off; set the option "console"',
+      );
+    },
     get counts() {
       const { live, finished } = registry.counts;
       return {
@@ -109,6 +129,35 @@ function buildParley(options: HandlerOptions): Parley {
       };
     },
   };
+}
+
+/** The console. Its code is loaded on first use. */
+class LazyConsole implements ConsoleSite {
+  #console: Promise<Console> | undefined;
+  readonly #load: () => Promise<Console>;
+
+  constructor(options: ParleyOptions, gate: TokenGate | undefined, core: () => ServerCore) {
+    this.#load = async () => {
+      const { Console } = await import("./console/console.ts");
+      return new Console(core(), options, gate);
+    };
+  }
+
+  loaded(): Promise<Console> {
+    return this.#console ??= this.#load();
+  }
+
+  handles(path: string): boolean {
+    return path === "/" || path === "/console" || path.startsWith("/console/");
+  }
+
+  async serve(request: Request, path: string, isLocal: boolean): Promise<Response> {
+    return await (await this.loaded()).serve(request, path, isLocal);
+  }
+
+  async close(): Promise<void> {
+    await (await this.#console)?.close();
+  }
 }
 
 /**

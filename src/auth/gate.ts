@@ -11,7 +11,7 @@ import { messageOf } from "../lib/message-of.ts";
 import { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
-import { Access, type AuthOptions, type Gate } from "../server/access.ts";
+import { Access, type AuthOptions, type Gate, type VisitorSignIn } from "../server/access.ts";
 import type { ParleyOptions } from "../server/options.ts";
 import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
@@ -136,13 +136,18 @@ export class TokenGate implements Gate {
   visitorOf(
     request: Request,
     isForPerson: boolean,
+    { scopes = [], again }: VisitorSignIn = {},
   ): Principal | Response | Promise<Principal | Response> {
     if (!this.#options.signIn || !isForPerson && request.headers.has("authorization")) {
       return this.callerOf(request);
     }
-    const visitor = this.#sessions.visitorIn(request, this.#clock.now());
+    const visitor = again === undefined
+      ? this.#sessions.visitorIn(request, this.#clock.now())
+      : undefined;
     if (visitor) return this.#admitted(request, visitor);
-    return isNavigation(request) ? this.#signInFirst(request) : this.#challenge(request, 401);
+    return isNavigation(request)
+      ? this.#signInFirst(new URL(again ?? request.url, request.url), request, scopes)
+      : this.#challenge(request, 401);
   }
 
   signedIn(request: Request, path: string): Promise<Response> | undefined {
@@ -163,14 +168,17 @@ export class TokenGate implements Gate {
     this.#closing.abort();
   }
 
-  async #signInFirst(request: Request): Promise<Response> {
+  async #signInFirst(
+    { pathname, search }: URL,
+    request: Request,
+    scopes: readonly string[],
+  ): Promise<Response> {
     try {
       const { signIn } = await this.#checked();
-      const { pathname, search } = new URL(request.url);
       const below = new URL(this.#publicUrl()).pathname.replace(/\/+$/, "");
       // A proxy may have removed the path of the public URL.
       const page = pathname.startsWith(`${below}/`) ? pathname : below + pathname;
-      return await signIn!.begin(page + search);
+      return await signIn!.begin(page + search, scopes);
     } catch (error) {
       return await this.#refusal(request, error);
     }

@@ -62,9 +62,10 @@ export class SignIn {
     this.#client = { client_id: parts.options.clientId };
   }
 
-  /** Sends the browser to the issuer. */
-  async begin(page: string): Promise<Response> {
-    const { issuer, sessions, scopes, now } = this.#parts;
+  /** Sends the browser to the issuer. `more` are scopes that only this page needs. */
+  async begin(page: string, more: readonly string[] = []): Promise<Response> {
+    const { issuer, sessions, now } = this.#parts;
+    const scopes = [...this.#parts.scopes, ...more];
     const server = await issuer.metadata.get();
     const attempt: Attempt = {
       state: generateRandomState(),

@@ -32,6 +32,8 @@ export interface ParleyConfig {
   readonly trustProxies?: readonly string[];
   /** Also serve the HTTP+SSE transport of revision 2024-11-05. Default: false. */
   readonly legacySse?: boolean;
+  /** Also serve the console, at `/console`. Default: false. */
+  readonly console?: boolean;
   /** Seconds that running calls may continue after a signal. Default: 10. */
   readonly grace?: number;
 

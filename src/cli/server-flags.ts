@@ -88,6 +88,10 @@ const HTTP_FLAGS = {
     flags: "--legacy-sse",
     description: "also serve the HTTP+SSE transport of revision 2024-11-05, at /sse",
   },
+  "console": {
+    flags: "--console",
+    description: "also serve the console at /console, to see and answer calls and to try tools",
+  },
   "grace": {
     flags: "--grace <seconds>",
     description: "how long running calls may continue after Ctrl-C",

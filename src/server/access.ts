@@ -40,6 +40,7 @@ export interface Gate {
   visitorOf(
     request: Request,
     isForPerson: boolean,
+    signIn?: VisitorSignIn,
   ): Principal | Response | Promise<Principal | Response>;
   /** Whether the caller with this id is a person who can sign in in a browser. */
   canSignIn(principal: string): boolean;
@@ -55,6 +56,14 @@ export interface Gate {
   insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string;
   /** Stops all requests to authorization servers. */
   close(): void;
+}
+
+/** How a visitor of a page signs in. */
+export interface VisitorSignIn {
+  /** Scopes to request besides those that every request needs. Default: none. */
+  readonly scopes?: readonly string[];
+  /** Signs in again, even if the visitor has a session, and returns to this path. Default: no. */
+  readonly again?: string;
 }
 
 /** Decides what callers may use, by their scopes. */

@@ -26,8 +26,18 @@ export interface CoreOptions extends ParleyOptions {
   /** Identifies callers by their access tokens. Default: the option `principal` identifies them. */
   readonly gate?: Gate;
   readonly openPort?: OpenPort;
+  /** Serves the console. Undefined while it is off. */
+  readonly consoleSite?: ConsoleSite;
   /** An existing registry for the server to use. Default: the server creates a registry. */
   readonly registry?: LiveToolSessionRegistry;
+}
+
+/** The console, as the transport sees it. */
+export interface ConsoleSite {
+  handles(path: string): boolean;
+  /** `isLocal` is true if the request was sent on this machine. */
+  serve(request: Request, path: string, isLocal: boolean): Promise<Response>;
+  close(): Promise<void>;
 }
 
 /** The default of `askWait`. Official clients end a call after 60 seconds, even if it reports progress. */

@@ -128,6 +128,17 @@ export function serverLimits(given: Partial<ParleyLimits> = {}): ServerLimits {
   };
 }
 
+/** The options of the console. */
+export interface ConsoleOptions {
+  /**
+   * A token for programs on this machine, of at least 32 characters, which they send in the header
+   * `x-parley-console`. Default: none.
+   */
+  readonly token?: string;
+  /** Called when a link was used, so that the next one can be shown. */
+  readonly onOpened?: () => void;
+}
+
 /** The options of a server. All are optional, and the defaults are safe. */
 export interface ParleyOptions {
   /** The tools, prompts, resources and skills to serve, or how to load them on first use. Default: none. */
@@ -145,6 +156,11 @@ export interface ParleyOptions {
   readonly path?: string;
   /** Also serve the HTTP+SSE transport of 2024-11-05, at `/sse` and `/messages`. Default: false. */
   readonly legacySse?: boolean;
+  /**
+   * Serve the console at `/console`: a page on which operators see and answer calls, and authors try
+   * tools. `consoleLink` returns a link that opens it on this machine. Default: false.
+   */
+  readonly console?: boolean | ConsoleOptions;
   /** Identifies the caller of each request. Default: all requests come from one anonymous caller. */
   readonly principal?: PrincipalOf;
   /**

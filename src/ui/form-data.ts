@@ -58,6 +58,8 @@ function readField(field: FormField, values: readonly string[]): unknown {
     case "number":
     case "integer":
       return readNumber(field, first.trim());
+    case "json":
+      return readJson(first.trim());
     case "date-time":
       return readMoment(first.trim(), values[1]?.trim() ?? "");
     default:
@@ -126,6 +128,15 @@ function readNumber({ kind, min, max }: FormField, text: string): number | undef
   if (min !== undefined && value < min) throw new Wrong(outside("at least", min, undefined));
   if (max !== undefined && value > max) throw new Wrong(outside("at most", max, undefined));
   return value;
+}
+
+function readJson(text: string): unknown {
+  if (text === "") return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Wrong('expected JSON, such as ["a", "b"] or { "a": 1 }');
+  }
 }
 
 function readChoices(field: FormField, positions: readonly string[]): string[] | undefined {

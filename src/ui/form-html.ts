@@ -160,7 +160,8 @@ function inputHtml(field: FormField, values: readonly string[], attributes: stri
   if (sensitive) {
     return `<input type="password" autocomplete="off" id="${input}" name="${input}"${attributes}>`;
   }
-  if (kind === "text" && ((max ?? 0) > LONG_TEXT || value.includes("\n"))) {
+  const isLong = kind === "text" && ((max ?? 0) > LONG_TEXT || value.includes("\n"));
+  if (isLong || kind === "json") {
     return `<textarea id="${input}" name="${input}" rows="5"${attributes}>\n${
       escaped(value)
     }</textarea>`;
@@ -186,6 +187,8 @@ function defaultsOf({ kind, choices, default: value }: FormField): readonly stri
       return Array.isArray(value) ? value.map(at) : [];
     case "date-time":
       return typeof value === "string" ? splitMoment(value) : [];
+    case "json":
+      return value === undefined ? [] : [JSON.stringify(value, null, 2)];
     default:
       return value === undefined ? [] : [String(value)];
   }
@@ -216,6 +219,8 @@ function hintOf({ kind, min, max }: FormField): string | undefined {
         : limits(min, max, undefined);
     case "choices":
       return (min ?? 0) > 0 || max !== undefined ? limits(min, max, "item") : undefined;
+    case "json":
+      return "As JSON.";
     case "date-time":
       return "Date, time, and offset from UTC (Z is UTC itself).";
     default:

@@ -25,7 +25,8 @@ export type FieldKind =
   | "integer"
   | "boolean"
   | "choice"
-  | "choices";
+  | "choices"
+  | "json";
 
 export interface FormField {
   readonly name: string;
@@ -85,10 +86,16 @@ export function formFields(
   });
 }
 
+/** Forms of elicitations have no objects and lists of their own; the parameters of tools may. */
 function kindOf(schema: JsonObject): FieldKind {
   const { type, format } = schema;
-  if (type === "array") return "choices";
+  if (type === "array") {
+    return isObject(schema.items) && choicesOf(schema.items) ? "choices" : "json";
+  }
   if (choicesOf(schema)) return "choice";
+  if (type === "object" || schema.anyOf || schema.oneOf || schema.allOf || schema.$ref) {
+    return "json";
+  }
   if (type === "boolean" || type === "number" || type === "integer") return type;
   return format === "email" || format === "uri" || format === "date" || format === "date-time"
     ? format
@@ -105,7 +112,9 @@ function choicesOf({ enum: values, enumNames, oneOf, anyOf }: JsonObject): Choic
     }));
   }
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined;
-  return titled?.filter(isObject).map((one) => ({
+  // Without constants these are other schemas, and no choices.
+  if (!titled?.every((one) => isObject(one) && "const" in one)) return undefined;
+  return titled.filter(isObject).map((one) => ({
     value: String(one.const),
     label: String(one.title ?? one.const),
   }));

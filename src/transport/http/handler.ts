@@ -7,7 +7,7 @@ import { SessionNotContinuedError } from "../../model/errors.ts";
 import type { Principal } from "../../model/principal.ts";
 import { INTERNAL_ERROR, PARSE_ERROR } from "../../model/rpc-codes.ts";
 import type { Gate } from "../../server/access.ts";
-import { type CoreOptions, ServerCore } from "../../server/core.ts";
+import { type ConsoleSite, type CoreOptions, ServerCore } from "../../server/core.ts";
 import type { ServerLimits } from "../../server/options.ts";
 import { Eras } from "../../server/eras.ts";
 import { isForwarded, Proxies, type ProxyOptions } from "../../server/forwarded.ts";
@@ -63,6 +63,7 @@ export class Handler implements McpHandler {
   readonly #path: string;
   readonly #callers: Callers;
   readonly #gate: Gate | undefined;
+  readonly #console: ConsoleSite | undefined;
   readonly #responder: Responder;
   readonly #sse: LegacySse | undefined;
   readonly #proxies: Proxies;
@@ -85,6 +86,7 @@ export class Handler implements McpHandler {
     const { limits, deadlines } = this.core;
     this.#callers = new Callers(options, limits.maxRequestsPerMinute, () => deadlines.now());
     this.#gate = options.gate;
+    this.#console = options.consoleSite;
     // Without named callers, all clients get the same lists, so shared caches may store them.
     const cacheScope = this.#callers.areAnonymous ? "public" : "private";
     const caching: Caching = { ttlMs: this.core.limits.listTimeToLive, cacheScope };
@@ -127,6 +129,10 @@ export class Handler implements McpHandler {
         ? !forwarding.local
         : this.#guard.allowsOtherNames && this.#guard.isExposed(request);
       if (isExposed) this.core.pages.proxied = true;
+      // The console is for its own page alone: its responses get no CORS headers.
+      if (this.#console?.handles(path)) {
+        return this.#console.serve(request, path, !isExposed).catch(this.#failed);
+      }
       const response = request.method === "OPTIONS"
         ? Promise.resolve(new Response(null, { status: 204 }))
         : this.#route(request, path);
@@ -161,6 +167,7 @@ export class Handler implements McpHandler {
     }
     this.core.closing = true;
     this.#gate?.close();
+    await this.#console?.close();
     this.eras.stop();
     // Calls end before streams, so that open streams can still deliver the outcomes.
     const pages = this.core.pages.close();
