@@ -1,25 +1,34 @@
 /**
- * Generates `src/ui/built.ts`, which contains browser code as text that the server can send. The
- * file is checked in, so that it works the same on every runtime, in a bundle and in a compiled
- * program.
+ * Generates the files that contain browser code as text that the server can send. They are checked
+ * in, so that they work the same on every runtime, in a bundle and in a compiled program.
  */
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 
-/** The generated file. */
-export const BUILT = "src/ui/built.ts";
+interface Script {
+  readonly file: string;
+  readonly doc: string;
+}
 
-/** The scripts, by the names of their constants in the generated file. */
-const SCRIPTS: { readonly [constant: string]: { readonly file: string; readonly doc: string } } = {
-  PAGE_SCRIPT: { file: "src/ui/page-script.ts", doc: "The script of the asking page." },
-  VIEW_SCRIPT: { file: "src/ui/view-script.ts", doc: "The script of views that ask." },
+/**
+ * The generated files, and the scripts in each by the names of their constants. The console has its
+ * own file, so that a server without a console does not load it.
+ */
+export const BUILT: { readonly [path: string]: { readonly [constant: string]: Script } } = {
+  "src/ui/built.ts": {
+    PAGE_SCRIPT: { file: "src/ui/page-script.ts", doc: "The script of the asking page." },
+    VIEW_SCRIPT: { file: "src/ui/view-script.ts", doc: "The script of views that ask." },
+  },
+  "src/ui/console/built.ts": {
+    CONSOLE_SCRIPT: { file: "src/ui/console/main.tsx", doc: "The script of the console." },
+  },
 };
 
-/** The new text of `src/ui/built.ts`, before formatting. */
-export function builtText(): string {
-  const constants = Object.entries(SCRIPTS).map(([name, { file, doc }]) =>
+/** The new text of a generated file, before formatting. */
+export function builtText(path: string): string {
+  const constants = Object.entries(BUILT[path]!).map(([name, { file, doc }]) =>
     `/** ${doc} Made from ${file}. */\nexport const ${name} =\n  ${JSON.stringify(bundle(file))};\n`
   );
   return [
@@ -30,7 +39,8 @@ export function builtText(): string {
 
 /** Bundles a script with its imports into one minified text. */
 export function bundle(file: string): string {
-  const args = ["build", file, "--minify", "--target=browser", "--format=esm"];
+  const production = ["--define", 'process.env.NODE_ENV="production"'];
+  const args = ["build", file, "--minify", "--target=browser", "--format=esm", ...production];
   const { status, stdout, stderr } = spawnSync(useRuntime("bun").path, args, {
     cwd: root,
     encoding: "utf8",

@@ -1,5 +1,5 @@
 /**
- * Bundles the browser code of src/ui into src/ui/built.ts.
+ * Bundles the browser code of src/ui into src/ui/built.ts and src/ui/console/built.ts.
  *
  *     deno task ui
  */
@@ -11,5 +11,7 @@ import { formatted } from "./api-reference.ts";
 import { BUILT, builtText } from "./browser-code.ts";
 
 installDependencies();
-writeFileSync(join(root, BUILT), formatted(builtText(), "ts"));
-console.log(`${BUILT} is up to date`);
+for (const path of Object.keys(BUILT)) {
+  writeFileSync(join(root, path), formatted(builtText(path), "ts"));
+  console.log(`${path} is up to date`);
+}

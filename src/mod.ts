@@ -27,7 +27,13 @@ export type {
 } from "./server/access.ts";
 export type { Claim, Principal } from "./model/principal.ts";
 export type { LazyDefinitions } from "./server/lazy-catalog.ts";
-export type { ParleyLimits, ParleyOptions, PrincipalOf, ServerInfo } from "./server/options.ts";
+export type {
+  ConsoleOptions,
+  ParleyLimits,
+  ParleyOptions,
+  PrincipalOf,
+  ServerInfo,
+} from "./server/options.ts";
 export type { CloseOptions, McpHandler } from "./transport/http/handler.ts";
 export { createMcpPrompt } from "./tool/prompt.ts";
 export type { McpPromptBuilder } from "./tool/prompt.ts";

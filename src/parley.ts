@@ -77,8 +77,10 @@ export function createParley(options: ParleyOptions = {}): Parley {
 function buildParley(options: HandlerOptions): Parley {
   const { auth } = options;
   const gate = auth && new TokenGate({ ...options, auth });
-  const site = options.console ? new LazyConsole(options, gate, () => core) : undefined;
-  const handler = new Handler({
+  const site: LazyConsole | undefined = options.console
+    ? new LazyConsole(options, gate, () => handler.core)
+    : undefined;
+  const handler: Handler = new Handler({
     openPort: listen,
     peerOf,
     ...options,
@@ -131,12 +133,22 @@ function buildParley(options: HandlerOptions): Parley {
   };
 }
 
+/** The least number of characters of a token that programs use for the console. */
+const MIN_CONSOLE_TOKEN = 32;
+
 /** The console. Its code is loaded on first use. */
 class LazyConsole implements ConsoleSite {
   #console: Promise<Console> | undefined;
   readonly #load: () => Promise<Console>;
 
   constructor(options: ParleyOptions, gate: TokenGate | undefined, core: () => ServerCore) {
+    const { console } = options;
+    const token = typeof console === "object" ? console.token : undefined;
+    if (token !== undefined && token.length < MIN_CONSOLE_TOKEN) {
+      throw new TypeError(
+        `Cannot use the console's token: it is shorter than ${MIN_CONSOLE_TOKEN} characters; generate a random one`,
+      );
+    }
     this.#load = async () => {
       const { Console } = await import("./console/console.ts");
       return new Console(core(), options, gate);

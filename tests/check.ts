@@ -5,7 +5,7 @@ import { listFiles } from "./harness/files.ts";
 import { installDependencies, useRuntime } from "./harness/toolchain.ts";
 
 const typed = ["src", "tools", "scripts", "tests", "bench"]
-  .flatMap((folder) => listFiles(folder, ".ts"))
+  .flatMap((folder) => [...listFiles(folder, ".ts"), ...listFiles(folder, ".tsx")])
   // tests/types shows that these fail.
   .filter((file) => !file.includes("/must-not-compile/"));
 

@@ -63,11 +63,6 @@ export class ConsoleVisitors {
 
   constructor(parts: ConsoleVisitorsParts) {
     const { token, now } = parts;
-    if (token !== undefined && token.length < 32) {
-      throw new TypeError(
-        "Cannot use the console's token: it is shorter than 32 characters; generate a random one",
-      );
-    }
     this.#parts = parts;
     this.#fixed = token === undefined ? undefined : hashOf(token);
     this.#links = new Secrets(Infinity, now);
@@ -170,7 +165,7 @@ class Secrets {
   }
 
   add(): string {
-    const secret = nodeCrypto().randomBytes(32).toString("base64url");
+    const secret = nodeCrypto().randomBytes(24).toString("base64url");
     this.#keep(hashOf(secret));
     const [oldest] = this.#expiries.keys();
     if (this.#expiries.size > MAX_SECRETS) this.#expiries.delete(oldest!);

@@ -14,14 +14,13 @@
  */
 import { nodeCrypto } from "../lib/sealer.ts";
 import type { Gate } from "../server/access.ts";
-import type { ConsoleSite, ServerCore } from "../server/core.ts";
+import type { ServerCore } from "../server/core.ts";
 import { noticePage } from "../server/html-page.ts";
 import type { ParleyOptions } from "../server/options.ts";
 import { CONSOLE_SCRIPT } from "../ui/console/built.ts";
 import { type AboutConsole, consoleHtml, FRAME_HTML } from "../ui/console/document.ts";
 import { CONSOLE_STYLE } from "../ui/console/style.ts";
 import { type ConsoleRefusal, type ConsoleVisitor, ConsoleVisitors } from "./access.ts";
-import type { ConsoleAccess, ConsoleApi } from "./types.ts";
 
 const COMMON = {
   "cache-control": "no-store",
@@ -39,15 +38,13 @@ const MAX_BODY = 1_024;
 const FRAME_POLICY =
   "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; media-src data: blob:; frame-ancestors 'self'";
 
-export class Console implements ConsoleSite {
+export class Console {
   readonly #core: ServerCore;
   readonly #visitors: ConsoleVisitors;
   readonly #mcpPath: string;
   readonly #hasAuth: boolean;
   readonly #onOpened: () => void;
-  readonly #authorized = new WeakMap<Request, ConsoleAccess>();
   #page: Response | undefined;
-  #api: Promise<ConsoleApi> | undefined;
 
   constructor(core: ServerCore, options: ParleyOptions, gate: Gate | undefined) {
     const { console: given, publicUrl, path = "/mcp" } = options;
@@ -100,12 +97,12 @@ export class Console implements ConsoleSite {
     }
     const visitor = await this.#visitors.visitorOf(request, isLocal);
     return isVisitor(visitor)
-      ? await this.#serveVisitor(request, path, visitor, isLocal)
+      ? this.#serveVisitor(request, path, visitor, isLocal)
       : asJson(visitor);
   }
 
-  async close(): Promise<void> {
-    (await this.#api)?.close();
+  close(): Promise<void> {
+    return Promise.resolve();
   }
 
   /** Exchanges the code of a link for a ticket, which the page finds in its address. */
@@ -141,19 +138,15 @@ export class Console implements ConsoleSite {
   }
 
   /** Answers a request of somebody who may use the console. */
-  async #serveVisitor(
+  #serveVisitor(
     request: Request,
     path: string,
     visitor: ConsoleVisitor,
     isLocal: boolean,
-  ): Promise<Response> {
+  ): Response {
     const { mayAct, principal } = visitor;
     if (request.method !== "GET" && request.method !== "HEAD" && !mayAct) {
       return refused(403, "the visitor may only look; ask for the scope console:act");
-    }
-    if (path.startsWith("/console/api/")) {
-      this.#authorized.set(request, { read: true, act: mayAct });
-      return await (await this.#loadApi()).fetch(request);
     }
     if (path === "/console/link" && request.method === "POST") {
       return isLocal && !principal
@@ -173,14 +166,6 @@ export class Console implements ConsoleSite {
       hasModel: registry.sampling?.provider !== undefined,
       mcp: this.#mcpPath,
     };
-  }
-
-  #loadApi(): Promise<ConsoleApi> {
-    return this.#api ??= import("./api.ts").then(({ createConsoleApi }) =>
-      createConsoleApi(this.#core, {
-        authorize: (request) => Promise.resolve(this.#authorized.get(request) ?? refused(401, "")),
-      })
-    );
   }
 
   #shell(request: Request): Response {

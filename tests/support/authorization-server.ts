@@ -38,7 +38,7 @@ export interface AuthorizationServer {
   revoke(client: string, secret: string, token: string): Promise<void>;
 }
 
-const SCOPES = "mcp flights:read flights:book";
+const SCOPES = "mcp flights:read flights:book console:read console:act";
 /** The credentials of resource servers, for introspection. */
 export const INTROSPECTOR = { clientId: "rs", clientSecret: "rs-secret" };
 /** A program that acts for itself. */

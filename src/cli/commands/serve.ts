@@ -29,6 +29,7 @@ export interface ServeOptions
   readonly allowOrigin?: readonly string[];
   readonly trustProxy?: readonly string[];
   readonly legacySse?: boolean;
+  readonly console?: boolean;
   /** Where durable calls are stored, as `sqlite:PATH`. */
   readonly store?: string;
   readonly state: "here" | "sealed";
@@ -88,6 +89,13 @@ export function* serve(
   const audit = options.auditLog === undefined
     ? undefined
     : yield* useAuditLog(options.auditLog, log);
+  const showsBanner = options.logFormat !== "json" && options.logLevel !== "silent";
+  const links = options.console
+    ? new (yield* until(import("./console-link.ts"))).ConsoleLinks(
+      environment.terminal,
+      showsBanner,
+    )
+    : undefined;
   const parley = yield* useParley({
     serve,
     ...identityOptions(options, environment.version),
@@ -95,6 +103,7 @@ export function* serve(
     allowOrigins: options.allowOrigin ?? [],
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
+    ...(links && { console: links.options }),
     ...(auth && { auth: { ...auth, onRefused: (refusal) => log.refusal(refusal) } }),
     ...(audit && { use: [audit.middleware] }),
     localOnly: isLocal(options.host),
@@ -131,8 +140,9 @@ export function* serve(
   const reach = reachOf(options, auth);
   if (options.logFormat === "json") {
     log.say("info", "serving", { address, version, model: provider?.name, reach });
-  } else if (options.logLevel !== "silent") {
-    terminal.note(banner({ address, version, announced, provider, reach, terminal }));
+  } else if (showsBanner) {
+    const console = links && (yield* until(links.first(parley, address)));
+    terminal.note(banner({ address, version, announced, provider, reach, console, terminal }));
   }
   early.end();
   const failed = server.failed.then((error) => ({ error }));

@@ -12,11 +12,13 @@ export interface BannerFacts {
   readonly provider: SamplingProvider | undefined;
   /** Who can call the server. */
   readonly reach: string;
+  /** The link that opens the console. Undefined if the console is off. */
+  readonly console?: string | undefined;
   readonly terminal: Terminal;
 }
 
 export function banner(facts: BannerFacts): string {
-  const { address, version, announced, provider, reach, terminal } = facts;
+  const { address, version, announced, provider, reach, console, terminal } = facts;
   const { bold, cyan, dim } = terminal.err;
   const name = typedCommand();
   const model = provider
@@ -29,6 +31,9 @@ export function banner(facts: BannerFacts): string {
     "",
     ...summaryLines(announced, terminal.err, terminal.columns("stderr")),
     "",
+    ...(console
+      ? ["Open the console, with a link that works once:", `  ${cyan(console)}`, ""]
+      : []),
     "Connect a client:",
     `  ${name} call TOOL --url ${address}`,
     `  ${name} install claude-code --url ${address}`,
