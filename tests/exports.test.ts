@@ -89,6 +89,7 @@ const surface: string[] = [
   "type Clock",
   "type CloseOptions",
   "type Completer",
+  "type ConsoleOptions",
   "type ContentAnnotations",
   "type ContentBlock",
   "type ContentBlockBase",

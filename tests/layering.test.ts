@@ -28,6 +28,7 @@ const packageName: string = JSON.parse(readText("package.json")).name;
 
 /** Files that are small on purpose, and why. */
 const BORDERS: { readonly [path: string]: string } = {
+  "src/ui/console/built.ts": "generated text, beside the code that it is made from",
   "src/shipped.ts": "the only file that imports tools/",
   "src/session/phase.ts": "the phases, which have one owner",
   "src/session/session-id.ts": "random ids, which know nothing of sessions",

@@ -108,6 +108,7 @@ export class ConsoleVisitors {
     signInFor?: string,
   ): Promise<ConsoleVisitor | ConsoleRefusal | Response> {
     const token = request.headers.get(TOKEN_HEADER);
+    // CONSOLE-1
     if (token !== null && isLocal) {
       const isKnown = hashOf(token) === this.#fixed || this.#tokens.use(token);
       return isKnown ? OPERATOR : {
@@ -118,6 +119,7 @@ export class ConsoleVisitors {
     }
     const { gate } = this.#parts;
     if (!gate) return withoutToken(isLocal);
+    // CONSOLE-2
     const found = await gate.visitorOf(request, false, {
       scopes: [READ_SCOPE, ACT_SCOPE],
       ...(signInFor !== undefined && { again: signInFor }),

@@ -67,7 +67,9 @@ export class Console {
   }
 
   async serve(request: Request, path: string, isLocal: boolean): Promise<Response> {
-    if (this.#core.closing) return refused(503, "the server is shutting down; try again later");
+    if (this.#core.closing) {
+      return refused(503, "Cannot use the console: the server is shutting down; try again later");
+    }
     const isGet = request.method === "GET" || request.method === "HEAD";
     // Addresses are relative, because a proxy may serve this server below a path of its own.
     switch (`${isGet ? "GET" : request.method} ${path}`) {
@@ -90,7 +92,10 @@ export class Console {
       }
     }
     if (!this.#visitors.isOwn(request)) {
-      return refused(403, "only its own page may use the console; open /console");
+      return refused(
+        403,
+        "Cannot use the console: only its own page may use the console; open /console",
+      );
     }
     if (path === "/console/token" && request.method === "POST" && isLocal) {
       return await this.#token(request);
@@ -111,7 +116,9 @@ export class Console {
     const isEarly = /prefetch|prerender/.test(
       request.headers.get("sec-purpose") ?? request.headers.get("purpose") ?? "",
     );
-    if (isEarly || request.method !== "GET") return refused(503, "open the link in a browser");
+    if (isEarly || request.method !== "GET") {
+      return refused(503, "Cannot open the link: it is being loaded ahead; open it in a browser");
+    }
     const code = new URL(request.url).searchParams.get("code") ?? "";
     const ticket = isLocal ? this.#visitors.ticketFor(code) : undefined;
     if (ticket === undefined) {
@@ -133,7 +140,10 @@ export class Console {
       : await request.text().catch(() => "");
     const token = this.#visitors.tokenFor(text.slice(0, MAX_BODY));
     return token === undefined
-      ? refused(403, "the link was used before; open the newest link that the terminal prints")
+      ? refused(
+        403,
+        "Cannot use the console: the link was used before; open the newest link that the terminal prints",
+      )
       : json({ token });
   }
 
@@ -146,15 +156,18 @@ export class Console {
   ): Response {
     const { mayAct, principal } = visitor;
     if (request.method !== "GET" && request.method !== "HEAD" && !mayAct) {
-      return refused(403, "the visitor may only look; ask for the scope console:act");
+      return refused(
+        403,
+        "Cannot use the console: the visitor may only look; ask for the scope console:act",
+      );
     }
     if (path === "/console/link" && request.method === "POST") {
       return isLocal && !principal
         ? json({ link: this.link() })
-        : refused(403, "people who signed in need no link; open /console");
+        : refused(403, "Cannot use the console: people who signed in need no link; open /console");
     }
     if (path === "/console/about") return json(this.#about(visitor));
-    return refused(404, `"${path}" does not exist; open /console`);
+    return refused(404, `Cannot find "${path}": there is no such path; open /console`);
   }
 
   #about({ name, mayAct, principal }: ConsoleVisitor): AboutConsole {
@@ -202,8 +215,8 @@ function asJson(refusal: ConsoleRefusal | Response): Response {
   return json({ error: { code: refusal.status, message: refusal.reason } }, refusal.status);
 }
 
-function refused(status: number, why: string): Response {
-  return json({ error: { code: status, message: `Cannot use the console: ${why}` } }, status);
+function refused(status: number, message: string): Response {
+  return json({ error: { code: status, message } }, status);
 }
 
 function notice(status: number, title: string, text: string): Response {

@@ -14,7 +14,7 @@ export class ConsoleLinks {
 
   /** `shows` is false if the output is for programs: links are secrets, and do not belong in logs. */
   constructor(terminal: Terminal, readonly shows: boolean) {
-    const { PARLEY_CONSOLE_TOKEN: token } = process.env;
+    const token = process.env["PARLEY_CONSOLE_TOKEN"];
     if (token && token.length < MIN_TOKEN) {
       throw new Problem(
         `Cannot use PARLEY_CONSOLE_TOKEN: it is shorter than ${MIN_TOKEN} characters; generate a random one`,
