@@ -49,6 +49,39 @@ describe("parley serve", () => {
     assert.equal(program.stdout, "");
   });
 
+  it("prints a link to the console, and the next one when it was used", function* () {
+    const { program, url } = yield* serve("--console");
+    const link = /http:\/\/127\.0\.0\.1:\d+\/console\/open\?code=[\w-]+/g;
+    yield* until(program.says(/Ctrl-C/));
+    const [first = ""] = program.stderr.match(link) ?? [];
+    const [banner = ""] = program.stderr.split("Ctrl-C");
+    assert.deepEqual(banner.split("\n").filter((line) => line.length > 80), []);
+    const opened = yield* until(fetch(first, { redirect: "manual" }));
+    assert.equal(opened.status, 303);
+    yield* until(program.says(/A link for another tab:\n {2}http.+\n/));
+    const links = new Set(program.stderr.match(link));
+    assert.equal(links.size, 2);
+    const root = yield* until(fetch(new URL("/", url), { redirect: "manual" }));
+    assert.equal(root.headers.get("location"), "console");
+  });
+
+  it("keeps links to the console out of logs, and refuses a short token", function* () {
+    const args = ["serve", tools, "--port", "0", "--console"];
+    const token = "t".repeat(40);
+    const json = yield* useProgram([...args, "--log-format", "json"], {
+      env: { PARLEY_CONSOLE_TOKEN: token },
+    });
+    const [, url = ""] = yield* until(json.says(/"address":"([^"]+)"/));
+    const headers = { "x-parley-console": token };
+    const about = yield* until(fetch(new URL("/console/about", url), { headers }));
+    assert.equal(about.status, 200);
+    yield* until(about.text());
+    assert.doesNotMatch(json.stderr, /code=|ttttt/);
+    const short = yield* useProgram(args, { env: { PARLEY_CONSOLE_TOKEN: "short" } });
+    assert.equal((yield* until(short.exit)).code, 2);
+    assert.match(short.stderr, /Cannot use PARLEY_CONSOLE_TOKEN/);
+  });
+
   it("asks for passwords on a page, and in forms only if that is allowed", function* () {
     const capabilities = { elicitation: { form: {} } };
     const onPage = /"door":"page"/;
