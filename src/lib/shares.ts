@@ -31,10 +31,7 @@ const PART_OF_FREE = 1 / 4;
 
 const ANONYMOUS = "";
 
-/**
- * The shares as their own methods see them, with fields that can be written. For other code, they
- * are read-only.
- */
+/** The type of `this` in methods that write fields. For other code, these fields are read-only. */
 type Own = { -readonly [K in keyof Shares]: Shares[K] };
 
 export class Shares {

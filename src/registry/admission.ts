@@ -90,7 +90,7 @@ export class Admission {
     if (problem !== undefined) session.endForRoom(problem);
   }
 
-  /** Removes a session. Returns false if the session was not here. */
+  /** Removes a session. Returns false if the session was not in the list. */
   delete(session: LiveToolSession): boolean {
     if (this.#sessions.get(session.id) !== session) return false;
     this.#shares.give(session.principal);

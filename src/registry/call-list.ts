@@ -20,7 +20,7 @@ export class CallList {
   readonly #states: ReadonlySet<string> | undefined;
   readonly #bornBefore: number;
   readonly #after: Rank | undefined;
-  /** The calls of the page in order, and one more, if there is one. */
+  /** The calls of the page in order, and the first call of the next page, if there is one. */
   readonly #ranked: Ranked[] = [];
   /** The number of calls that match the filter. */
   readonly total: number = 0;

@@ -22,7 +22,7 @@ import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
 import { metaOf } from "./records.ts";
 
-/** What filters and orders of a list need to know of a call. */
+/** The data of a call that is needed to filter and sort a list. */
 export interface CallKey {
   readonly id: string;
   readonly tool: string;
@@ -35,7 +35,7 @@ export interface CallKey {
   readonly doors: readonly Door[];
 }
 
-/** The open questions of a log, and whether its tool waits for time or does a step. */
+/** The state of a log: its open questions, and whether its tool sleeps or runs a step. */
 export interface LogState {
   readonly open: readonly ToolSessionRequest[];
   readonly final: ToolSessionEvent | undefined;
@@ -245,7 +245,7 @@ function clientView(
   };
 }
 
-/** Returns what the events of a call say about its time and its branches. */
+/** Returns the times and the branches of a call, from its events. */
 export function timesOf(
   events: Iterable<ToolSessionEvent>,
   open: readonly CallQuestion[],

@@ -41,7 +41,7 @@ export class RegistryCalls implements OperatorCalls {
   readonly #finished: ReadonlyMap<string, LiveToolSession>;
   readonly #stored: StoredCalls;
   readonly #watchers = new Set<Watcher>();
-  /** Ends all watches, because the registry closes. */
+  /** The functions that end the watches when the registry closes. */
   readonly #ends = new Set<() => void>();
   /** True if somebody watches (CALLS-2). */
   readonly watched: boolean = false;
@@ -301,7 +301,7 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
     this.#note(session);
   }
 
-  /** Watches the log of the call too, which also has events that change nothing else. */
+  /** Also watches the log of the call, because some events change nothing but the log. */
   #follow(session: LiveToolSession): void {
     if (this.#session === session) return;
     this.#unwatch?.();

@@ -258,7 +258,9 @@ export interface EntryMeta {
   readonly deferred?: boolean;
   /** The epoch at which the session last survived (RECOVERY-1). Absent in records of earlier versions. */
   readonly settled?: number;
-  /** How often in a row the session worked past its grace period without proof (RECOVERY-6). */
+  /**
+   * How many times in a row the session worked past its grace period without proof (RECOVERY-6).
+   */
   readonly slow?: number;
   /** Present if the session is set aside (RECOVERY-5). */
   readonly setAside?: { readonly at: number; readonly attempts: number };

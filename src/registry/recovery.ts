@@ -77,7 +77,9 @@ export class Recovery {
   readonly #turns = new Set<Turn>();
   /** The suspect whose turn it is. */
   #tried: string | undefined;
-  /** True if the attempt of that suspect has begun. The turn then ends with the attempt. */
+  /**
+   * True if the attempt of the suspect in `#tried` has begun. Its turn then ends with the attempt.
+   */
   #hasBegun = false;
   /** Suspects whose turn is over, and whose attempts still count (RECOVERY-7). */
   readonly #counted = new Set<RegisteredSession>();

@@ -174,7 +174,7 @@ export class StoredCalls {
     return true;
   }
 
-  /** Lets a call run again that is set aside. Returns false if no such call is set aside. */
+  /** Lets a call that is set aside run again. Returns false if no such call is set aside. */
   *revive(id: string): Operation<boolean> {
     const { store, now } = this.#options;
     const expiresAt = now() + KEPT;
@@ -223,7 +223,7 @@ export class StoredCalls {
   }
 }
 
-/** What a record says about its call, besides the summary. */
+/** The data in a record that is not in the summary of its call. */
 export function recordView(
   entry: ToolSessionEntry,
 ): Pick<CallDetail, "params" | "toolVersion" | "expiresAt" | "takeovers"> {
@@ -236,7 +236,7 @@ export function recordView(
   };
 }
 
-/** Returns true if the last event alone tells the state of a call. */
+/** Returns true if the last event alone shows the state of a call. */
 function tellsAll(last: ToolSessionEvent): boolean {
   switch (last.type) {
     case "result":

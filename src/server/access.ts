@@ -74,7 +74,7 @@ export class Access {
   readonly #granted = new WeakMap<Principal, ReadonlySet<string>>();
 
   readonly #standings = new WeakMap<Principal, Standing>();
-  /** What ends the streams of each token. */
+  /** The functions that end the streams of each token. */
   readonly #streams = new Map<string, Set<(why: StreamEnd) => void>>();
 
   constructor(gate: Gate | undefined, hierarchy: { readonly [scope: string]: readonly string[] }) {
@@ -82,7 +82,7 @@ export class Access {
     this.#implied = new Map(Object.entries(hierarchy));
   }
 
-  /** Notes how long a caller may keep what it opens with its token. */
+  /** Notes how long the streams that a caller opens with its token may stay open. */
   admit(who: Principal, standing: Standing): void {
     this.#standings.set(who, standing);
   }
@@ -170,13 +170,16 @@ type Guarded = Pick<Served, "kind" | "name" | "scopes">;
 /** How often the token of an open stream is checked again, in milliseconds. */
 const RECHECK_INTERVAL = 10_000;
 
-/** How long a caller may keep what it opens with its token. */
+/** How long the streams that a caller opens with its token may stay open. */
 export interface Standing {
   /** Identifies the token. It is not the token itself. */
   readonly token: string;
   /** When streams of the token end, in milliseconds since the epoch. */
   readonly until?: number;
-  /** Whether the token is still valid. Absent if only a request with the token can tell. */
+  /**
+   * Whether the token is still valid. Absent if this can be checked only with a request that has
+   * the token.
+   */
   isStillValid?(): boolean;
 }
 

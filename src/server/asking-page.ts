@@ -35,7 +35,7 @@ const BODY = 30_000;
 /** How many shown forms a page accepts answers from. The oldest forms are forgotten. */
 const MAX_FORMS = 64;
 
-/** How the last answer was received. The next page says so. */
+/** The outcome of the last answer. The next page shows it. */
 type Sent = "accept" | "decline" | "again";
 
 type Current = ReturnType<AskingPlace["current"]>;

@@ -15,7 +15,9 @@ export interface FoundResource {
   readonly variables: { readonly [variable: string]: string };
 }
 
-/** A catalog whose version can be changed. Outside of this file, the version is read-only. */
+/**
+ * The type of `this` in methods that change the version. For other code, the version is read-only.
+ */
 type Own = { -readonly [K in keyof Catalog]: Catalog[K] };
 
 export class Catalog {

@@ -27,10 +27,7 @@ export interface LogLimits {
   readonly maxBytes: number;
 }
 
-/**
- * The log as its own methods see it, with fields that can be written. For other code, they are
- * read-only.
- */
+/** The type of `this` in methods that write fields. For other code, these fields are read-only. */
 type Own = { -readonly [K in keyof EventLog]: EventLog[K] };
 
 export class EventLog {
@@ -57,7 +54,7 @@ export class EventLog {
   /** The LSN after which an announced reader will begin to read. -1 if no reader is announced. */
   #awaitedAt: number;
   #awaitedBytes = 0;
-  /** Makes runs wait. Created when a run has to wait for the first time. */
+  /** Makes runs wait for slow readers. Created when a run has to wait for the first time. */
   #pace: Pace | undefined;
   #recorded: { lsn: number; then: () => void; lost?: () => void }[] | undefined;
 

@@ -21,7 +21,7 @@ export interface JournalReader {
   ): AppendChange & { readonly meta?: ToolSessionEntry["meta"] };
 }
 
-/** The journal as its own methods see it. For other code, its fields are read-only. */
+/** The type of `this` in methods that write fields. For other code, these fields are read-only. */
 type Own = { -readonly [K in keyof Journal]: Journal[K] };
 
 export class Journal {

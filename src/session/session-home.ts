@@ -64,7 +64,9 @@ export interface SessionRecord {
 export interface Trial {
   /** The number of earlier attempts that failed. */
   readonly failed: number;
-  /** How often in a row the session worked past its grace period before a crash (RECOVERY-6). */
+  /**
+   * How many times in a row the session worked past its grace period before a crash (RECOVERY-6).
+   */
   readonly level: number;
   /** The end of the grace period. */
   readonly deadline: Deadline;

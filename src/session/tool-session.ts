@@ -68,8 +68,8 @@ import { newSessionId } from "./session-id.ts";
 import type { ServedSessionOptions } from "./types.ts";
 
 /**
- * The session as its own methods see it. For other code, the fields are read-only. These fields are
- * not private, because every call reads them, and getters would make it slower.
+ * The type of `this` in methods that write fields. For other code, these fields are read-only. They
+ * are not private, because every call reads them, and getters would make it slower.
  */
 type Own = { -readonly [K in keyof LiveToolSession]: LiveToolSession[K] };
 

@@ -45,7 +45,7 @@ export class ClosedDoors {
   readonly #unnamed = new WeakMap<object, Habits>();
   /** Returns true if there can be more than one anonymous caller. */
   readonly #isShared: () => boolean;
-  /** True if there is any entry. */
+  /** True if the behaviour of any client is remembered. */
   #isUsed = false;
 
   constructor(isShared: () => boolean) {

@@ -73,7 +73,10 @@ export function continueCall(
   return { type: "wait", session, after };
 }
 
-/** The LSN after which a request reads the log of a run that it continues: only what is new. */
+/**
+ * The LSN after which a request that continues a run reads the log, so that it gets only new
+ * events.
+ */
 export function lastRead({ log: { lastLSN }, outcome }: LiveToolSession): number {
   return outcome ? lastLSN - 1 : lastLSN;
 }

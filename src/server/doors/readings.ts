@@ -1,10 +1,11 @@
 /**
- * Reads of resources that ask. A read that cannot carry its question ends with an error that names
- * the page. The run stays, and the next read of the same URI continues it.
+ * Remembers reads of resources that ask a question. If the client cannot show the question, the
+ * read ends with an error that names the page. The run stays, and the next read of the same URI
+ * continues it.
  *
  * READING-1  Only the same caller finds a run: the same client session, channel or named caller.
  *            Other callers could be anybody, so they get a URI with a ticket.
- * READING-2  A run gives its text once. The next read starts a new run.
+ * READING-2  The text of a run is returned once. The next read starts a new run.
  */
 import type { Deadline } from "../../lib/deadlines.ts";
 import { SharedMap } from "../../lib/shares.ts";
@@ -17,7 +18,7 @@ interface Reading {
   readonly sessionId: string;
   readonly scope: ViewScope;
   readonly uri: string;
-  /** True if a read has ended with an error, and its run stays. */
+  /** True if the read has ended with an error, and its run still exists. */
   isDeferred: boolean;
   expiry?: Deadline;
 }
@@ -26,14 +27,14 @@ interface Reading {
 const MAX_READINGS = 1_000;
 const TICKET = /#(t_[\w-]+)$/;
 
-/** A URI without the ticket that an error may have added. */
+/** Removes the ticket that an error message may have added to a URI. */
 export function withoutTicket<T>(uri: T): T | string {
   return typeof uri === "string" ? uri.replace(TICKET, "") : uri;
 }
 
 export class Readings {
   readonly #core: ServerCore;
-  /** By the ids of their sessions. */
+  /** The runs, by the ids of their sessions. */
   readonly #readings = new SharedMap<Reading>(MAX_READINGS);
   readonly open: { readonly size: number } = this.#readings;
 
@@ -41,7 +42,10 @@ export class Readings {
     this.#core = core;
   }
 
-  /** Remembers a new run. Without a scope, its caller cannot be told apart (READING-1). */
+  /**
+   * Remembers a new run. Without a scope, its caller cannot be distinguished from others
+   * (READING-1).
+   */
   expect(
     { id: sessionId, tool }: LiveToolSession,
     uri: unknown,
@@ -53,8 +57,8 @@ export class Readings {
   }
 
   /**
-   * Keeps a run whose read ends with an error. Returns the URI with which it is read again, if that
-   * is another one (READING-1).
+   * Keeps a run whose read ends with an error. Returns the URI with which the client must read it
+   * again, if that URI differs (READING-1).
    */
   defer(session: LiveToolSession, uri: unknown): string | undefined {
     const { registry, deadlines } = this.#core;

@@ -85,7 +85,7 @@ function attach(
   return takeOver(client, id, meta, continued.session, continued.after);
 }
 
-/** Makes a new request the request of a run. */
+/** Connects a run to a new request, which replaces the former one. */
 function takeOver(
   client: ClientSession,
   id: RpcId,

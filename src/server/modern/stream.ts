@@ -50,7 +50,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
   readonly logLevel;
   progress = -Infinity;
   readonly session: LiveToolSession;
-  /** The caller of the request, if the server names its callers. */
+  /** The caller of the request, if the server identifies its callers. */
   who: Principal | undefined;
   readonly #core: ServerCore;
   readonly id: RpcId;
