@@ -3,7 +3,9 @@
  * disturb each other, and prints whether each target is met.
  *
  *     deno task bench [part of a file's name …] [--json]
+ *     deno task bench against REVISION …
  *
+ * The second form compares the working tree with other revisions; see bench/against.ts.
  * Without a name, runs all files and generates the table in README.md again. `--json` prints the
  * findings as JSON at the end, one finding per line.
  */
@@ -17,12 +19,17 @@ import { installDependencies, useRuntime } from "../tests/harness/toolchain.ts";
 import { type Finding, lineOf } from "./kit/findings.ts";
 import { withTable } from "./kit/table.ts";
 
+const [first, ...rest] = process.argv.slice(2);
 const parts = process.argv.slice(2).filter((part) => !part.startsWith("--"));
 const asJson = process.argv.includes("--json");
 const files = listFiles("bench", ".bench.ts")
   .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)));
 
-if (files.length === 0) {
+if (first === "against") {
+  const { path } = useRuntime("deno");
+  const args = ["run", "-A", "--no-check", "bench/against.ts", ...rest];
+  process.exitCode = await runChild(path, args);
+} else if (files.length === 0) {
   console.log("There is nothing to measure: no file bench/*.bench.ts has this name.");
   process.exitCode = 1;
 } else {

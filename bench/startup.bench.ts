@@ -7,13 +7,14 @@
  *
  * Ends with an error if the program takes more than four times as long.
  */
-import { spawn, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
 import { type Aim, find } from "./kit/findings.ts";
+import { initialize, type Start, startOverHttp, startOverStdio } from "./kit/starts.ts";
 
 const ROUNDS = 60;
 /** Maximum ratio to a minimal server. */
@@ -31,17 +32,6 @@ for await (const line of console) {
 }
 `;
 
-const initialize = JSON.stringify({
-  jsonrpc: "2.0",
-  id: 0,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-11-25",
-    capabilities: {},
-    clientInfo: { name: "bench", version: "1" },
-  },
-});
-
 const initialized = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
 const list = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
 
@@ -52,17 +42,17 @@ try {
   const bare = compiled("bare", BARE);
   const bareStdio = compiled("bare-stdio", BARE_STDIO);
   const http = await compare(
-    () => overHttp(bare, []),
-    () => overHttp(parley, ["serve", "--port", "0"]),
+    () => startOverHttp(bare, []),
+    () => startOverHttp(parley, ["serve", "--port", "0"]),
   );
   const stdio = await compare(
-    () => overStdio(bareStdio, [], [initialize]),
-    () => overStdio(parley, ["stdio"], [initialize]),
+    () => startOverStdio(bareStdio, []),
+    () => startOverStdio(parley, ["stdio"]),
   );
   // This measurement includes work that is deferred until after the first answer.
   const listed = await compare(
-    () => overStdio(bareStdio, [], [initialize]),
-    () => overStdio(parley, ["stdio"], [initialize, initialized, list]),
+    () => startOverStdio(bareStdio, []),
+    () => startOverStdio(parley, ["stdio"], undefined, [initialize, initialized, list]),
   );
   report("start-http", "start to the first answer over HTTP", http, { most: MOST });
   report("start-stdio", "start to the first answer over stdio", stdio, { most: MOST });
@@ -89,13 +79,6 @@ function compiled(name: string, text: string): string {
 function succeed(args: readonly string[]): void {
   const { status, stdout, stderr } = spawnSync(useRuntime("bun").path, args, { encoding: "utf8" });
   if (status !== 0) throw new Error(`${stdout}${stderr}`);
-}
-
-/** Milliseconds. */
-interface Start {
-  readonly wall: number;
-  /** The CPU time of all threads. NaN if the system does not report it. */
-  readonly processor: number;
 }
 
 interface Time {
@@ -131,73 +114,6 @@ function timeOf(starts: readonly Start[]): Time {
     median: walls[walls.length >> 1]!,
     processor: processors[processors.length >> 1]!,
   };
-}
-
-/** The CPU time that a process has used so far. */
-function processorTime(pid: number | undefined): number {
-  try {
-    const tasks = `/proc/${pid}/task`;
-    const times = readdirSync(tasks).map((task) =>
-      Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0])
-    );
-    return times.reduce((all, one) => all + one, 0) / 1e6;
-  } catch {
-    return NaN;
-  }
-}
-
-async function overHttp(file: string, args: readonly string[]): Promise<Start> {
-  const start = performance.now();
-  const child = spawn(file, args, { stdio: ["ignore", "ignore", "pipe"] });
-  try {
-    const url = await new Promise<string>((resolve, reject) => {
-      let said = "";
-      child.stderr.setEncoding("utf8").on("data", (text) => {
-        said += text;
-        const address = /http:\S+(?=\s)/.exec(said)?.[0];
-        if (address) resolve(address);
-      });
-      child.once("exit", () => reject(new Error(said)));
-    });
-    const response = await fetch(url, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-      },
-      body: initialize,
-    });
-    await response.text();
-    return { wall: performance.now() - start, processor: processorTime(child.pid) };
-  } finally {
-    child.kill("SIGKILL");
-  }
-}
-
-/** Sends everything at once, and waits for the answer to the last message. */
-async function overStdio(
-  file: string,
-  args: readonly string[],
-  messages: readonly string[],
-): Promise<Start> {
-  const start = performance.now();
-  const child = spawn(file, args, { stdio: ["pipe", "pipe", "ignore"] });
-  const { id } = JSON.parse(messages.at(-1)!);
-  try {
-    child.stdin.write(`${messages.join("\n")}\n`);
-    await new Promise<void>((resolve, reject) => {
-      let said = "";
-      child.stdout.setEncoding("utf8").on("data", (text) => {
-        said += text;
-        const whole = said.split("\n").slice(0, -1);
-        if (whole.some((line) => JSON.parse(line).id === id)) resolve();
-      });
-      child.once("exit", () => reject(new Error(said)));
-    });
-    return { wall: performance.now() - start, processor: processorTime(child.pid) };
-  } finally {
-    child.kill("SIGKILL");
-  }
 }
 
 function report(key: string, what: string, [bare, parley]: Times, aim?: Aim): void {

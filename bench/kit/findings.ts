@@ -73,6 +73,13 @@ export interface Spread {
   readonly high: number;
 }
 
+/** The median of several measurements, and the quartiles around it. */
+export function middleHalf(values: readonly number[]): Spread {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)]!;
+  return { value: at(0.5), low: at(0.25), high: at(0.75) };
+}
+
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = [...values].sort((a, b) => a - b);
   return { value: sorted[sorted.length >> 1]!, low: sorted[0]!, high: sorted.at(-1)! };

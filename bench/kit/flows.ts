@@ -2,7 +2,7 @@
 import { eventsIn, HttpConnection, type Message, messagesIn, type Reply } from "./connection.ts";
 
 export type Era = "legacy" | "modern";
-export type Work = "call" | "elicit" | "progress";
+export type Work = "call" | "list" | "elicit" | "progress";
 
 /** A client that runs one flow after another. */
 export interface User {
@@ -41,7 +41,7 @@ export async function vanish(target: Target): Promise<void> {
     ? new LegacyClient(connection, target)
     : new TestClient(connection, target);
   await client.open();
-  const name = { call: "add", elicit: "ask", progress: "count" }[target.work];
+  const name = { call: "add", list: "add", elicit: "ask", progress: "count" }[target.work];
   const args = target.work === "call" ? { a: 1, b: 1 } : {};
   const text = client.call(1, name, args, { progressToken: 1 });
   await new Promise<void>((resolve) => {
@@ -67,6 +67,12 @@ abstract class Client implements User {
         expectResult(reply, n, String(n + 1));
         return reply.chunks;
       }
+      case "list": {
+        const reply = await this.connection.request(this.list(n));
+        const { tools } = resultOf(reply, n);
+        if (!(tools?.length >= 3)) throw wrong("a list of 3 tools or more", reply.body);
+        return reply.chunks;
+      }
       case "progress": {
         const text = this.call(n, "count", {}, { progressToken: n });
         const reply = await this.connection.request(text);
@@ -87,6 +93,7 @@ abstract class Client implements User {
   }
 
   abstract call(id: number, name: string, args: object, meta?: object, more?: object): string;
+  abstract list(id: number): string;
   abstract elicit(n: number): Promise<number>;
 }
 
@@ -115,6 +122,10 @@ class LegacyClient extends Client {
   call(id: number, name: string, args: object, meta?: object): string {
     const params = { name, arguments: args, ...(meta && { _meta: meta }) };
     return this.#text({ jsonrpc: "2.0", id, method: "tools/call", params });
+  }
+
+  list(id: number): string {
+    return this.#text({ jsonrpc: "2.0", id, method: "tools/list" });
   }
 
   async elicit(n: number): Promise<number> {
@@ -146,16 +157,23 @@ class TestClient extends Client {
   async open(): Promise<void> {}
 
   call(id: number, name: string, args: object, meta?: object, more?: object): string {
+    return this.#text(id, "tools/call", { name, arguments: args, ...more }, meta, name);
+  }
+
+  list(id: number): string {
+    return this.#text(id, "tools/list", {});
+  }
+
+  #text(id: number, method: string, params: object, meta?: object, name?: string): string {
     const _meta = {
       "io.modelcontextprotocol/protocolVersion": MODERN,
       "io.modelcontextprotocol/clientInfo": INFO,
       "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
       ...meta,
     };
-    const params = { name, arguments: args, ...more, _meta };
-    const head =
-      `mcp-protocol-version: ${MODERN}\r\nmcp-method: tools/call\r\nmcp-name: ${name}\r\n`;
-    return post({ jsonrpc: "2.0", id, method: "tools/call", params }, head);
+    const head = `mcp-protocol-version: ${MODERN}\r\nmcp-method: ${method}\r\n` +
+      (name === undefined ? "" : `mcp-name: ${name}\r\n`);
+    return post({ jsonrpc: "2.0", id, method, params: { ...params, _meta } }, head);
   }
 
   async elicit(n: number): Promise<number> {

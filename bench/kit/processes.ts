@@ -1,7 +1,7 @@
 /** The measured servers, the driver that measures them, and their CPU usage. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
 import { createInterface, type Interface } from "node:readline";
@@ -92,6 +92,22 @@ export function cpuOf(pid: number): number {
   } catch {
     const { stdout } = spawnSync("ps", ["-o", "cputime=", "-p", String(pid)], { encoding: "utf8" });
     return stdout.trim().split(/[:-]/).reduce((sum, part) => sum * 60 + Number(part), 0);
+  }
+}
+
+/**
+ * Milliseconds of CPU time that the threads of a process have used. More precise than `cpuOf`, but
+ * without the threads that have ended. NaN if the system does not report it.
+ */
+export function processorTime(pid: number | undefined): number {
+  try {
+    const tasks = `/proc/${pid}/task`;
+    const times = readdirSync(tasks).map((task) =>
+      Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ")[0])
+    );
+    return times.reduce((all, one) => all + one, 0) / 1e6;
+  } catch {
+    return NaN;
   }
 }
 

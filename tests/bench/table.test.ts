@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Finding } from "../../bench/kit/findings.ts";
-import { figure, spreadOf } from "../../bench/kit/findings.ts";
+import { figure, middleHalf, spreadOf } from "../../bench/kit/findings.ts";
 import { withTable } from "../../bench/kit/table.ts";
 import { readText } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
@@ -33,5 +33,6 @@ describe("figure() and spreadOf()", () => {
   it("show significant digits, and the median of the measurements", () => {
     assert.deepEqual([0.523, 12.34, 1234567].map(figure), ["0.52", "12.3", "1 234 567"]);
     assert.deepEqual(spreadOf([3, 1, 2]), { value: 2, low: 1, high: 3 });
+    assert.deepEqual(middleHalf([9, 1, 4, 2, 3]), { value: 3, low: 2, high: 4 });
   });
 });
