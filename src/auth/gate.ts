@@ -32,6 +32,7 @@ import type { SignIn } from "./sign-in.ts";
 import { hashOf, TokenCache } from "./token-cache.ts";
 import { TokenFile } from "./token-file.ts";
 import type { Tokens } from "./tokens.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /**
  * Maximum length of the `Authorization` header. Runtimes have a similar limit for all headers
@@ -156,7 +157,7 @@ export class TokenGate implements Gate {
     return this.#checked().then(({ signIn }) => signIn!.finish(request));
   }
 
-  insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string {
+  insufficientScope(headers: RequestHeaders | undefined, scopes: readonly string[]): string {
     const all = new Set([...this.#options.scopes ?? [], ...scopes]);
     return this.#resource.challenge(headers, {
       error: "insufficient_scope",
@@ -318,7 +319,7 @@ export class TokenGate implements Gate {
     const message = status === 403
       ? "Cannot serve the request: the access token lacks a scope; sign in again with the scopes that WWW-Authenticate names"
       : "Cannot serve the request: it has no valid access token; sign in as WWW-Authenticate says";
-    const challenge = this.#resource.challenge(request.headers, parameters);
+    const challenge = this.#resource.challenge(hostIn(request), parameters);
     return refusal(status, { "www-authenticate": challenge }, INVALID_REQUEST, message);
   }
 
@@ -333,7 +334,7 @@ export class TokenGate implements Gate {
     if (request.method !== "GET" && request.method !== "HEAD") {
       return new Response(null, { status: 405, headers: { ...headers, allow: "GET, OPTIONS" } });
     }
-    const text = JSON.stringify(this.#resource.metadata(request.headers));
+    const text = JSON.stringify(this.#resource.metadata(hostIn(request)));
     return new Response(request.method === "HEAD" ? null : text, {
       headers: {
         ...headers,
@@ -353,6 +354,10 @@ function saysRevoked(error: unknown): boolean {
 
 function parametersOf({ description }: TokenRefused): { readonly [name: string]: string } {
   return { error: "invalid_token", error_description: description };
+}
+
+function hostIn({ headers }: Request): { readonly host: string | null } {
+  return { host: headers.get("host") };
 }
 
 /** Whether a person opens a page. False if a script sends the request. */

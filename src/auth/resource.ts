@@ -3,6 +3,10 @@
  * challenges that lead clients to both.
  */
 import { isLoopback } from "../server/guard.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
+
+/** The header that names the server. */
+type Named = Pick<RequestHeaders, "host">;
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
@@ -30,9 +34,9 @@ export class ProtectedResource {
   /**
    * The URL of the MCP endpoint. A client on this machine gets it with the host name that it used.
    */
-  urlFor(headers: Headers | undefined): string {
+  urlFor(headers: Named | undefined): string {
     const url = new URL(this.url);
-    const host = headers?.get("host") ?? null;
+    const host = headers?.host ?? null;
     // `localhost` and `127.0.0.1` are the same server. A client compares this URL with the one it
     // used.
     if (host !== null && isLoopback(url.host) && isLoopback(host) && portOf(host) === url.port) {
@@ -58,7 +62,7 @@ export class ProtectedResource {
     return rest === "" || rest === this.#options.path || rest === new URL(this.url).pathname;
   }
 
-  metadata(headers: Headers): object {
+  metadata(headers: Named): object {
     const { issuers, scopes, name } = this.#options;
     return {
       resource: this.urlFor(headers),
@@ -75,7 +79,7 @@ export class ProtectedResource {
    * first word.
    */
   challenge(
-    headers: Headers | undefined,
+    headers: Named | undefined,
     parameters: { readonly [name: string]: string } = {},
   ): string {
     const { scopes } = this.#options;
@@ -93,7 +97,7 @@ export class ProtectedResource {
     return this.#options.issuers.length > 0;
   }
 
-  #metadataUrl(headers: Headers | undefined): string {
+  #metadataUrl(headers: Named | undefined): string {
     const { origin, pathname } = new URL(this.urlFor(headers));
     return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}`;
   }

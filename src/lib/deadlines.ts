@@ -13,7 +13,7 @@
  * machine wakes up, deadlines become due.
  */
 import { action, type Operation } from "effection";
-import type { Clock, Timer } from "./clock.ts";
+import { type Clock, systemClock, type Timer } from "./clock.ts";
 
 export interface Deadline {
   readonly at: number;
@@ -50,7 +50,8 @@ export class Deadlines {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.now = clock.now.bind(clock);
+    // `Date.now` needs no receiver, and a bound function is slower on Bun.
+    this.now = clock === systemClock ? clock.now : clock.now.bind(clock);
   }
 
   get size(): number {
@@ -59,7 +60,7 @@ export class Deadlines {
 
   /** Returns a time in milliseconds that never goes back. Use it only to measure differences. */
   elapsed(): number {
-    const time = this.#clock.now() + this.#behind;
+    const time = this.now() + this.#behind;
     if (time >= this.#latest) return this.#latest = time;
     this.#behind += this.#latest - time;
     return this.#latest;

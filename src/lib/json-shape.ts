@@ -21,7 +21,7 @@ export interface ShapeProblem {
 /** Returns the problem if JSON text nests too deep or has too many parts. */
 export function shapeProblem(text: string, maxParts: number): ShapeProblem | undefined {
   // Each level of valid JSON takes at least two characters, and each part at least one.
-  if (text.length > 2 * MAX_DEPTH && nestsDeeperThan(text, MAX_DEPTH)) {
+  if (text.length > 2 * MAX_DEPTH && opens(text, MAX_DEPTH) && nestsDeeperThan(text, MAX_DEPTH)) {
     return { state: `it nests deeper than ${MAX_DEPTH} levels`, remedy: "flatten it" };
   }
   if (text.length > maxParts && hasMoreThan(text, maxParts)) {
@@ -29,6 +29,19 @@ export function shapeProblem(text: string, maxParts: number): ShapeProblem | und
     return { state, remedy: "send fewer" };
   }
   return undefined;
+}
+
+/**
+ * Returns true if the text has more than `count` opening brackets and braces, even in strings. Text
+ * with fewer cannot nest deeper, and nearly every message has fewer. The runtime searches for a
+ * character much faster than a loop can look at each one.
+ */
+function opens(text: string, count: number): boolean {
+  for (const character of ["{", "["]) {
+    let at = text.indexOf(character);
+    for (; at >= 0 && count >= 0; at = text.indexOf(character, at + 1)) count--;
+  }
+  return count < 0;
 }
 
 /**

@@ -21,6 +21,7 @@ import { ProtocolError } from "../model/errors.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST } from "../model/rpc-codes.ts";
 import type { Served } from "../tool/skill.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /** Identifies the callers of a server, and serves the requests with which clients sign in. */
 export interface Gate {
@@ -53,7 +54,7 @@ export interface Gate {
    * The value of `WWW-Authenticate` for a caller that needs these scopes in addition to those that
    * every request needs.
    */
-  insufficientScope(headers: Headers | undefined, scopes: readonly string[]): string;
+  insufficientScope(headers: RequestHeaders | undefined, scopes: readonly string[]): string;
   /** Stops all requests to authorization servers. */
   close(): void;
 }
@@ -189,7 +190,7 @@ export type StreamEnd = "expired" | "revoked";
 /** The data of a caller that a check of scopes needs. */
 export interface CheckedCaller {
   readonly who?: Principal | undefined;
-  readonly headers?: Headers | undefined;
+  readonly headers?: RequestHeaders | undefined;
 }
 
 /** The caller lacks a scope. Over HTTP, the response has status 403. */

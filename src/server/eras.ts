@@ -4,6 +4,7 @@
 import { isObject } from "../lib/json.ts";
 import type { RpcId, RpcMessage } from "../wire/json-rpc.ts";
 import type { Caching } from "../wire/modern/encode.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
 import { claimsModern } from "../wire/modern/meta.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
 import type { ServerCore } from "./core.ts";
@@ -11,13 +12,7 @@ import type { Send } from "./feed.ts";
 import { LegacyChannel } from "./legacy/channel.ts";
 import { LegacyEra } from "./legacy/receive.ts";
 import { ModernEra } from "./modern/receive.ts";
-import {
-  type Caller,
-  type ChannelReply,
-  type Era,
-  SESSION_HEADER,
-  type SessionEra,
-} from "./reply.ts";
+import { type Caller, type ChannelReply, type Era, type SessionEra } from "./reply.ts";
 
 export class Eras {
   readonly #core: ServerCore;
@@ -36,13 +31,13 @@ export class Eras {
   }
 
   /** The era of a request's body. */
-  of(headers: Headers, body: unknown): Era {
+  of(headers: RequestHeaders, body: unknown): Era {
     return isModern(headers, body) ? this.#modern : this.#legacy;
   }
 
   /** The era of a request without a body. Undefined unless the request names a legacy session. */
-  ofSession(headers: Headers): SessionEra | undefined {
-    return headers.has(SESSION_HEADER) ? this.#legacy : undefined;
+  ofSession(headers: RequestHeaders): SessionEra | undefined {
+    return headers.session !== null ? this.#legacy : undefined;
   }
 
   /** Connects one client on a channel. `send` sends notifications that belong to no request. */
@@ -100,8 +95,8 @@ export class Channel {
  * True if a request is modern: it has modern metadata, or its version header names a version that
  * is not a legacy one.
  */
-export function isModern(headers: Headers, body: unknown): boolean {
+export function isModern(headers: RequestHeaders, body: unknown): boolean {
   if (isObject(body) && claimsModern(body.params)) return true;
-  const version = headers.get("mcp-protocol-version");
+  const { version } = headers;
   return version !== null && !isLegacyVersion(version);
 }

@@ -10,7 +10,7 @@
  */
 import { isLoopbackAddress, parseAddress } from "../lib/ip-address.ts";
 import type { ParleyOptions } from "./options.ts";
-import { type Forwarding, isForwarded, UNTRUSTED } from "./forwarded.ts";
+import { type Forwarding, type ReadHeaders, readHeaders, UNTRUSTED } from "./forwarded.ts";
 
 export type GuardOptions = Pick<ParleyOptions, "allowHosts" | "allowOrigins">;
 
@@ -35,16 +35,14 @@ export class Guard {
   /** Returns why the request is refused. Undefined if it is accepted. */
   refuses(
     request: Request,
-    origin = request.headers.get("origin"),
-    forwarding: Forwarding | null = isForwarded(request.headers) ? UNTRUSTED : null,
+    headers = readHeaders(request.headers),
+    forwarding: Forwarding | null = headers.isForwarded ? UNTRUSTED : null,
+    origin = headers.origin,
   ): string | undefined {
-    const host = request.headers.get("host") ?? hostOf(request.url);
-    const called = forwarding?.hosts.length ? [host, ...forwarding.hosts] : [host];
-    for (const name of called) {
-      if (!LOOPBACK.test(name) && !this.#allowsHost(name)) {
-        return `the host name "${name}" is not allowed; allow it with --allow-host`;
-      }
-    }
+    const host = headers.host ?? hostOf(request.url);
+    if (!LOOPBACK.test(host) && !this.#allowsHost(host)) return notAllowed(host);
+    const other = forwarding?.hosts.find((name) => !LOOPBACK.test(name) && !this.#allowsHost(name));
+    if (other !== undefined) return notAllowed(other);
     if (forwarding && !forwarding.trusted && !this.#allowsHost(host)) {
       return `it came through a proxy with the host name "${host}", which only callers on this machine may use; configure the proxy to forward the original host name and allow that name with --allow-host, or trust the proxy with --trust-proxy`;
     }
@@ -58,10 +56,14 @@ export class Guard {
    * Returns why a request from this peer is refused: only callers on this machine may use loopback
    * names. Undefined if it is accepted, or the peer is not known.
    */
-  refusesPeer(request: Request, peer: string | undefined): string | undefined {
+  refusesPeer(
+    request: Request,
+    headers: ReadHeaders,
+    peer: string | undefined,
+  ): string | undefined {
     // Fast path: most callers are on this machine.
     if (peer === undefined || peer === "127.0.0.1" || peer === "::1") return undefined;
-    const host = request.headers.get("host") ?? hostOf(request.url);
+    const host = headers.host ?? hostOf(request.url);
     if (!LOOPBACK.test(host) || this.#allowsHost(host)) return undefined;
     const address = parseAddress(peer);
     if (!address || isLoopbackAddress(address)) return undefined;
@@ -69,8 +71,8 @@ export class Guard {
   }
 
   /** True if an accepted request has a host name by which other machines reach the server. */
-  isExposed(request: Request): boolean {
-    return !LOOPBACK.test(request.headers.get("host") ?? hostOf(request.url));
+  isExposed(request: Request, headers: ReadHeaders): boolean {
+    return !LOOPBACK.test(headers.host ?? hostOf(request.url));
   }
 
   allowsOrigin(origin: string): boolean {
@@ -85,6 +87,10 @@ export class Guard {
     const name = host.toLowerCase();
     return this.#hosts.has(name) || this.#hosts.has(name.replace(/:\d+$/, ""));
   }
+}
+
+function notAllowed(host: string): string {
+  return `the host name "${host}" is not allowed; allow it with --allow-host`;
 }
 
 function hostOf(url: string): string {
@@ -110,6 +116,12 @@ export function isType(header: string | null, type: string): boolean {
 
 /** The `Accept` headers that most clients send. They need no parsing. */
 const USUAL = ["application/json, text/event-stream", "text/event-stream, application/json"];
+
+/** True if an `Accept` header accepts both formats of a response. */
+export function acceptsBoth(accept: string | null): boolean {
+  return accept === USUAL[0] ||
+    accepts(accept, "application/json") && accepts(accept, "text/event-stream");
+}
 
 /** True if an `Accept` header accepts the media type, directly or by a wildcard. */
 export function accepts(

@@ -16,6 +16,7 @@ import { errorText, type RpcId, type RpcMessage } from "../wire/json-rpc.ts";
 import { type CheckedCaller, InsufficientScopeError } from "./access.ts";
 import type { ServerCore } from "./core.ts";
 import type { Feed, FeedConnection } from "./feed.ts";
+import type { RequestHeaders } from "../wire/request-headers.ts";
 
 /** `Stream` is the type of a reply with several messages. Default: one with its own connection. */
 export type Reply<Stream = ReplyStream> =
@@ -128,7 +129,7 @@ export interface Caller {
   /** The caller. Undefined if the server does not check its callers. */
   readonly who?: Principal | undefined;
   /** Absent on transports without headers. */
-  readonly headers?: Headers;
+  readonly headers?: RequestHeaders;
   /** True if each reply has its own connection; false if all replies share a channel. */
   readonly ownStream: boolean;
   /** The running requests of a channel, by id. The client can cancel them. */

@@ -89,4 +89,19 @@ describe("shapeProblem()", () => {
     });
     assert.equal(shapeProblem('{"jsonrpc":"2.0","method":"ping"}', 100), undefined);
   });
+
+  it("counts brackets that nest, not all brackets", () => {
+    const flat = JSON.stringify(Array.from({ length: 300 }, () => ({ a: [] })));
+    assert.equal(shapeProblem(flat, 10_000), undefined);
+    const inText = JSON.stringify(["{[".repeat(300)]);
+    assert.equal(shapeProblem(inText, 10_000), undefined);
+    for (const [open, close] of [["[", "]"], ['{"a":', "}"]] as const) {
+      const nested = (levels: number) => `${open.repeat(levels)}1${close.repeat(levels)}`;
+      const padding = " ".repeat(500);
+      assert.equal(shapeProblem(nested(200) + padding, 10_000), undefined);
+      assert.notEqual(shapeProblem(nested(201) + padding, 10_000), undefined);
+    }
+    const mixed = '[{"a":'.repeat(101) + "1" + "}]".repeat(101);
+    assert.notEqual(shapeProblem(mixed, 10_000), undefined);
+  });
 });

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { once } from "node:events";
 import { createMcpTool, createParley, type ParleyOptions, toNodeHandler } from "parley-mcp";
 import { listen } from "../../src/platform/listen.ts";
+import { HeaderLists, readHeaders } from "../../src/server/forwarded.ts";
 import { describe, it } from "../suite.ts";
 
 /** Returns whether the tool considers its caller local. */
@@ -266,4 +267,103 @@ describe("the peer's address", () => {
       };
       return [port, stop];
     }));
+});
+
+describe("readHeaders()", () => {
+  /** What is read with and without Deno's lists. `lists` has already read enough to be trusted. */
+  function both(headers: globalThis.Headers) {
+    const lists = new HeaderLists();
+    for (let n = 0; n < 20; n++) lists.read(new Headers({ accept: "a/b" }));
+    return [readHeaders(headers), readHeaders(headers, lists)];
+  }
+
+  it("finds every header that only proxies add", () => {
+    for (const headers of FORWARDED) {
+      for (const read of both(new Headers({ accept: "a/b", ...headers, "z-last": "1" }))) {
+        assert.equal(read.isForwarded, true, JSON.stringify(headers));
+      }
+    }
+    const like = { "x-forward": "1", "forwarded-for": "1", "via-proxy": "1", "x-real-ip-2": "1" };
+    for (const read of both(new Headers(like))) assert.equal(read.isForwarded, false);
+  });
+
+  it("reads what Headers.get returns, also if a header is repeated", () => {
+    const headers = new Headers();
+    for (
+      const [name, value] of [
+        ["Host", "localhost"],
+        ["ORIGIN", "http://localhost"],
+        ["Accept", "a/b"],
+        ["accept", "c/d"],
+        ["ACCEPT", ""],
+        ["Content-Type", "text/plain"],
+        ["Content-Length", "12"],
+        ["Mcp-Session-Id", "s"],
+        ["Mcp-Protocol-Version", "v"],
+        ["Mcp-Method", "m"],
+        ["Mcp-Name", "n"],
+        ["Set-Cookie", "a=1"],
+        ["Set-Cookie", "b=2"],
+      ] as const
+    ) headers.append(name, value);
+    for (const read of both(headers)) {
+      const { all: _, isForwarded, ...values } = read;
+      assert.equal(isForwarded, false);
+      assert.deepEqual(values, {
+        host: "localhost",
+        origin: "http://localhost",
+        accept: headers.get("accept"),
+        contentType: "text/plain",
+        contentLength: "12",
+        session: "s",
+        version: "v",
+        method: "m",
+        name: "n",
+      });
+    }
+    for (const { host, name } of both(new Headers())) assert.deepEqual([host, name], [null, null]);
+  });
+
+  it("does not use lists that differ from the headers", () => {
+    const lists = new HeaderLists();
+    const more = new Headers({ accept: "a/b" });
+    const withOneMore = Object.assign(more, {
+      *[Symbol.iterator]() {
+        yield* [["accept", "a/b"], ["x-forwarded-for", "192.0.2.1"]];
+      },
+    });
+    assert.equal(lists.read(withOneMore), false);
+    assert.equal(lists.read(new Headers({ accept: "a/b" })), false);
+    const empty = new HeaderLists();
+    const none = Object.assign(new Headers({ accept: "a/b" }), {
+      *[Symbol.iterator]() {},
+    });
+    assert.equal(empty.read(none), false);
+  });
+
+  it("finds the headers of a proxy in requests from a socket, early and late", async () => {
+    const parley = createParley({ serve: [where], publicUrl: LOCAL.url });
+    const { port, stop } = await listen(parley.fetch, { port: 0, hostname: "127.0.0.1" });
+    try {
+      for (let round = 0; round < 2; round++) {
+        for (const headers of FORWARDED) {
+          assert.equal(await throughSocket(port, headers), 403, JSON.stringify(headers));
+          assert.deepEqual(await throughSocket(port, {}), LOCAL);
+        }
+      }
+    } finally {
+      await parley.close();
+      await stop();
+    }
+  });
+});
+
+describe("HeaderLists", () => {
+  it.when("Deno" in globalThis)("reads the lists of this version of Deno", () => {
+    const lists = new HeaderLists();
+    for (let n = 0; n < 20; n++) {
+      assert.equal(lists.read(new Headers([["A", "1"], ["b", "2"], ["a", "3"]])), true);
+      assert.deepEqual(lists.names, ["a", "b", "a"]);
+    }
+  });
 });

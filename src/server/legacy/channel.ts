@@ -49,6 +49,7 @@ export function receiveShared(
   message: RpcMessage,
   caller: CheckedCaller = NOBODY,
 ): ChannelReply {
+  client.lastSeen = client.core.deadlines.now();
   return sharedReply(receiveMessage(client, message, caller));
 }
 

@@ -75,7 +75,7 @@ export class ClientSessions {
   find(id: string, principal: string): ClientSession | undefined {
     const session = this.#sessions.get(id);
     if (!session || session.principal !== principal) return undefined;
-    const now = this.#core.deadlines.now();
+    const now = session.lastSeen = this.#core.deadlines.now();
     if (now - session.placedAt > REORDER_AFTER) {
       session.placedAt = now;
       this.#sessions.delete(id);

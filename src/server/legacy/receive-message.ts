@@ -62,7 +62,6 @@ export function receiveMessage(
   message: RpcMessage,
   caller: CheckedCaller,
 ): Received | Promise<Received> {
-  client.lastSeen = client.core.deadlines.now();
   client.who = caller.who;
   switch (message.type) {
     case "request":

@@ -12,7 +12,6 @@ import {
   later,
   type Refused,
   type Reply,
-  SESSION_HEADER,
   type SessionEra,
   type Value,
 } from "../reply.ts";
@@ -57,7 +56,7 @@ export class LegacyEra implements SessionEra {
     return withClient(this.#client(caller), (client) => {
       client.lastSeen = this.#core.deadlines.now();
       client.who = caller.who;
-      const lastEventId = caller.headers?.get("last-event-id") ?? null;
+      const lastEventId = caller.headers?.all.get("last-event-id") ?? null;
       if (lastEventId !== null) return resumeStream(client, lastEventId, caller);
       return { type: "stream", stream: new Reconnection(client, client.notifications) };
     });
@@ -105,13 +104,13 @@ export class LegacyEra implements SessionEra {
 
   /** Finds the client session of a request. Returns a promise if the session is not in memory. */
   #client({ principal, headers }: Caller): FoundClient | Promise<FoundClient> {
-    const version = headers?.get("mcp-protocol-version") ?? null;
+    const version = headers?.version ?? null;
     if (version !== null && !isLegacyVersion(version)) {
       return notTaken(
         `Cannot serve protocol version "${version}": it is not supported; send the version that initialize returned`,
       );
     }
-    const id = headers?.get(SESSION_HEADER) ?? null;
+    const id = headers?.session ?? null;
     if (id === null) {
       return new SessionlessClient(principal, this.#core, version ?? ASSUMED_VERSION);
     }

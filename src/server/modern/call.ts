@@ -91,7 +91,7 @@ export class ModernCalls {
     const { meta, caller: { headers, principal, who } } = context;
     const tool = definition as FinalizedMcpTool;
     if (headers && definition.kind === "tool" && tool.headerParameters.length > 0) {
-      const problem = parameterMismatch(headers, tool.headerParameters, args);
+      const problem = parameterMismatch(headers.all, tool.headerParameters, args);
       if (problem) throw headersDiffer(problem);
     }
     const missing = missingCapabilities(

@@ -22,6 +22,7 @@ import {
 } from "../../wire/json-rpc.ts";
 import { type Caching, completeText } from "../../wire/modern/encode.ts";
 import { mismatch } from "../../wire/modern/headers.ts";
+import type { RequestHeaders } from "../../wire/request-headers.ts";
 import {
   claimedVersion,
   declaresTasks,
@@ -270,7 +271,7 @@ const FAMILIES: { readonly [prefix: string]: string | undefined } = {
 
 /** Reads and checks the metadata of a request. Returns an error if it is not valid. */
 function checkedMeta(
-  headers: Headers | undefined,
+  headers: RequestHeaders | undefined,
   { method, params }: RpcRequest,
 ): RequestMeta | RpcError {
   // Check the revision first, because the other requirements depend on it.
@@ -292,8 +293,8 @@ function checkedMeta(
   return { code: HEADER_MISMATCH, message };
 }
 
-function wrongVersion(headers: Headers | undefined, version: string): RpcError | undefined {
-  const said = headers ? headers.get("mcp-protocol-version") : version;
+function wrongVersion(headers: RequestHeaders | undefined, version: string): RpcError | undefined {
+  const said = headers ? headers.version : version;
   if (said !== version) {
     const what = said === null ? "is missing" : `says "${said}", but the body says "${version}"`;
     return {

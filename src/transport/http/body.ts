@@ -16,8 +16,8 @@ export function readBody(
   limit: number,
   time: number,
   deadlines: Deadlines,
+  length = request.headers.get("content-length"),
 ): Promise<string | Unread> {
-  const length = request.headers.get("content-length");
   if (length !== null && !(Number(length) <= limit)) return Promise.resolve(TOO_LARGE);
   if (length === null && request.body) {
     return new Counting(request.body, limit).readWithin(time, deadlines);

@@ -10,9 +10,16 @@ import type { Gate } from "../../server/access.ts";
 import { type ConsoleSite, type CoreOptions, ServerCore } from "../../server/core.ts";
 import type { ServerLimits } from "../../server/options.ts";
 import { Eras } from "../../server/eras.ts";
-import { isForwarded, Proxies, type ProxyOptions } from "../../server/forwarded.ts";
+import {
+  HeaderLists,
+  Proxies,
+  type ProxyOptions,
+  type ReadHeaders,
+  readHeaders,
+} from "../../server/forwarded.ts";
 import {
   accepts,
+  acceptsBoth,
   Guard,
   type GuardOptions,
   isLoopback,
@@ -69,6 +76,7 @@ export class Handler implements McpHandler {
   readonly #proxies: Proxies;
   readonly #checksPeers: boolean;
   readonly #card: ServerCard;
+  readonly #headerLists = new HeaderLists();
   readonly fetch: McpHandler["fetch"];
 
   constructor(options: HandlerOptions = {}) {
@@ -111,15 +119,14 @@ export class Handler implements McpHandler {
       // public.
       const own = this.#gate?.serve(request, path);
       if (own) return Promise.resolve(own).catch(this.#failed);
-      const origin = request.headers.get("origin");
-      const forwarding = isForwarded(request.headers)
-        ? this.#proxies.forwarding(request, connection)
-        : null;
+      const headers = readHeaders(request.headers, this.#headerLists);
+      const { origin } = headers;
+      const forwarding = headers.isForwarded ? this.#proxies.forwarding(request, connection) : null;
       // Pages of any origin may read the server card, under a host name that is allowed.
       const card = path === this.#path ? undefined : this.#card.serve(request, path);
-      const refusal = this.#guard.refuses(request, card ? null : origin, forwarding) ??
+      const refusal = this.#guard.refuses(request, headers, forwarding, card ? null : origin) ??
         (this.#checksPeers && connection !== undefined && !forwarding
-          ? this.#guard.refusesPeer(request, this.#proxies.peer(request, connection))
+          ? this.#guard.refusesPeer(request, headers, this.#proxies.peer(request, connection))
           : undefined);
       if (refusal) {
         return Promise.resolve(refuse(403, `Cannot serve the request: ${refusal}`));
@@ -127,7 +134,7 @@ export class Handler implements McpHandler {
       if (card) return Promise.resolve(card);
       const isExposed = forwarding
         ? !forwarding.local
-        : this.#guard.allowsOtherNames && this.#guard.isExposed(request);
+        : this.#guard.allowsOtherNames && this.#guard.isExposed(request, headers);
       if (isExposed) this.core.pages.proxied = true;
       // The console is for its own page alone: its responses get no CORS headers.
       if (this.#console?.handles(path)) {
@@ -135,7 +142,7 @@ export class Handler implements McpHandler {
       }
       const response = request.method === "OPTIONS"
         ? Promise.resolve(new Response(null, { status: 204 }))
-        : this.#route(request, path);
+        : this.#route(request, path, headers);
       return origin === null
         ? response
         : response.then((response) => allowOrigin(response, origin, request.headers))
@@ -178,23 +185,30 @@ export class Handler implements McpHandler {
   }
 
   /** Routes a request. Never rejects. Most requests are POSTs of messages and take the fast path. */
-  #route(request: Request, path: string): Promise<Response> {
+  #route(request: Request, path: string, headers: ReadHeaders): Promise<Response> {
     const short = path === this.#path && !this.#sse?.handles(path);
-    if (!short || request.method !== "POST") return this.#find(request, path).catch(this.#failed);
+    if (!short || request.method !== "POST") {
+      return this.#find(request, path, headers).catch(this.#failed);
+    }
     const closed = this.#enter();
     if (closed) return Promise.resolve(closed);
-    if (this.#callers.areAnonymous) return this.#post(request, undefined, undefined);
+    if (this.#callers.areAnonymous) return this.#post(request, headers, undefined, undefined);
     const who = this.#callers.of(request);
     return who instanceof Promise
-      ? who.then((who) => this.#postFrom(request, who)).catch(this.#failed)
-      : this.#postFrom(request, who);
+      ? who.then((who) => this.#postFrom(request, headers, who)).catch(this.#failed)
+      : this.#postFrom(request, headers, who);
   }
 
-  #postFrom(request: Request, who: FoundCaller): Promise<Response> {
-    return who instanceof Response ? Promise.resolve(who) : this.#post(request, undefined, who);
+  #postFrom(
+    request: Request,
+    headers: ReadHeaders,
+    who: FoundCaller,
+  ): Promise<Response> {
+    if (who instanceof Response) return Promise.resolve(who);
+    return this.#post(request, headers, undefined, who);
   }
 
-  async #find(request: Request, path: string): Promise<Response> {
+  async #find(request: Request, path: string, headers: ReadHeaders): Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
       const back = this.#gate?.signedIn(request, path);
@@ -207,7 +221,7 @@ export class Handler implements McpHandler {
     const closed = this.#enter();
     if (closed) return closed;
     const who = await this.#callers.of(request);
-    return who instanceof Response ? who : await this.#serve(request, path, sse, who);
+    return who instanceof Response ? who : await this.#serve(request, path, headers, sse, who);
   }
 
   /** Opens the page of a call again, if the path belongs to such a page. */
@@ -230,19 +244,20 @@ export class Handler implements McpHandler {
   #serve(
     request: Request,
     path: string,
+    headers: ReadHeaders,
     sse: LegacySse | undefined,
     who: Principal | undefined,
   ): Response | Promise<Response> {
-    const session = this.eras.ofSession(request.headers);
+    const session = this.eras.ofSession(headers);
     switch (request.method) {
       case "POST":
-        return this.#post(request, sse, who);
+        return this.#post(request, headers, sse, who);
       case "GET":
         if (sse) return sse.get(path, idOf(who), who);
-        if (session) return this.#resume(request, session, who);
+        if (session) return this.#resume(request, headers, session, who);
         break;
       case "DELETE":
-        if (!sse && session) return this.#end(request, session, who);
+        if (!sse && session) return this.#end(request, headers, session, who);
         break;
     }
     return refuse(
@@ -257,21 +272,27 @@ export class Handler implements McpHandler {
 
   #resume(
     request: Request,
+    headers: ReadHeaders,
     era: SessionEra,
     who: Principal | undefined,
   ): Response | Promise<Response> {
-    if (!accepts(request.headers.get("accept"), "text/event-stream")) {
+    if (!accepts(headers.accept, "text/event-stream")) {
       return refuse(
         406,
         "Cannot open a stream: the Accept header does not allow one; add text/event-stream",
       );
     }
-    const reply = era.resume(callerOn(request, who));
+    const reply = era.resume(callerOn(headers, who));
     return this.#responder.respond(request, reply);
   }
 
-  async #end(request: Request, era: SessionEra, who: Principal | undefined): Promise<Response> {
-    const reply = era.end(callerOn(request, who));
+  async #end(
+    request: Request,
+    headers: ReadHeaders,
+    era: SessionEra,
+    who: Principal | undefined,
+  ): Promise<Response> {
+    const reply = era.end(callerOn(headers, who));
     const response = await this.#responder.respond(request, reply);
     return response.status === 202 ? new Response(null, { status: 204 }) : response;
   }
@@ -292,24 +313,25 @@ export class Handler implements McpHandler {
 
   async #post(
     request: Request,
+    headers: ReadHeaders,
     sse: LegacySse | undefined,
     who: Principal | undefined,
   ): Promise<Response> {
     try {
-      const refusal = this.#unacceptable(request, sse !== undefined);
+      const refusal = this.#unacceptable(headers, sse !== undefined);
       if (refusal) return refusal;
       const { maxBody, bodyTimeout } = this.core.limits;
-      const text = await readBody(request, maxBody, bodyTimeout, this.core.deadlines);
+      const length = headers.contentLength;
+      const text = await readBody(request, maxBody, bodyTimeout, this.core.deadlines, length);
       const body = typeof text === "string"
         ? parsed(text, this.core.limits)
         : unread(text, maxBody);
       if (body instanceof Response) return body;
       const coming = this.core.arrival?.before(body.value);
       if (coming) await coming;
-      if (sse) return sse.post(request, body.value, idOf(who), who);
-      const { headers } = request;
+      if (sse) return sse.post(request, headers, body.value, idOf(who), who);
       const era = this.eras.of(headers, body.value);
-      const caller = callerOn(request, who);
+      const caller = callerOn(headers, who);
       const reply = Array.isArray(body.value)
         ? era.receiveBatch(body.value, caller)
         : era.receive(readMessage(body.value), caller);
@@ -321,18 +343,15 @@ export class Handler implements McpHandler {
   }
 
   /** Checks `Content-Type` and `Accept`. Returns a refusal if one of them is not acceptable. */
-  #unacceptable({ headers }: Request, anyAccept: boolean): Response | undefined {
-    if (!isType(headers.get("content-type"), "application/json")) {
+  #unacceptable(headers: ReadHeaders, anyAccept: boolean): Response | undefined {
+    if (!isType(headers.contentType, "application/json")) {
       return refuse(
         415,
         "Cannot read the body: its Content-Type is not application/json; send JSON with that type",
       );
     }
     if (anyAccept) return undefined;
-    const accept = headers.get("accept");
-    if (accepts(accept, "application/json") && accepts(accept, "text/event-stream")) {
-      return undefined;
-    }
+    if (acceptsBoth(headers.accept)) return undefined;
     return refuse(
       406,
       "Cannot answer: the Accept header does not allow both formats; list application/json and text/event-stream",
@@ -360,7 +379,7 @@ export class Handler implements McpHandler {
   }
 }
 
-function callerOn({ headers }: Request, who: Principal | undefined): Caller {
+function callerOn(headers: ReadHeaders, who: Principal | undefined): Caller {
   return { principal: who === undefined ? "" : who.id, who, headers, ownStream: true };
 }
 

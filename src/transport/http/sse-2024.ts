@@ -20,6 +20,7 @@ import { ClientSessions } from "../../server/legacy/client-sessions.ts";
 import { Outbox } from "../outbox.ts";
 import { receiveShared } from "../../server/legacy/channel.ts";
 import type { ChannelReply } from "../../server/reply.ts";
+import type { RequestHeaders } from "../../wire/request-headers.ts";
 
 const STREAM = "/sse";
 const MESSAGES = "/messages";
@@ -81,6 +82,7 @@ export class LegacySse {
 
   post(
     request: Request,
+    headers: RequestHeaders,
     body: unknown,
     principal: string,
     who: Principal | undefined,
@@ -98,7 +100,7 @@ export class LegacySse {
         "Cannot accept the request: too much of the stream is unread; read the stream, then send the request again",
       );
     }
-    return this.#respond(outbox, receiveShared(client, message, { who, headers: request.headers }));
+    return this.#respond(outbox, receiveShared(client, message, { who, headers }));
   }
 
   /** Sends replies on the client's stream. Only refusals are sent as the response to the POST. */

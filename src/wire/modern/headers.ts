@@ -5,6 +5,7 @@
 import { Buffer } from "node:buffer";
 import type { JsonObject } from "../../model/content.ts";
 import type { HeaderParameter } from "../../model/header-parameter.ts";
+import type { RequestHeaders } from "../request-headers.ts";
 
 /** The field of `params` that the `Mcp-Name` header repeats, by method. */
 const NAME_FIELD: { readonly [method: string]: string | undefined } = {
@@ -20,16 +21,16 @@ const NAME_FIELD: { readonly [method: string]: string | undefined } = {
 
 /** Returns how the headers differ from the body, or undefined if they match. */
 export function mismatch(
-  headers: Headers,
+  headers: RequestHeaders,
   method: string,
   params: JsonObject,
 ): string | undefined {
-  const said = headers.get("mcp-method");
+  const said = headers.method;
   if (said === null) return "the Mcp-Method header is missing";
   if (said !== method) return `the Mcp-Method header says "${said}", but the body says "${method}"`;
   const field = NAME_FIELD[method];
   if (field === undefined) return undefined;
-  const name = headers.get("mcp-name");
+  const name = headers.name;
   if (name === null) return "the Mcp-Name header is missing";
   const decoded = decodeHeader(name);
   if (decoded === undefined) return "the Mcp-Name header is not encoded correctly";

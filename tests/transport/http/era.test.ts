@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { isModern } from "../../../src/server/eras.ts";
+import { isModern as isModernRequest } from "../../../src/server/eras.ts";
+import { readHeaders } from "../../../src/server/forwarded.ts";
 import { createMcpTool } from "parley-mcp";
 import { initialize, TestClient } from "../../support/legacy/client.ts";
 import { TestClient as ModernClient, textOf, VERSION } from "../../support/modern/client.ts";
@@ -14,6 +15,7 @@ function request(params?: object): object {
 }
 
 describe("isModern()", () => {
+  const isModern = (headers: Headers, body: unknown) => isModernRequest(readHeaders(headers), body);
   const versioned = (version: string) => new Headers({ "mcp-protocol-version": version });
 
   it("is true for modern metadata, whatever the header says", () => {

@@ -1,8 +1,18 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import fc from "fast-check";
-import { decodeHeader, mismatch, parameterMismatch } from "../../../src/wire/modern/headers.ts";
+import { readHeaders } from "../../../src/server/forwarded.ts";
+import type { JsonObject } from "../../../src/model/content.ts";
+import {
+  decodeHeader,
+  mismatch as mismatchIn,
+  parameterMismatch,
+} from "../../../src/wire/modern/headers.ts";
 import { describe, it } from "../../suite.ts";
+
+function mismatch(headers: Headers, method: string, params: JsonObject): string | undefined {
+  return mismatchIn(readHeaders(headers), method, params);
+}
 
 function base64(text: string): string {
   return `=?base64?${Buffer.from(text).toString("base64")}?=`;
