@@ -5,7 +5,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { IssuerProblem } from "./refusal.ts";
 
-/** Much larger than any key set or metadata document in use. */
+/** Maximum size of a response. It is much larger than any key set or metadata document in use. */
 const MAX_BYTES = 256 * 1024;
 /** Milliseconds from the request to the last byte of the response. */
 const TIMEOUT = 3_000;

@@ -346,7 +346,7 @@ export class TokenGate implements Gate {
   }
 }
 
-/** Whether a token must have been revoked, if it was valid before. */
+/** Whether an error means that a token was revoked, if the token was valid before. */
 function saysRevoked(error: unknown): boolean {
   return error instanceof TokenRefused && !(error instanceof TokenExpired) &&
     !(error instanceof ProofRefused);

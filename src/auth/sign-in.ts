@@ -49,7 +49,7 @@ export interface SignInParts {
   now(): number;
   /** Called with the reason if a person could not sign in. */
   refused(error: unknown): void;
-  /** Checks a token, as for MCP (SIGN-IN-2). */
+  /** Checks a token in the same way as the tokens of MCP clients (SIGN-IN-2). */
   check(token: string): Promise<Principal>;
 }
 

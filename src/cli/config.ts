@@ -47,7 +47,7 @@ export interface ParleyConfig {
   readonly maxMemory?: number;
   /** The size limit for all calls in the store together, in megabytes. Default: 1024. */
   readonly maxStore?: number;
-  /** The requests per minute of one named caller. Default: no limit. */
+  /** The maximum number of requests per minute of one named caller. Default: no limit. */
   readonly maxRequests?: number;
   /** The folder of skills. Default: `skills` beside a folder named `tools`. */
   readonly skills?: string;

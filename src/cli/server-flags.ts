@@ -134,7 +134,7 @@ const HTTP_FLAGS = {
   },
   "maxRequests": {
     flags: "--max-requests <number>",
-    description: "requests per minute of one named caller; default: no limit",
+    description: "maximum number of requests per minute of one named caller; default: no limit",
     kind: "number",
     parse: toCount,
   },

@@ -104,7 +104,10 @@ export class LegacyServer implements RemoteServer {
     yield* race([operation, sleep(patience)]);
   }
 
-  /** A server without such a stream refuses it. That does not affect the call. */
+  /**
+   * Reads the stream of the session. A server without such a stream refuses the request, which does
+   * not affect the call.
+   */
   *#readSession(person: Person, opened: () => void): Operation<void> {
     const questions: Questions = new Map();
     let position: HeaderLines = {};

@@ -5,7 +5,10 @@ export class LazyLoop {
   readonly #scope: Scope;
   readonly #body: () => Operation<void>;
   #task: Task<void> | undefined;
-  /** Not derived from `#task`: a body may return before `#task` is set. */
+  /**
+   * True while the loop runs. `#task` does not show this, because a body may return before it is
+   * set.
+   */
   #isRunning = false;
   #isStopped = false;
 

@@ -117,7 +117,7 @@ export class Shares {
     return held < PART_OF_FREE * free ? undefined : "crowded";
   }
 
-  /** Adds to what a principal holds. A negative amount is subtracted. */
+  /** Adds an amount to the amount that a principal holds. A negative amount is subtracted. */
   take(principal: string, amount = 1): void {
     if (amount === 0) return;
     const before = this.#held.get(principal) ?? 0;

@@ -25,7 +25,7 @@ export class Branch implements Conversation {
     readonly parent?: Branch,
   ) {}
 
-  /** The token budget. It is created on first access, because most branches never sample. */
+  /** The token budget. It is created on first access, because most branches never ask a model. */
   get budget(): TokenBudget {
     return this.#budget ??= new TokenBudget(this.maxTokens, this.parent?.budget);
   }

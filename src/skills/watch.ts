@@ -16,7 +16,10 @@ export interface SkillChanges {
 
 export interface SkillsWatcher {
   changed(changes: SkillChanges): void;
-  /** The folder cannot be read, or contains an invalid skill. The skills stay as they were. */
+  /**
+   * Called if the folder cannot be read, or contains an invalid skill. The skills stay as they
+   * were.
+   */
   failed(error: unknown): void;
 }
 

@@ -10,7 +10,7 @@ export interface FormState {
   readonly problems?: readonly FormProblem[];
 }
 
-/** More choices than this are a drop-down list instead of radio buttons. */
+/** A field with more choices than this is a drop-down list instead of radio buttons. */
 const MAX_RADIOS = 7;
 
 /** A field for longer texts has several lines. */
@@ -88,14 +88,20 @@ function fieldHtml(field: FormField, { entered, problems = [] }: FormState): str
   }</div>`;
 }
 
-/** A field with a default always has a value: the default applies where nothing is entered. */
+/**
+ * True if the person may leave a field empty. A field with a default always has a value: the
+ * default is used if nothing is entered.
+ */
 function mayStayEmpty({ required, default: value }: FormField): boolean {
   return !required && value === undefined;
 }
 
 const OPTIONAL = ' <span class="optional">(optional)</span>';
 
-/** A checkbox always has a value. A boolean that may stay unanswered has radio buttons instead. */
+/**
+ * True if a field is shown as a checkbox, which always has a value. A boolean that may stay
+ * unanswered has radio buttons instead.
+ */
 export function isSwitch({ kind, required, default: value }: FormField): boolean {
   return kind === "boolean" && (required || typeof value === "boolean");
 }

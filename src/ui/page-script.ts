@@ -8,7 +8,10 @@ import { fillZones } from "./zones.ts";
 
 fillZones(document);
 
-/** Each request waits on the server until something changes, or for half a minute at most. */
+/**
+ * Asks the server for changes. Each request waits on the server until something changes, or for
+ * half a minute at most.
+ */
 async function watch(url: string): Promise<void> {
   for (;;) {
     const response = await fetch(url, { headers: { accept: "application/json" } });

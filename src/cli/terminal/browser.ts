@@ -45,7 +45,7 @@ const OPENERS: { readonly [platform: string]: string | undefined } = {
   win32: "rundll32 url.dll,FileProtocolHandler",
 };
 
-/** By convention, BROWSER can be a list. */
+/** The commands in a list. By convention, BROWSER can be such a list. */
 function commandsIn(list = ""): string[] {
   return list.split(delimiter).map((one) => one.trim()).filter((one) => one !== "");
 }
@@ -58,7 +58,7 @@ async function openWith({ command, env }: Desktop, url: string): Promise<boolean
   return false;
 }
 
-/** By convention, the URL replaces `%s`. */
+/** The words of a command. By convention, the URL replaces `%s`. */
 function argumentsOf(command: string, url: string): string[] {
   const words = command.split(/\s+/);
   if (!command.includes("%s")) return [...words, url];

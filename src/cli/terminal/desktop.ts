@@ -195,7 +195,10 @@ function hasWayland(machine: DesktopMachine, env: Variables, name: string): bool
   return machine.ownerOf(path) !== undefined;
 }
 
-/** A display with a host name is forwarded from another machine, usually by SSH. */
+/**
+ * True if an X11 display is on this machine. A display with a host name is forwarded from another
+ * machine, usually by SSH.
+ */
 function hasX11({ ownerOf, read }: DesktopMachine, display: string): boolean {
   const [, number] = /^(?:unix)?:(\d+)(?:\.\d+)?$/.exec(display) ?? [];
   if (number === undefined) return false;
@@ -224,7 +227,7 @@ function runtimeFolder({ uid }: DesktopMachine, env: Variables): string {
   return env["XDG_RUNTIME_DIR"] || `/run/user/${uid}`;
 }
 
-/** BROWSER can be a list of commands. */
+/** True if one of the commands in a list can be started. BROWSER can be such a list. */
 function canStart({ hasProgram }: DesktopMachine, commands: string): boolean {
   return commands.split(delimiter).some((command) => hasProgram(command.trim().split(/\s+/)[0]!));
 }

@@ -257,7 +257,10 @@ export class OAuth implements Authorization {
     );
   }
 
-  /** A secret that the user gave is for one issuer. A server must not direct it to another (OAUTH-2). */
+  /**
+   * Throws if the user gave a client secret, and the server now names a different issuer: the
+   * secret is for the former issuer (OAUTH-2).
+   */
   *#checkSecret(issuer: string): Operation<void> {
     if (this.#options.clientSecret === undefined) return;
     const former = yield* until(this.#credentials!.issuerOf(this.#server.href));

@@ -74,7 +74,7 @@ export class Callers {
 
 /**
  * The caller that a `principal` function returned. Refuses an empty name, because it stands for the
- * anonymous caller, and values of other types, which a function without types may return.
+ * anonymous caller, and values of other types, which a function in JavaScript may return.
  */
 function callerIn(named: unknown): Principal | Response {
   if (typeof named === "string" && named !== "") return namedPrincipal(named);
