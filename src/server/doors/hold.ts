@@ -5,6 +5,9 @@ import type { LiveToolSession } from "../../session/tool-session.ts";
 /** How long questions of concurrent branches are collected, in milliseconds. */
 export const QUIET_WINDOW = 20;
 
+/** The first progress message of a request that waits for the person. */
+export const WAITS_FOR_PERSON = "Waiting for the person's answer";
+
 export class Hold {
   readonly #session: LiveToolSession;
   #since: number | undefined;

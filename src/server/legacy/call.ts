@@ -30,7 +30,7 @@ import { lostNotice } from "../../wire/notice.ts";
 import { type LegacyVersion, since } from "../../wire/versions.ts";
 import { continuedResult } from "../doors/call-state.ts";
 import { asksElsewhere, defer } from "../doors/deferral.ts";
-import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
+import { Hold, QUIET_WINDOW, WAITS_FOR_PERSON } from "../doors/hold.ts";
 import { CallPatience } from "../doors/patience.ts";
 import { asSent, canDefer, holdTime, travelling, travels } from "../doors/travel.ts";
 import type { Feed, Send } from "../feed.ts";
@@ -74,6 +74,8 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   /** The owner of the run before this call. */
   #former: SessionOwner | undefined;
   #hold: Hold | undefined;
+  /** True if the client was told that this call waits for the person. */
+  #waitTold = false;
   #patience: CallPatience | undefined;
 
   constructor(id: RpcId, client: ClientSession, meta: JsonObject | undefined) {
@@ -252,7 +254,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     const open = this.#session.openRequests();
     if (open.length === 0) return cursor;
     this.#sendLate(open, send);
-    if (!this.#mustDefer(open)) return cursor;
+    if (!this.#mustDefer(open)) {
+      if (this.#hold && !this.#waitTold) this.#tellWait(send);
+      return cursor;
+    }
     this.#defer(cursor + 1);
     send(this.#deferral!.text, cursor + 1);
     return cursor + 1;
@@ -269,6 +274,13 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
       const message = this.#encode({ ...request, lsn: 0 });
       if (message !== undefined) send(message, undefined);
     }
+  }
+
+  /** Some hosts give up early on a call without progress. */
+  #tellWait(send: (message: string, lsn: undefined) => void): void {
+    this.#waitTold = true;
+    const message = encodeHeartbeat(this, WAITS_FOR_PERSON);
+    if (message !== undefined) send(message, undefined);
   }
 
   /** True if none of the open questions can be sent on this call's stream. */

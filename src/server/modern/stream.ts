@@ -26,7 +26,7 @@ import type { RpcId } from "../../wire/json-rpc.ts";
 import type { RequestMeta } from "../../wire/modern/meta.ts";
 import { lostNotice } from "../../wire/notice.ts";
 import type { ServerCore } from "../core.ts";
-import { Hold, QUIET_WINDOW } from "../doors/hold.ts";
+import { Hold, QUIET_WINDOW, WAITS_FOR_PERSON } from "../doors/hold.ts";
 import { holdTime } from "../doors/travel.ts";
 import { type Feed, type FeedConnection, HeartbeatInterval, type Send } from "../feed.ts";
 import {
@@ -271,6 +271,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
       const ms = holdTime(this.#core, session, this.#client, this.#continues);
       if (ms === 0) return "asking";
       // The answer may come from a page or an app view while the request waits.
+      if (!this.#hold) this.#tellWait();
       this.#hold ??= new Hold(session);
       return this.#hold.isOver(ms) ? "asking" : undefined;
     }
@@ -280,6 +281,12 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
       this.#look();
     });
     return undefined;
+  }
+
+  /** Some hosts give up early on a call without progress. */
+  #tellWait(): void {
+    const message = encodeProgress(this, -Infinity, undefined, WAITS_FOR_PERSON);
+    if (message !== undefined) this.#news.push(message);
   }
 
   /** Makes the run a task. Returns true if the task is stored. */

@@ -100,8 +100,12 @@ export function encodeEvent(event: ToolSessionEvent, call: LegacyCall): string |
  * Returns a progress notification that tells the client that the call still runs. Undefined if the
  * caller sent no progress token.
  */
-export function encodeHeartbeat({ progressToken, progress }: LegacyCall): string | undefined {
-  return progressToken === undefined ? undefined : progressText(progressToken, progress.beat());
+export function encodeHeartbeat(
+  { progressToken, progress }: LegacyCall,
+  message?: string,
+): string | undefined {
+  if (progressToken === undefined) return undefined;
+  return progressText(progressToken, progress.beat(), undefined, message);
 }
 
 /**
