@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { createMcpTool, type ElicitRequest } from "parley-mcp";
+import { createMcpTool, type ElicitRequest, type ParleyOptions } from "parley-mcp";
 import { z } from "zod";
 import { readText } from "../harness/files.ts";
 import { ClosedDoors } from "../../src/server/doors/closed-doors.ts";
 import { KNOWN_CLIENTS } from "../../src/server/doors/known-clients.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { describe, it } from "../suite.ts";
-import { connectHost, ERAS, servingEra, textOf, ticketOf } from "./host.ts";
+import { connectHost, ERAS, type Host, servingEra, textOf, ticketOf } from "./host.ts";
 import { answerPage, linkIn } from "./page.ts";
 import { connectStdio } from "./stdio.ts";
 
@@ -145,6 +145,45 @@ for (const era of ERAS) {
           name: "claude-code",
         });
         assert.match(textOf(await host.call("ask")), /answer on a page/);
+      });
+    });
+
+    it("is not tried if the client is known to hide such a form", async () => {
+      const count = createMcpTool("count").description("Asks for a number.")
+        .output(z.object({ said: z.string() }))
+        .elicits({ how: { response: z.object({ many: z.number() }) } })
+        .execute(function* (_params, ctx) {
+          const how = yield* ctx.elicit("how", { message: "How many?" });
+          return { said: how.action === "accept" ? `${how.content.many} via ${how.via}` : "none" };
+        });
+      const tools = { serve: [ask, count], publicUrl: ORIGIN };
+      const hosted = async (
+        name: string,
+        options: ParleyOptions,
+        body: (host: Host, asked: () => number) => Promise<void>,
+      ) => {
+        await servingEra(era, options, async ({ fetch }) => {
+          let asked = 0;
+          const answer = () => {
+            asked++;
+            return { action: "accept", content: { name: "Ada", many: 3 } };
+          };
+          const host = await connectHost(era, fetch, { capabilities: FORMS, name, answer });
+          await body(host, () => asked);
+        });
+      };
+      await hosted("codex-mcp-client", tools, async (host, asked) => {
+        assert.match(textOf(await host.call("count")), /answer on a page/);
+        assert.equal(asked(), 0);
+        assert.equal((await host.call("ask")).structuredContent.said, "Ada via form");
+      });
+      await hosted("Claude Desktop", tools, async (host, asked) => {
+        assert.match(textOf(await host.call("ask")), /answer on a page/);
+        assert.equal(asked(), 0);
+      });
+      // A form that may be hidden is better than no way to ask.
+      await hosted("Claude Desktop", { ...tools, doors: ["form"] }, async (host) => {
+        assert.equal((await host.call("ask")).structuredContent.said, "Ada via form");
       });
     });
 

@@ -11,7 +11,8 @@ import { isObject } from "../../lib/json.ts";
 import { SharedMap } from "../../lib/shares.ts";
 import type { ClientAnswer, Door, ElicitRequest } from "../../model/events.ts";
 import type { DoorCall } from "../../run/run-port.ts";
-import { knownClient } from "./known-clients.ts";
+import type { ElicitForm } from "../../tool/elicit-types.ts";
+import { hidesForm, HIDING, knownClient } from "./known-clients.ts";
 
 /**
  * The shortest time in which a person can refuse a question, in milliseconds, without the client's
@@ -53,11 +54,14 @@ export class ClosedDoors {
   }
 
   /**
-   * True if this door is closed: earlier answers show that the client does not show questions
-   * there.
+   * True if a client does not show questions at this door: by its earlier answers, or because it is
+   * known not to show such a form.
    */
-  has(caller: Caller, door: Door): boolean {
-    return this.#known(caller)?.closed.has(door) === true;
+  has(caller: Caller, door: Door, form?: Pick<ElicitForm, "response">): boolean {
+    if (this.#known(caller)?.closed.has(door)) return true;
+    const { client } = caller;
+    return door === "form" && form !== undefined && HIDING.test(client.name ?? "") &&
+      hidesForm(client, form.response.json);
   }
 
   /** Records how long a client took to answer a message without a person, in milliseconds. */

@@ -61,7 +61,7 @@ export class Doors implements DoorPort {
       // The person did not see the question, so the model must not answer in their place.
       if (refused && door === "model") continue;
       if (!this.#isThere(door, call, form)) continue;
-      if (!this.#closed.has(call, door)) return door;
+      if (!this.#closed.has(call, door, form)) return door;
       closed ??= door;
     }
     // Use a closed door only if all doors are closed.

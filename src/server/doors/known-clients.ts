@@ -2,6 +2,8 @@
  * The known behaviour of clients when a tool asks a question. Some clients declare that they
  * support questions, but never show one to a person. `docs/clients.md` shows this table.
  */
+import { isObject } from "../../lib/json.ts";
+import type { JsonObject } from "../../model/content.ts";
 import type { ClientInfo } from "../../model/events.ts";
 
 /** The known behaviour of a client. */
@@ -15,6 +17,11 @@ export interface KnownClient {
   readonly shows: string;
   /** True if the client may refuse a form without showing it to a person. */
   readonly refusesUnseen?: true;
+  /**
+   * The forms that no person sees, although the client declares forms: all of them, or those with a
+   * number field. They are asked at another door from the start, if there is one.
+   */
+  readonly hides?: "all" | "numbers";
   /** True if a person or a script gives every answer, so that a quick refusal is intentional. */
   readonly isPrompt?: true;
   /** When the client gives up on a call. */
@@ -56,8 +63,9 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     client: "Claude Desktop",
     name: /^claude[ -]?desktop/i,
     declares: "?",
-    shows: "no forms; views",
+    shows: "no forms, even if it declares them; views",
     refusesUnseen: true,
+    hides: "all",
     deadline: "60 s to 4 min",
     source: "anthropics/claude-code#96043, #41347",
   },
@@ -67,6 +75,7 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     declares: "forms, URL",
     shows: "forms; a form with numbers as yes or no, and it accepts `{}`",
     refusesUnseen: true,
+    hides: "numbers",
     deadline: "300 s",
     source: `0.169.0, ${RUN}; openai/codex#21277, #45621`,
   },
@@ -96,6 +105,22 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
     source: `1.18.33, ${RUN}`,
   },
   {
+    client: "mcporter",
+    name: /^mcporter/i,
+    declares: "nothing",
+    shows: "nothing",
+    deadline: "?",
+    source: `0.12.3, ${RUN}`,
+  },
+  {
+    client: "mcp-proxy",
+    name: /^mcp-proxy/i,
+    declares: "nothing, whatever its own client declares",
+    shows: "nothing",
+    deadline: "?",
+    source: `6.7.19, ${RUN}`,
+  },
+  {
     client: "MCP Inspector",
     name: /inspector/i,
     declares: "forms, URL, sampling, MCP Apps",
@@ -117,4 +142,24 @@ export const KNOWN_CLIENTS: readonly KnownClient[] = [
 /** The known behaviour of a client, by the name that it sends. */
 export function knownClient({ name }: ClientInfo): KnownClient | undefined {
   return name === undefined ? undefined : KNOWN_CLIENTS.find((one) => one.name.test(name));
+}
+
+/** Matches the names of clients that hide forms. Most clients do not. */
+export const HIDING = new RegExp(
+  KNOWN_CLIENTS.filter(({ hides }) => hides).map(({ name }) => name.source).join("|"),
+  "i",
+);
+
+/** True if a client declares forms, but shows no person a form with this schema. */
+export function hidesForm(client: ClientInfo, { properties }: JsonObject): boolean {
+  switch (knownClient(client)?.hides) {
+    case "all":
+      return true;
+    case "numbers":
+      return Object.values((properties ?? {}) as JsonObject).some((field) =>
+        isObject(field) && (field.type === "number" || field.type === "integer")
+      );
+    default:
+      return false;
+  }
 }
