@@ -9,11 +9,19 @@
 import type { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";
 
-/** Milliseconds until the person must sign in again. */
-export const SESSION_TIME = 3_600_000;
+/** Milliseconds until a session ends. */
+export const SESSION_TIME = 600_000;
+/** Milliseconds after which a person who opens a page is checked again by the issuer. */
+const RENEW_AFTER = 300_000;
 
 const NAME = "parley_session";
-const CONTEXT = "browser session";
+const CONTEXT = "browser session 2";
+
+interface Session {
+  readonly person: Principal;
+  /** When the issuer last confirmed who the person is and what they may do. */
+  readonly begun: number;
+}
 
 export class BrowserSessions {
   readonly #sealer: Sealer;
@@ -26,17 +34,32 @@ export class BrowserSessions {
   }
 
   /**
-   * The person whom the session cookie of a request names. Undefined if there is no valid cookie.
+   * The person whom the session cookie of a request names. `isOld` is true if the issuer should
+   * check the person again. Undefined if there is no valid cookie.
    */
-  visitorIn(request: Request, now: number): Principal | undefined {
-    const session = this.open(cookieIn(request, NAME), CONTEXT, now);
-    return session as Principal | undefined;
+  visitorIn(
+    request: Request,
+    now: number,
+  ): { readonly person: Principal; readonly isOld: boolean } | undefined {
+    const session = this.open(cookieIn(request, NAME), CONTEXT, now) as Session | undefined;
+    return session && { person: session.person, isOld: now - session.begun >= RENEW_AFTER };
   }
 
   /** The value of `Set-Cookie` that starts a session (BROWSER-1). */
   begin({ id, subject, issuer, client, scopes }: Principal, now: number): string {
     const who = { id, subject, ...(issuer && { issuer }), ...(client && { client }), scopes };
-    return this.cookie(NAME, { ...who, claims: {} }, CONTEXT, SESSION_TIME, now);
+    const session: Session = { person: { ...who, claims: {} }, begun: now };
+    return this.cookie(NAME, session, CONTEXT, SESSION_TIME, now);
+  }
+
+  /** The value of `Set-Cookie` that ends a session. */
+  end(): string {
+    return this.remove(NAME);
+  }
+
+  /** A cookie that says only that it is there. */
+  mark(name: string, ms: number): string {
+    return `${name}=1; Max-Age=${ms / 1_000}; ${this.#attributes}`;
   }
 
   /** A sealed cookie that expires after `ms` milliseconds (BROWSER-2). */

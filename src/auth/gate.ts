@@ -30,6 +30,7 @@ import {
 import { PROOF_ALGORITHMS, ProtectedResource } from "./resource.ts";
 import type { SignIn } from "./sign-in.ts";
 import { hashOf, TokenCache } from "./token-cache.ts";
+import { isForm, isNavigation, Visitors } from "./visitors.ts";
 import { TokenFile } from "./token-file.ts";
 import type { Tokens } from "./tokens.ts";
 import type { RequestHeaders } from "../wire/request-headers.ts";
@@ -39,9 +40,6 @@ import type { RequestHeaders } from "../wire/request-headers.ts";
  * together.
  */
 const MAX_HEADER = 16_384;
-
-/** The path to which the issuer redirects browsers, relative to the public URL. */
-const CALLBACK = "/signed-in";
 
 /** The parts of the gate that are loaded on first use. */
 interface Checks {
@@ -63,6 +61,7 @@ export class TokenGate implements Gate {
   readonly #server: Pick<ParleyOptions, "publicUrl">;
   readonly #sealer: Sealer;
   readonly #sessions: BrowserSessions;
+  readonly #visitors: Visitors;
   #checks: Promise<Checks> | undefined;
 
   constructor(options: ParleyOptions & { readonly auth: AuthOptions }) {
@@ -75,6 +74,12 @@ export class TokenGate implements Gate {
       this.#sealer,
       () => this.#publicUrl().startsWith("https:"),
     );
+    this.#visitors = new Visitors({
+      sessions: this.#sessions,
+      publicUrl: () => this.#publicUrl(),
+      now: () => this.#clock.now(),
+      signIn: async () => (await this.#checked()).signIn!,
+    });
     this.access = new Access(this, auth.scopeHierarchy ?? {});
     this.#clock = clock;
     const { fetch } = auth;
@@ -142,19 +147,24 @@ export class TokenGate implements Gate {
     if (!this.#options.signIn || !isForPerson && request.headers.has("authorization")) {
       return this.callerOf(request);
     }
-    const visitor = again === undefined
-      ? this.#sessions.visitorIn(request, this.#clock.now())
-      : undefined;
-    if (visitor) return this.#admitted(request, visitor);
-    return isNavigation(request)
-      ? this.#signInFirst(new URL(again ?? request.url, request.url), request, scopes)
-      : this.#challenge(request, 401);
+    const { person, isOld } = again === undefined ? this.#visitors.in(request) ?? {} : {};
+    if (isNavigation(request) && (!person || isOld)) {
+      return this.#signInFirst(request, person, { scopes, ...(again !== undefined && { again }) });
+    }
+    if (person) return this.#admitted(request, person);
+    const refusal = this.#challenge(request, 401);
+    return isForm(request) ? this.#visitors.refuseForm(request, refusal) : refusal;
   }
 
-  signedIn(request: Request, path: string): Promise<Response> | undefined {
-    if (!this.#options.signIn || request.method !== "GET") return undefined;
-    if (path !== CALLBACK && path !== new URL(this.#callback()).pathname) return undefined;
-    return this.#checked().then(({ signIn }) => signIn!.finish(request));
+  refuseVisitor(request: Request, visitor: Principal): Response | undefined {
+    const isPerson = this.#options.signIn && isNavigation(request) &&
+      !request.headers.has("authorization");
+    return isPerson ? this.#visitors.refuse(request, visitor) : undefined;
+  }
+
+  serveBrowser(request: Request, path: string): Promise<Response> | undefined {
+    if (!this.#options.signIn) return undefined;
+    return this.#visitors.serve(request, path)?.catch((error) => this.#refusal(request, error));
   }
 
   insufficientScope(headers: RequestHeaders | undefined, scopes: readonly string[]): string {
@@ -169,24 +179,18 @@ export class TokenGate implements Gate {
     this.#closing.abort();
   }
 
+  /** Signs a person in. While the issuer is down, a person who is signed in need not do so again. */
   async #signInFirst(
-    { pathname, search }: URL,
     request: Request,
-    scopes: readonly string[],
-  ): Promise<Response> {
+    person: Principal | undefined,
+    options: VisitorSignIn,
+  ): Promise<Principal | Response> {
     try {
-      const { signIn } = await this.#checked();
-      const below = new URL(this.#publicUrl()).pathname.replace(/\/+$/, "");
-      // A proxy may have removed the path of the public URL.
-      const page = pathname.startsWith(`${below}/`) ? pathname : below + pathname;
-      return await signIn!.begin(page + search, scopes);
+      return await this.#visitors.begin(request, person, options);
     } catch (error) {
+      if (person && error instanceof IssuerUnavailable) return this.#admitted(request, person);
       return await this.#refusal(request, error);
     }
-  }
-
-  #callback(): string {
-    return this.#publicUrl().replace(/\/+$/, "") + CALLBACK;
   }
 
   /** The URL at which browsers reach the server. */
@@ -243,7 +247,7 @@ export class TokenGate implements Gate {
       sessions: this.#sessions,
       scopes,
       resource: () => this.#resource.url,
-      callback: () => this.#callback(),
+      callback: () => this.#visitors.callback,
       now: () => this.#clock.now(),
       refused: (error) => this.#noteRefusal(error),
       check: async (token) => {
@@ -358,13 +362,6 @@ function parametersOf({ description }: TokenRefused): { readonly [name: string]:
 
 function hostIn({ headers }: Request): { readonly host: string | null } {
   return { host: headers.get("host") };
-}
-
-/** Whether a person opens a page. False if a script sends the request. */
-function isNavigation({ method, headers }: Request): boolean {
-  const mode = headers.get("sec-fetch-mode");
-  return method === "GET" && (mode === null || mode === "navigate") &&
-    (headers.get("accept") ?? "").includes("text/html");
 }
 
 interface GivenToken {

@@ -11,7 +11,7 @@ import { isLoopback } from "../server/guard.ts";
 import type { IssuerOptions } from "../server/access.ts";
 import { boundedFetch, type Reach } from "./bounded-fetch.ts";
 import { type Profile, profileOf } from "./profiles.ts";
-import { IssuerProblem } from "./refusal.ts";
+import { IssuerProblem, IssuerUnavailable } from "./refusal.ts";
 import { RemoteDocument } from "./remote-document.ts";
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>;
@@ -78,6 +78,16 @@ export class Issuer {
   /**
    * Loads the metadata document of OpenID Connect, or that of OAuth if the first does not exist.
    */
+  /** The URL at which people sign in. */
+  async signInUrl(): Promise<URL> {
+    const { authorization_endpoint: endpoint } = await this.metadata.get();
+    const url = endpoint !== undefined && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+    // Browsers are sent to this address, so it must be one of a web server.
+    if (url && isSafe(url, isLoopback(new URL(this.url).host))) return url;
+    const why = "its metadata has no https address at which people sign in";
+    throw new IssuerUnavailable(this.url, METADATA_AGE, why);
+  }
+
   async #discover(): Promise<AuthorizationServer> {
     const issuer = new URL(this.url);
     const first = await discoveryRequest(issuer, { ...this.http, algorithm: "oidc" });
@@ -103,6 +113,11 @@ async function keySetOf(response: Response): Promise<KeySet> {
 
 function checked(uri: string, insecure: boolean): URL {
   const url = new URL(uri);
-  if (url.protocol === "https:" || insecure && isLoopback(url.host)) return url;
+  if (isSafe(url, insecure)) return url;
   throw new IssuerProblem("the address of its keys is not https");
+}
+
+/** Whether an address of an issuer is https, or on this machine if the issuer is. */
+function isSafe({ protocol, host }: URL, insecure: boolean): boolean {
+  return protocol === "https:" || insecure && protocol === "http:" && isLoopback(host);
 }

@@ -62,17 +62,20 @@ export class SignIn {
     this.#client = { client_id: parts.options.clientId };
   }
 
-  /** Sends the browser to the issuer. `more` are scopes that only this page needs. */
-  async begin(page: string, more: readonly string[] = []): Promise<Response> {
+  /**
+   * Sends the browser to the issuer. `more` are scopes that only this page needs. If `asksWho` is
+   * true, the issuer asks who the person is, even if it knows.
+   */
+  async begin(page: string, more: readonly string[], asksWho: boolean): Promise<Response> {
     const { issuer, sessions, now } = this.#parts;
-    const scopes = [...this.#parts.scopes, ...more];
+    const scopes = [...new Set([...this.#parts.scopes, ...more])];
     const server = await issuer.metadata.get();
     const attempt: Attempt = {
       state: generateRandomState(),
       verifier: generateRandomCodeVerifier(),
       page,
     };
-    const url = new URL(server.authorization_endpoint!);
+    const url = await issuer.signInUrl();
     const parameters = {
       response_type: "code",
       client_id: this.#client.client_id,
@@ -82,6 +85,7 @@ export class SignIn {
       code_challenge: await calculatePKCECodeChallenge(attempt.verifier),
       code_challenge_method: "S256",
       ...(scopes.length > 0 && { scope: scopes.join(" ") }),
+      ...(asksWho && { prompt: promptOf(server) }),
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     const cookie = sessions.cookie(
@@ -115,7 +119,8 @@ export class SignIn {
     } catch (error) {
       // Tell only the operator the reason: the person cannot do anything about it.
       this.#parts.refused(error);
-      return failure("the sign-in service refused the request");
+      // Otherwise, a session that is old but not over would lead here again.
+      return failure("the sign-in service refused the request", [sessions.end()]);
     }
   }
 
@@ -149,6 +154,11 @@ export class SignIn {
   }
 }
 
+/** The value of `prompt` with which the issuer asks who a person is (OpenID Connect). */
+function promptOf({ prompt_values_supported: values }: AuthorizationServer): string {
+  return Array.isArray(values) && values.includes("select_account") ? "select_account" : "login";
+}
+
 /** Each attempt has its own cookie, so that two pages can be opened at once. */
 function cookieName(state: string): string {
   return `parley_sign_in_${state.replace(/\W/g, "").slice(0, 12)}`;
@@ -168,9 +178,9 @@ function redirect(location: string, cookies: readonly string[]): Response {
   return new Response(null, { status: 303, headers });
 }
 
-function failure(why: string): Response {
-  return new Response(`Cannot sign you in: ${why}; go back and open the page again`, {
-    status: 400,
-    headers: { ...HEADERS, "content-type": "text/plain; charset=utf-8" },
-  });
+function failure(why: string, cookies: readonly string[] = []): Response {
+  const headers = new Headers({ ...HEADERS, "content-type": "text/plain; charset=utf-8" });
+  for (const cookie of cookies) headers.append("set-cookie", cookie);
+  const text = `Cannot sign you in: ${why}; go back and open the page again`;
+  return new Response(text, { status: 400, headers });
 }

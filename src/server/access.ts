@@ -46,10 +46,14 @@ export interface Gate {
   /** Whether the caller with this id is a person who can sign in in a browser. */
   canSignIn(principal: string): boolean;
   /**
-   * The response to a browser that returns from the issuer after a sign-in. Undefined for other
-   * requests.
+   * The response to a person who may not see a page, because it belongs to another caller.
+   * Undefined if the visitor is no person in a browser.
    */
-  signedIn(request: Request, path: string): Promise<Response> | undefined;
+  refuseVisitor(request: Request, visitor: Principal): Response | undefined;
+  /**
+   * The response to a browser in which a person signs in or out. Undefined for other requests.
+   */
+  serveBrowser(request: Request, path: string): Promise<Response> | undefined;
   /**
    * The value of `WWW-Authenticate` for a caller that needs these scopes in addition to those that
    * every request needs.

@@ -8,6 +8,8 @@ import { fillZones } from "./zones.ts";
 
 fillZones(document);
 
+const { watch: url, how } = document.body.dataset;
+
 /**
  * Asks the server for changes. Each request waits on the server until something changes, or for
  * half a minute at most.
@@ -15,13 +17,38 @@ fillZones(document);
 async function watch(url: string): Promise<void> {
   for (;;) {
     const response = await fetch(url, { headers: { accept: "application/json" } });
+    // The page keeps what was entered. The person signs in in another tab.
+    const isSignedOut = response.status === 401 && how === "tell";
+    tellSignIn(isSignedOut);
+    if (isSignedOut) {
+      await pause(2_000);
+      continue;
+    }
     // If the page was closed or the server failed, the page is out of date too.
     if (!response.ok || (await response.json()).changed === true) return;
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await pause(500);
   }
 }
 
-const { watch: url, how } = document.body.dataset;
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
+
+/** Shows or hides the request to sign in again. */
+function tellSignIn(isNeeded: boolean): void {
+  const note = document.querySelector<HTMLElement>("#closed");
+  if (!note || isNeeded === (note.dataset.signIn !== undefined)) return;
+  note.replaceChildren();
+  delete note.dataset.signIn;
+  if (!isNeeded) return;
+  note.dataset.signIn = "";
+  const link = document.createElement("a");
+  link.href = location.pathname;
+  link.target = "_blank";
+  link.append("Sign in again");
+  note.append(link, ", then return to this page and send your answer.");
+}
+
 if (url) {
   watch(url).then(() => {
     if (how === "reload") return location.replace(location.pathname + location.search);

@@ -211,8 +211,8 @@ export class Handler implements McpHandler {
   async #find(request: Request, path: string, headers: ReadHeaders): Promise<Response> {
     const sse = this.#sse?.handles(path) ? this.#sse : undefined;
     if (path !== this.#path && !sse) {
-      const back = this.#gate?.signedIn(request, path);
-      if (back) return await back;
+      const signing = this.#gate?.serveBrowser(request, path);
+      if (signing) return await signing;
       const pages = this.core.pages.at(path);
       if (pages.length > 0) return await this.#visit(request, pages);
       if (path.includes("/pages/")) return await this.#reopened(request, path);
@@ -305,7 +305,8 @@ export class Handler implements McpHandler {
     const visitor = await this.#callers.visitorOf(request, isForPerson);
     if (visitor instanceof Response) return visitor;
     const page = pages.find((page) => page.principal === idOf(visitor));
-    return page ? await this.core.pages.visit(page, request) : refuse(
+    if (page) return await this.core.pages.visit(page, request);
+    return (visitor && this.#gate?.refuseVisitor(request, visitor)) ?? refuse(
       403,
       "Cannot show the page: it belongs to another caller; sign in as the caller who started it",
     );
