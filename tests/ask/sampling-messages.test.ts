@@ -88,7 +88,7 @@ describe("invalid messages", () => {
 });
 
 describe("content that an assistant cannot send", () => {
-  it("is left out of the exchange, so that the conversation can go on", async () => {
+  it("is left out of the exchange, so that the conversation can continue", async () => {
     const strange = [
       results("ok", false, "1").content[0]!,
       { type: "thinking", thinking: "hm" },

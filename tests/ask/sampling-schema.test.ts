@@ -72,7 +72,7 @@ describe("ctx.sample() with a schema", () => {
     }
   });
 
-  it("leaves a conversation that can go on, with or without data", async () => {
+  it("leaves a conversation that can continue, with or without data", async () => {
     for (
       const answer of [data({ cell: 4 }), data({ cell: 9 }), "no", calls(), calls(use("x", {}))]
     ) {

@@ -77,7 +77,7 @@ describe("ctx.sample() with tools", () => {
     assert.deepEqual(value.toolCalls, []);
   });
 
-  it("treats open calls as done once the conversation goes on", async () => {
+  it("treats open calls as done once the conversation continues", async () => {
     const { value, asked } = await sampling(function* (ctx) {
       yield* ctx.sample({ prompt: "1", tools });
       yield* ctx.sample({ prompt: "2" });

@@ -71,7 +71,7 @@ describe("the official clients", () => {
     });
   }
 
-  it("go on after the issuer has changed its key", function* () {
+  it("keep working after the issuer has changed its key", function* () {
     const { url, issuer, clock } = yield* useProtected({ issuer: { tokenTtl: 60 } });
     const client = yield* until(
       connectSignedIn("v2 modern", url, new SignIn("alice", "document")),

@@ -264,7 +264,7 @@ describe(".scopes()", () => {
       assert.equal(parley.counts.live, 0);
     }));
 
-  it("refuses what is no scope when the tool is defined", () => {
+  it("refuses an invalid scope when the tool is defined", () => {
     const tool = createMcpTool("t").description("d");
     const execute = function* () {};
     for (const scope of ["", "two scopes", 'a"b', "offline_access"]) {

@@ -117,7 +117,7 @@ describe("a person who opens a page", () => {
     assert.match(yield* until(script.response!.text()), /^\{"jsonrpc"/);
   });
 
-  it("gets no redirect for what is no page: a script or a form must already be signed in", function* () {
+  it("gets no redirect for a request of a script or a form, which must already be signed in", function* () {
     const { page } = yield* usePage();
     for (
       const init of [

@@ -47,7 +47,7 @@ describe("access tokens", () => {
       assert.deepEqual([status, text], [200, `${ISSUER}|user|alice`]);
     }));
 
-  it("of a program that acts for itself name a caller of its own kind", () =>
+  it("of a program that acts for itself name a caller that is a client, not a user", () =>
     withIssuer(async (issuer, parley) => {
       const token = await issuer.token({ claims: { sub: "a-client" } });
       assert.equal((await call(parley, token)).text, `${ISSUER}|client|a-client`);

@@ -89,7 +89,7 @@ async function scene(body: (scene: Scene) => Promise<void>): Promise<void> {
   }
 }
 
-describe("what belongs to one principal", () => {
+describe("the property of one principal", () => {
   it("a legacy session: no other can use, resume or end it, and its owner can with a new token", () =>
     scene(async ({ legacy, authorization }) => {
       const owner = await legacy("owner");
@@ -223,7 +223,7 @@ describe("what belongs to one principal", () => {
       assert.equal(await (await visit(authorization("refreshed"))).text(), "A page for alice");
     }));
 
-  it("lists and completions say what is the caller's, and are not shared by caches", () =>
+  it("lists and completions contain only what the caller may see, and are not shared by caches", () =>
     scene(async ({ modern, legacy }) => {
       for (const [name, subject] of [["owner", "alice"], ["stranger", "bob"]] as const) {
         for (const client of [modern(name), await legacy(name)]) {
@@ -304,7 +304,7 @@ describe("what belongs to one principal", () => {
       assert.equal(await call.text(), "decline for alice through a-client");
     }));
 
-  it("nothing, if the token is for nobody", () =>
+  it("a request without a token is refused", () =>
     scene(async ({ parley }) => {
       const response = await parley.fetch(new Request(RESOURCE, { method: "POST" }));
       assert.equal(response.status, 401);

@@ -137,7 +137,7 @@ for (const era of ERAS) {
       });
     });
 
-    it("is left at once if the client is known to refuse what nobody has seen", async () => {
+    it("is left immediately if the client is known to refuse forms that nobody has seen", async () => {
       await servingEra(era, SERVED, async ({ fetch }) => {
         const host = await connectHost(era, fetch, {
           capabilities: FORMS,
@@ -187,7 +187,7 @@ for (const era of ERAS) {
       });
     });
 
-    it("never passes a refusal on to the model: without another door, it stands", async () => {
+    it("never moves a refused question to the model: without another door, the refusal counts", async () => {
       await servingEra(era, { serve: [ask] }, async ({ fetch }) => {
         const host = await connectHost(era, fetch, {
           capabilities: FORMS,
@@ -230,7 +230,7 @@ for (const era of ERAS) {
       });
     });
 
-    it("is left at once if a form with required fields comes back empty", async () => {
+    it("is left immediately if a form with required fields comes back empty", async () => {
       await servingEra(era, { serve: [ask] }, async ({ fetch }) => {
         const host = await connectHost(era, fetch, {
           capabilities: FORMS,

@@ -61,7 +61,7 @@ class Mortal {
 
 for (const era of ERAS) {
   describe(`a deferred call whose server is killed, in the ${era} era`, () => {
-    it("goes on through the model", async () => {
+    it("continues through the model", async () => {
       const servers = new Mortal("tools/play_ttt.ts", "--doors", "form,model");
       try {
         const host = async () => connectHost(era, fetch, { url: await servers.start() });

@@ -72,7 +72,7 @@ for (const era of ERAS) {
       });
     });
 
-    it("refuses a different answer to an answered question, and tells how to go on", async () => {
+    it("refuses a different answer to an answered question, and says how to continue", async () => {
       await servingEra(era, { serve: [book] }, async ({ fetch }) => {
         const host = await connectHost(era, fetch);
         const first = await host.call("book");
@@ -183,7 +183,7 @@ for (const era of ERAS) {
       });
     });
 
-    it("ignores what is no answer, and repeats the question", async () => {
+    it("refuses an answer that is not valid, and repeats the question", async () => {
       await servingEra(era, { serve: [book] }, async ({ fetch }) => {
         const host = await connectHost(era, fetch);
         const ticket = ticketOf(await host.call("book"));

@@ -161,7 +161,7 @@ for (const era of ERAS) {
 describe("the option askPatience", () => {
   const options = { serve: [ask], publicUrl: ORIGIN, askPatience: 5_000 };
 
-  it("opens a page beside a form that nobody answers", async () => {
+  it("also asks on a page if nobody answers a form", async () => {
     await servingEra("legacy", options, async ({ fetch, clock, parley }) => {
       const client = await TestClient.connect(fetch, { capabilities: FORMS });
       const call = await client.call("ask");

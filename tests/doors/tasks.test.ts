@@ -55,7 +55,7 @@ describe("a task that asks", () => {
 
 for (const era of ERAS) {
   describe(`a durable call that was deferred, in the ${era} era`, () => {
-    it("goes on with the same ticket on the next server", async () => {
+    it("continues with the same ticket on the next server", async () => {
       const store = new InMemoryToolSessionStore();
       const sealer = new Sealer("a key that outlasts the server");
       const start = () => createParley({ serve: [ask], store, sealer });

@@ -240,7 +240,7 @@ describe("a call with a portable record", () => {
     });
   });
 
-  it("reveals nothing of its content, and less of what is secret", () =>
+  it("reveals neither its content nor its secrets", () =>
     fleet({ serve: [orderTool()] }, async ([a, b]) => {
       const first = await round(a!);
       const second = await round(b!, first.requestState, { who: answer("Ada") });

@@ -162,7 +162,7 @@ describe("the record of a legacy client", () => {
       assert.equal((await recordOf(life, client)).logLevel, "error");
     }));
 
-  it("does not lock its own client out when somebody else tries to use it", () =>
+  it("still works for its own client after another caller has tried to use it", () =>
     living({
       serve: [noisy],
       principal: (request) => request.headers.get("authorization") ?? "nobody",

@@ -67,7 +67,7 @@ describe("a legacy client whose server is restarted", () => {
     });
   });
 
-  it("gets the result of a call that ended while it was away, even after another restart", () =>
+  it("gets the result of a call that ended while it was disconnected, even after another restart", () =>
     living({ serve: [orderTool()] }, async (life) => {
       await life.start();
       const client = await connect(life);

@@ -71,7 +71,7 @@ class Server {
 describe("a durable call whose step ends the server", () => {
   for (const crash of ["exit", "spin"] as const) {
     it(
-      `(${crash}) is set aside after three attempts; the others go on; an operator revives it`,
+      `(${crash}) is set aside after three attempts; the others continue; an operator revives it`,
       () =>
         inFolder(async (folder) => {
           const servers: Server[] = [];

@@ -201,7 +201,7 @@ describe("the tokens of a branch", () => {
     }
   }
 
-  it("can be limited by the branch, and the tool may go on", async () => {
+  it("can be limited by the branch, and the tool may continue", async () => {
     const { text, events } = await run(function* (ctx) {
       const spent = yield* ctx.branch(spend, { maxTokens: 15 });
       yield* ctx.sample({ prompt: "after" });

@@ -129,7 +129,7 @@ describe("branches in race()", () => {
     ]);
   });
 
-  it("may be abandoned by the tool, which goes on", function* () {
+  it("may be abandoned by the tool, which continues", function* () {
     const live = yield* useLive();
     const session = live.open(asking.execute(function* (_params, ctx) {
       const first = yield* race([asks(ctx), asks(ctx)]);

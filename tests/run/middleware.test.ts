@@ -54,7 +54,7 @@ async function withMiddleware(
 }
 
 describe("middleware", () => {
-  it("runs around each call, the first outermost, and knows who calls what", async () => {
+  it("runs around each call, the first outermost, and knows the caller and the tool", async () => {
     const seen: (MiddlewareCall | string)[] = [];
     const named = (name: string): Middleware =>
       function* (call, next) {

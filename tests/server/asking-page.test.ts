@@ -243,7 +243,7 @@ describe("the asking page", () => {
     assert.deepEqual(JSON.parse(over.text), { changed: false });
   });
 
-  it("says what became of a question that closed meanwhile", function* () {
+  it("says why a question was closed in the meantime", function* () {
     const place = new HandPlace(question(SEAT));
     const visitor = visiting(place);
     const fields = { ...(yield* visitor.get()).hidden, f0: "0", action: "accept" };
@@ -267,7 +267,7 @@ describe("the asking page", () => {
     assert.equal((yield* visitor.get()).status, 410);
   });
 
-  it("refuses what no browser sends", function* () {
+  it("refuses requests that no browser sends", function* () {
     const place = new HandPlace(question(SEAT));
     const visitor = visiting(place);
     const { hidden } = yield* visitor.get();

@@ -351,7 +351,7 @@ describe("ToolSession.getEvents()", () => {
   );
 
   it(
-    "may be halted at any time, and the tool goes on without readers",
+    "may be halted at any time, and the tool continues without readers",
     withRegistry(async ({ open, clock }) => {
       const session = open(askTool);
       const reader = follow(session);

@@ -137,7 +137,7 @@ describe("parley doctor URL", () => {
     assert.deepEqual(problems(yield* examine(yield* useProxy(target, {}))), ["audience"]);
   });
 
-  it("finds an authorization server that is away, or has another name", function* () {
+  it("reports an authorization server that cannot be reached, or that has another name", function* () {
     const mistakes = [
       (issuer: string) => ({ issuer: `${issuer}/` }),
       (issuer: string) => ({ issuer, authorization_endpoint: issuer, token_endpoint: issuer }),

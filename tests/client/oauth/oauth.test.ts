@@ -218,7 +218,7 @@ describe("OAuth.retry()", () => {
   });
 });
 
-describe("OAuth.retry(), when somebody cheats,", () => {
+describe("OAuth.retry() with a hostile server", () => {
   const metadata = "/.well-known/oauth-authorization-server/as";
   const resource = "/.well-known/oauth-protected-resource/mcp";
   const cheats: { readonly [what: string]: (site: FakeSite) => void } = {
@@ -269,7 +269,7 @@ describe("OAuth.retry(), when somebody cheats,", () => {
     assert.deepEqual(site.grants(), []);
   });
 
-  it("ignores an answer with another state, and goes on waiting", function* () {
+  it("ignores an answer with another state, and continues to wait", function* () {
     const site = yield* useFakeSite();
     const browse = function* (page: URL) {
       yield* site.browse(page, { state: "forged", code: "forged" });
@@ -279,7 +279,7 @@ describe("OAuth.retry(), when somebody cheats,", () => {
     assert.deepEqual(site.grants().map(({ code }) => code), ["code-1"]);
   });
 
-  it("says nothing of what an authorization server writes in an error", function* () {
+  it("does not repeat the text of an authorization server's error", function* () {
     const site = yield* useFakeSite();
     site.answers["/as/token"] = () => ({
       status: 400,
@@ -311,7 +311,7 @@ describe("OAuth.retry(), when somebody cheats,", () => {
     return moved;
   }
 
-  it("does not send a client secret to another issuer than before", function* () {
+  it("does not send a client secret to a new issuer", function* () {
     const site = yield* useFakeSite();
     const client = { clientId: "my-client", clientSecret: "client-secret" };
     yield* site.oauth(client).retry(site.refusal(), undefined);

@@ -8,7 +8,7 @@ import { idle, until } from "../../support/turn.ts";
 import { KEEP_UP_TIME } from "../../../src/session/pace.ts";
 
 describe("a reader that stalls", () => {
-  it("is disconnected after the stall timeout, while its call goes on within its limit", async () => {
+  it("is disconnected after the stall timeout, while its call continues within its limit", async () => {
     const { tool, runs } = handTool();
     const limits = { stallTimeout: 30_000 };
     await serving(
