@@ -85,6 +85,16 @@ describe("parley", () => {
       'Cannot use "proxy.example" for --trust-proxy: it must be an IP address or a range such as 10.0.0.0/8; see --help',
     ],
     [
+      "a door that is none",
+      ["serve", "--doors", "form,from"],
+      'Cannot use "form,from" for --doors: it must be a list of form, app, page and model; see --help',
+    ],
+    [
+      "a time to wait that is none",
+      ["stdio", "--ask-wait", "soon"],
+      'Cannot use "soon" for --ask-wait: it must be a number of seconds, up to 3600; see --help',
+    ],
+    [
       "a missing argument",
       ["call"],
       "Cannot run the command: the argument <tool> is missing; see --help",
