@@ -14,7 +14,7 @@ import { nodeCrypto } from "../lib/sealer.ts";
 import { type Entered, formFields, type FormProblem } from "../ui/form.ts";
 import { readForm } from "../ui/form-data.ts";
 import { escaped, fieldsHtml } from "../ui/form-html.ts";
-import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./doors/types.ts";
+import type { AnswerOutcome, AskedQuestion, AskingPlace, ClosedReason } from "./doors/types.ts";
 import { isOwnPost, noticePage, pageHeaders, readUrlEncoded, respondWith } from "./html-page.ts";
 
 export interface AskingPageOptions {
@@ -142,38 +142,38 @@ class AskingPage {
     // ASKING-1: the token proves which question this page has shown, and whether it was answered.
     const shown = this.#forms.get(form.get("token") ?? "");
     if (shown?.used) return this.#redirect("again");
-    if (!isQuestion(current)) {
-      return current.ended === "gone" ? this.#ended("gone", null) : this.#closed("answered");
+    if (!isQuestion(current) && current.ended === "gone") return this.#ended("gone", null);
+    if (!shown) {
+      return isQuestion(current) ? this.#outdated(current, form) : this.#closed("answered");
     }
-    if (shown && shown.question !== current.id) return this.#closed("answered");
-    if (!shown) return this.#outdated(current, form);
+    // The page may show another question by now. The answer is for the one that the form showed.
+    const asked = this.#place.find(shown.question);
+    if ("closed" in asked) return this.#closed(asked.closed);
     const action = form.get("action");
-    if (action === "decline") return this.#answered(current, shown, "decline");
+    if (action === "decline") return this.#answered(asked, shown, "decline");
     if (action !== "accept") {
       return noticePage(400, "Your answer was not accepted", "Choose Accept or Decline.");
     }
-    const fields = formFields(current.requestedSchema, current.sensitive);
+    const fields = formFields(asked.requestedSchema, asked.sensitive);
     const { content, problems, entered } = readForm(fields, form);
-    if (problems.length > 0) return this.#form(current, { problems, entered });
-    return this.#answered(current, shown, "accept", { content, entered });
+    if (problems.length > 0) return this.#form(asked, { problems, entered });
+    return this.#answered(asked, shown, "accept", { content, entered });
   }
 
   #answered(
-    { id }: AskedQuestion,
+    asked: AskedQuestion,
     shown: { used: boolean },
     action: "accept" | "decline",
     given?: { content: { [name: string]: unknown }; entered: Entered },
   ): Response {
-    const outcome: AnswerOutcome = this.#place.answer(id, action, given?.content);
+    const outcome: AnswerOutcome = this.#place.answer(asked.id, action, given?.content);
     switch (outcome.kind) {
       case "accepted":
         shown.used = true;
         return this.#redirect(action);
       case "invalid": {
-        const current = this.#place.current();
-        if (!isQuestion(current)) return this.#closed("answered");
         const { problems } = outcome;
-        return this.#form(current, { problems, ...(given && { entered: given.entered }) });
+        return this.#form(asked, { problems, ...(given && { entered: given.entered }) });
       }
       case "closed":
         return this.#closed(outcome.reason);
@@ -265,7 +265,7 @@ ${fields}
   }
 
   /** Tells the visitor why an answer does not count (ASKING-3). */
-  #closed(reason: (AnswerOutcome & { kind: "closed" })["reason"]): Response {
+  #closed(reason: ClosedReason): Response {
     const next = isQuestion(this.#place.current())
       ? `<p><a href="${escaped(this.#path)}">Show the question that is open now</a></p>`
       : "<p>You can close this tab.</p>";
@@ -286,7 +286,7 @@ function isSent(sent: string | null): sent is Sent {
   return sent !== null && Object.hasOwn(SENT, sent);
 }
 
-const CLOSED: Record<(AnswerOutcome & { kind: "closed" })["reason"], string> = {
+const CLOSED: Record<ClosedReason, string> = {
   answered: "The question has been answered already. The first answer counts.",
   withdrawn: "The tool no longer asks this question.",
   expired: "The time for an answer is over.",

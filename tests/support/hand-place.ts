@@ -1,7 +1,12 @@
 /** An asking place that a test drives by hand: it asks, and sees what was answered. */
 import type { JsonObject } from "../../src/model/content.ts";
 import { Condition } from "../../src/lib/condition.ts";
-import type { AnswerOutcome, AskedQuestion, AskingPlace } from "../../src/server/doors/types.ts";
+import type {
+  AnswerOutcome,
+  AskedQuestion,
+  AskingPlace,
+  ClosedReason,
+} from "../../src/server/doors/types.ts";
 
 export type Ended = "finished" | "waiting" | "gone";
 
@@ -33,6 +38,11 @@ export class HandPlace implements AskingPlace {
 
   current() {
     return this.#current;
+  }
+
+  find(id: string): AskedQuestion | { readonly closed: ClosedReason } {
+    const current = this.#current;
+    return "id" in current && current.id === id ? current : { closed: "answered" };
   }
 
   answer(id: string, action: "accept" | "decline" | "cancel", content?: JsonObject): AnswerOutcome {

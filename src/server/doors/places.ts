@@ -19,7 +19,7 @@ import type { FinalizedMcpTool } from "../../tool/types.ts";
 import { askingPage } from "../asking-page.ts";
 import type { ServerCore } from "../core.ts";
 import { forgetBeside, isBeside } from "./travel.ts";
-import type { AnswerOutcome, AskedQuestion, AskingPlace } from "./types.ts";
+import type { AnswerOutcome, AskedQuestion, AskingPlace, ClosedReason } from "./types.ts";
 
 /** Milliseconds for which a page stays open after the end of its call. */
 const LINGER = 60_000;
@@ -195,9 +195,18 @@ export function answerQuestion(
   action: "accept" | "decline" | "cancel",
   content?: JsonObject,
 ): AnswerOutcome {
+  const response = { action, ...(action === "accept" && { content: content ?? {} }) };
+  const { doors } = session.site;
+  const by = door === "page" && doors.canSignIn?.(session.principal)
+    ? session.principal
+    : undefined;
+  const respond = () => session.respondAll([{ requestId: id, response, via: door, by }])[0]!;
   const request = questionsAtDoor(session, door).find((one) => one.id === id);
   if (!request || !isForVisitors(session, request)) {
-    return { kind: "closed", reason: closedWhy(session, id) };
+    const reason = closedWhy(session, id);
+    // A view may send its answer again, because it did not get the reply.
+    const isRepeated = reason === "answered" && respond() === "repeated";
+    return isRepeated ? { kind: "accepted" } : { kind: "closed", reason };
   }
   if (action === "accept") {
     const { requestedSchema } = request.params as ElicitFormParams;
@@ -207,12 +216,7 @@ export function answerQuestion(
       return { kind: "invalid", problems };
     }
   }
-  const response = { action, ...(action === "accept" && { content: content ?? {} }) };
-  const { doors } = session.site;
-  const by = door === "page" && doors.canSignIn?.(session.principal)
-    ? session.principal
-    : undefined;
-  switch (session.respondAll([{ requestId: id, response, via: door, by }])[0]) {
+  switch (respond()) {
     case "accepted":
     case "repeated":
       return { kind: "accepted" };
@@ -239,20 +243,15 @@ class SessionPlace implements AskingPlace {
     const session = this.#session;
     if (!session || session.outcome?.status === "cancelled") return { ended: "gone" };
     if (session.outcome) return { ended: "finished" };
-    const request = questionsAtDoor(session, "page").find((one) => isForVisitors(session, one));
-    if (!request) return { ended: "waiting" };
-    const { client, tool } = session;
-    const { title } = tool as FinalizedMcpTool;
-    const { message, requestedSchema } = request.params as ElicitFormParams;
-    return {
-      id: request.id,
-      key: request.place.key,
-      tool: { name: tool.name, ...(title !== undefined && { title }) },
-      ...(client.name !== undefined && { client: client.name }),
-      message,
-      requestedSchema,
-      sensitive: request.sensitive ?? [],
-    };
+    const [request] = shownOnPage(session);
+    return request ? asked(session, request) : { ended: "waiting" };
+  }
+
+  find(id: string): AskedQuestion | { readonly closed: ClosedReason } {
+    const session = this.#session;
+    if (!session) return { closed: "ended" };
+    const request = shownOnPage(session).find((one) => one.id === id);
+    return request ? asked(session, request) : { closed: closedWhy(session, id) };
   }
 
   answer(
@@ -273,10 +272,26 @@ class SessionPlace implements AskingPlace {
   }
 }
 
-function closedWhy(
-  { log, outcome }: LiveToolSession,
-  id: string,
-): "answered" | "withdrawn" | "expired" | "ended" {
+/** The open questions that a session's page shows to its visitors, one after another. */
+function shownOnPage(session: LiveToolSession): ElicitRequest[] {
+  return questionsAtDoor(session, "page").filter((request) => isForVisitors(session, request));
+}
+
+function asked({ client, tool }: LiveToolSession, request: ElicitRequest): AskedQuestion {
+  const { title } = tool as FinalizedMcpTool;
+  const { message, requestedSchema } = request.params as ElicitFormParams;
+  return {
+    id: request.id,
+    key: request.place.key,
+    tool: { name: tool.name, ...(title !== undefined && { title }) },
+    ...(client.name !== undefined && { client: client.name }),
+    message,
+    requestedSchema,
+    sensitive: request.sensitive ?? [],
+  };
+}
+
+function closedWhy({ log, outcome }: LiveToolSession, id: string): ClosedReason {
   const event = log.findLast((event) =>
     (event.type === "answer" || event.type === "withdrawn") && event.requestId === id
   );

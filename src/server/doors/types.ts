@@ -17,6 +17,9 @@ export interface AskedQuestion {
   readonly sensitive: readonly string[];
 }
 
+/** Why a question can no longer be answered. */
+export type ClosedReason = "answered" | "withdrawn" | "expired" | "ended";
+
 /** The outcome of an answer. */
 export type AnswerOutcome =
   | { readonly kind: "accepted" }
@@ -24,15 +27,14 @@ export type AnswerOutcome =
     readonly kind: "invalid";
     readonly problems: readonly { readonly field?: string; readonly message: string }[];
   }
-  | {
-    readonly kind: "closed";
-    readonly reason: "answered" | "withdrawn" | "expired" | "ended";
-  };
+  | { readonly kind: "closed"; readonly reason: ClosedReason };
 
 /** A place where a person can answer the questions of a call. */
 export interface AskingPlace {
   /** The open question, or the state of the call if no question is open. */
   current(): AskedQuestion | { readonly ended: "finished" | "waiting" | "gone" };
+  /** The question with this id, or why it can no longer be answered. */
+  find(id: string): AskedQuestion | { readonly closed: ClosedReason };
   /** Answers the question with this id. */
   answer(
     id: string,
