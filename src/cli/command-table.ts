@@ -206,7 +206,7 @@ export const COMMANDS: {
     program.command("store")
       .summary("export or erase the data of one caller")
       .description(
-        "Prints the stored calls and sessions of one caller as JSON lines, or erases them. Stop the server first.",
+        "Prints the stored calls and sessions of one caller as JSON lines, or erases them. A server may go on using the store while it is exported; stop the server before you erase.",
       )
       .addArgument(
         program.createArgument("<action>", "what to do with the data").choices([

@@ -8,6 +8,7 @@ import process from "node:process";
 import { Sealer } from "../../lib/sealer.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import { StoreError } from "../../model/errors.ts";
+import { isInUse } from "../../store/sqlite/errors.ts";
 import { inspectStore, isWritable } from "../../store/sqlite/inspect.ts";
 import { keysIn, SHORTEST_KEY } from "../commands/key.ts";
 import { type ModelFlags, ownModel } from "../commands/model.ts";
@@ -145,7 +146,7 @@ function* storeFindings(address: string, keys: readonly string[]): Iterable<Find
     yield storeKeyFinding(file, keys, keyIds, calls);
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
-    if (/another Parley server is using it/.test(error.message)) {
+    if (isInUse(error)) {
       yield {
         check,
         status: "skipped",

@@ -4,6 +4,8 @@
  */
 import { StoreError } from "../../model/errors.ts";
 
+const LOCKED = /database (table )?is locked/;
+
 /**
  * For each SQLite message: the state to report, and the next step. An empty state means that the
  * file is damaged.
@@ -12,7 +14,7 @@ const TRANSLATIONS: readonly (readonly [said: RegExp, state: string, wayOut: str
   [/disk is full|ENOSPC/, "the disk is full", "free some space, and try again"],
   [/disk I\/O error/, "the disk failed (disk I/O error)", "check the disk, and try again"],
   [
-    /database (table )?is locked/,
+    LOCKED,
     "another Parley server is using it",
     "stop that server, or use another path",
   ],
@@ -39,6 +41,12 @@ export function storeError(verb: "open" | "read" | "write to", path: string, cau
     `Cannot ${verb} the store "${path}": ${said}; check the path, its permissions and the disk`,
     { cause },
   );
+}
+
+/** True if a store cannot be opened because another process has it open. */
+export function isInUse(error: unknown): boolean {
+  return error instanceof StoreError && error.cause instanceof Error &&
+    LOCKED.test(error.cause.message);
 }
 
 /** Returns the error for a damaged file. `finding` says what is wrong with the file. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createMcpTool, createParley, InMemoryToolSessionStore, openStore } from "parley-mcp";
 import { z } from "zod";
+import { root } from "../../harness/files.ts";
 import { useFolder } from "../../support/folder.ts";
 import { TestClient as LegacyClient } from "../../support/legacy/client.ts";
 import { TestClient } from "../../support/modern/client.ts";
@@ -38,10 +39,10 @@ function* useFilledStore(): Operation<string> {
   return file;
 }
 
-function* run(...args: string[]): Operation<{ code: number | null; stdout: string }> {
+function* run(...args: string[]) {
   const program = yield* useProgram(args);
   const { code } = yield* until(program.exit);
-  return { code, stdout: program.stdout };
+  return { code, stdout: program.stdout, stderr: program.stderr };
 }
 
 describe("parley store", () => {
@@ -62,6 +63,54 @@ describe("parley store", () => {
     assert.ok(!readFileSync(file).includes("the secret of alice"), "it is gone from the file");
     const { stdout: others } = yield* store("export", "bob");
     assert.equal(others.trim().split("\n").length, 2);
+  });
+
+  it(
+    "exports beside a running server, and says that erasing needs the server to stop",
+    function* () {
+      const folder = yield* useFolder();
+      const file = join(folder, "calls.db");
+      const tokens = join(folder, "tokens.txt");
+      const { stdout: token } = yield* run("token", "alice", "--token-file", tokens);
+      const tool = join(root, "tools/book_flight.ts");
+      const server = yield* useProgram(
+        ["serve", tool, "--port", "0", "--store", `sqlite:${file}`, "--token-file", tokens],
+      );
+      const [url] = yield* until(server.says(/http:\/\/127\.0\.0\.1:\d+\/mcp/));
+      const headers = { authorization: `Bearer ${token.trim()}` };
+      const client = new TestClient(fetch, { url, headers });
+      const store = (action: string) =>
+        run("store", action, "--store", `sqlite:${file}`, "--principal", "token|alice");
+      for (const calls of [1, 2]) {
+        // Each call waits for its answer, and is in the log of the store.
+        yield* until(client.call("book_flight", { from: "BER", to: "LIS" }));
+        const { code, stdout, stderr } = yield* store("export");
+        assert.deepEqual([code, stdout.trim().split("\n").length], [0, calls], stderr);
+      }
+      const before = readdirSync(folder).sort();
+      const erased = yield* store("erase");
+      assert.equal(erased.code, 1);
+      assert.match(
+        erased.stderr,
+        /^Cannot erase .+: a server is using the store.+; stop the server/,
+      );
+      assert.deepEqual(readdirSync(folder).sort(), before);
+
+      server.signal("SIGTERM");
+      yield* until(server.exit);
+      assert.equal((yield* store("erase")).code, 0);
+      assert.equal((yield* store("export")).stdout, "");
+    },
+    { within: 60_000 },
+  );
+
+  it("creates no store", function* () {
+    const path = join(yield* useFolder(), "missing.db");
+    for (const action of ["export", "erase"]) {
+      const args = ["--store", `sqlite:${path}`, "--principal", "alice"];
+      assert.equal((yield* run("store", action, ...args)).code, 1);
+      assert.ok(!existsSync(path));
+    }
   });
 
   it("needs a caller and a store", function* () {
