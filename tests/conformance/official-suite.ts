@@ -9,6 +9,7 @@ import { basename, dirname, join } from "node:path";
 import { root } from "../harness/files.ts";
 import { installPeers, peerCommand } from "../harness/peers.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
+import { browserCommand } from "../support/browser-command.ts";
 import { runProgram, serveModules } from "../support/child-server.ts";
 
 export interface Check {
@@ -60,7 +61,7 @@ export async function runSuiteOnClient(
     await runProgram(suite as readonly [string, ...string[]], {
       PARLEY_KEYRING: "off",
       PARLEY_PASSPHRASE: "",
-      BROWSER: `${useRuntime("bun").path} ${join(root, "tests/client/oauth/browser-program.ts")}`,
+      BROWSER: browserCommand("bun"),
     });
     return readChecks(folder);
   } finally {

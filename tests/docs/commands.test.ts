@@ -16,6 +16,7 @@ import { commandsOf, listPages, unpackPages } from "../harness/pages.ts";
 import { currentRuntime, useRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
 import { builtExecutable } from "../support/built.ts";
+import { useExampleSite } from "../support/example-site.ts";
 import { followCommands, type Way } from "../support/follow.ts";
 import { useFolder } from "../support/folder.ts";
 import { fromSource, useProgram } from "../support/program.ts";
@@ -85,11 +86,17 @@ describe("the commands of", () => {
       const followed: string[] = [];
       // Commands that need a clone run in the project itself.
       const inClone = (line: string) => line.startsWith("npx -y deno task start");
-      const way = wayIn(folder);
+      const { way, requests } = yield* useExampleSite(lines, wayIn(folder));
       const told = (line: string) => followed.push(line);
       yield* followCommands(lines.filter(inClone), { ...way, cwd: root, told });
       yield* followCommands(lines.filter((line) => !inClone(line)), { ...way, told });
       assert.equal(followed.length, lines.filter((line) => !/^(?:cd|export) /.test(line)).length);
+      if (page === "docs/access.md") {
+        // Somebody really signed in and out.
+        for (const path of ["GET /auth", "POST /token", "POST /token/revocation"]) {
+          assert.ok(requests.includes(path), `${path} is not in ${requests.join(", ")}`);
+        }
+      }
       if (page === "README.md") {
         assert.ok(existsSync(join(folder, "my-tools/tools/greet.ts")));
         const files = readdirSync(folder, { recursive: true }).map(String);

@@ -15,9 +15,12 @@ import { delimiter, join } from "node:path";
 import process from "node:process";
 import { root } from "../harness/files.ts";
 import { commandsOf, listPages, unpackPages } from "../harness/pages.ts";
+import { useExampleSite } from "../support/example-site.ts";
 import { followCommands, type Way } from "../support/follow.ts";
 import { isFree } from "./free-port.ts";
 import { checkProxy, checkUnit } from "./surroundings.ts";
+
+const COMPILE = "npx -y bun run compile";
 
 const words = process.argv.slice(2);
 const all = words.includes("--all");
@@ -34,6 +37,10 @@ try {
     console.log("Some changes are not committed, and so not followed.");
   }
   const env = await emptyEnvironment();
+  // Pages assume the program that the README compiles.
+  if (parts.length > 0 && !parts.some((part) => "README.md".includes(part))) {
+    await attempt(() => run(() => followCommands([COMPILE], { cwd: clone, env, told })));
+  }
   for (const page of listPages()) {
     const lines = commandsOf(page);
     const wanted = parts.length === 0 || parts.some((part) => page.includes(part));
@@ -57,7 +64,10 @@ async function follow(page: string, lines: readonly string[], way: Way): Promise
   const pages = listPages();
   unpackPages(clone, pages.slice(0, pages.indexOf(page) + 1));
   await attempt(() =>
-    run(() => followCommands(lines, { ...way, ...(!all && { instead: lessTests }), told }))
+    run(function* () {
+      const own = { ...way, ...(!all && { instead: lessTests }), told };
+      yield* followCommands(lines, (yield* useExampleSite(lines, own)).way);
+    })
   );
 }
 
@@ -86,7 +96,7 @@ async function attempt(step: () => Promise<unknown>): Promise<void> {
 async function emptyEnvironment(): Promise<{ [name: string]: string | undefined }> {
   const home = join(place, "home");
   mkdirSync(home);
-  const gone = Object.keys(process.env).filter((name) => /^(?:PARLEY_|XDG_)/.test(name));
+  const gone = Object.keys(process.env).filter((name) => /^(?:PARLEY_|XDG_|DBUS_)/.test(name));
   const free = await isFree(7411);
   if (!free) console.log("Port 7411 is taken, so servers listen elsewhere.");
   return {

@@ -4,6 +4,7 @@
  *  - `cd` and `export` apply to the commands that follow.
  *  - A server runs until the next one is started, or until the page ends. Commands that use
  *    the address in the page reach the server wherever it listens.
+ *  - A command that needs the store of the server for itself stops the server.
  *  - A tool that asks in the terminal is stopped at its first question.
  *  - Every other command must exit with 0.
  */
@@ -21,6 +22,7 @@ export interface Way extends ProgramOptions {
 }
 
 const SERVES = /^(?:\w+=.+ )?parley serve\b|^npx -y deno task start\b/;
+const NEEDS_STORE = /^parley store erase\b/;
 const USUAL_ADDRESS = "http://127.0.0.1:7411";
 
 export function* followCommands(lines: readonly string[], way: Way): Operation<void> {
@@ -32,10 +34,12 @@ export function* followCommands(lines: readonly string[], way: Way): Operation<v
       continue;
     }
     const typed = way.instead?.(line) ?? line;
-    if (SERVES.test(line)) {
-      if (server) yield* stopped(server.program);
-      server = yield* started(before, typed, way);
-    } else if (/^parley call /.test(line)) yield* asked(before + typed, way);
+    if (server && (SERVES.test(line) || NEEDS_STORE.test(line))) {
+      yield* stopped(server.program);
+      server = undefined;
+    }
+    if (SERVES.test(line)) server = yield* started(before, typed, way);
+    else if (/^parley call /.test(line)) yield* asked(before + typed, way);
     else {
       const said = server ? typed.replaceAll(USUAL_ADDRESS, server.address) : typed;
       const { code, stdout, stderr } = yield* runProgram([], { ...way, ...shell(before + said) });

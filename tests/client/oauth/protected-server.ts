@@ -1,16 +1,14 @@
 /** A Parley server that asks for sign-in, with its authorization server; and what signs in to it. */
 import { ensure, type Operation, until } from "effection";
-import { join } from "node:path";
 import process from "node:process";
 import { createMcpTool, createParley } from "parley-mcp";
 import { listen } from "../../../src/platform/listen.ts";
-import { root } from "../../harness/files.ts";
-import { currentRuntime, useRuntime } from "../../harness/toolchain.ts";
 import {
   type AuthorizationServer,
   type AuthorizationServerOptions,
   useAuthorizationServer,
 } from "../../support/authorization-server.ts";
+import { browserCommand } from "../../support/browser-command.ts";
 
 const hello = createMcpTool("hello").description("Says hello.").execute(function* (_, ctx) {
   return `Hello ${ctx.principal.subject}`;
@@ -56,9 +54,6 @@ export function* useProtectedServer(
 
 /** The environment of a program that has a vault and a browser of its own. */
 export function signInEnvironment(folder: string): { [name: string]: string | undefined } {
-  const name = currentRuntime();
-  const run = name === "deno" ? " run -A --no-check" : "";
-  const script = join(root, "tests/client/oauth/browser-program.ts");
   return {
     APPDATA: folder,
     XDG_CONFIG_HOME: folder,
@@ -66,6 +61,6 @@ export function signInEnvironment(folder: string): { [name: string]: string | un
     ...(process.platform === "darwin" && { HOME: folder }),
     PARLEY_KEYRING: "off",
     PARLEY_PASSPHRASE: undefined,
-    BROWSER: `${useRuntime(name).path}${run} ${script}`,
+    BROWSER: browserCommand(),
   };
 }
