@@ -57,7 +57,7 @@ export class BrowserSessions {
     return this.remove(NAME);
   }
 
-  /** A cookie that says only that it is there. */
+  /** A cookie without information: only its presence counts. */
   mark(name: string, ms: number): string {
     return `${name}=1; Max-Age=${ms / 1_000}; ${this.#attributes}`;
   }

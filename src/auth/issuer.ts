@@ -82,7 +82,7 @@ export class Issuer {
   async signInUrl(): Promise<URL> {
     const { authorization_endpoint: endpoint } = await this.metadata.get();
     const url = endpoint !== undefined && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
-    // Browsers are sent to this address, so it must be one of a web server.
+    // Browsers are sent to this address, so it must be a safe web address.
     if (url && isSafe(url, isLoopback(new URL(this.url).host))) return url;
     const why = "its metadata has no https address at which people sign in";
     throw new IssuerUnavailable(this.url, METADATA_AGE, why);
@@ -117,7 +117,10 @@ function checked(uri: string, insecure: boolean): URL {
   throw new IssuerProblem("the address of its keys is not https");
 }
 
-/** Whether an address of an issuer is https, or on this machine if the issuer is. */
+/**
+ * Whether an address of an issuer is https. If the issuer is on this machine, its addresses on this
+ * machine are accepted too.
+ */
 function isSafe({ protocol, host }: URL, insecure: boolean): boolean {
   return protocol === "https:" || insecure && protocol === "http:" && isLoopback(host);
 }

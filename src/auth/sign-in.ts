@@ -119,7 +119,8 @@ export class SignIn {
     } catch (error) {
       // Tell only the operator the reason: the person cannot do anything about it.
       this.#parts.refused(error);
-      // Otherwise, a session that is old but not over would lead here again.
+      // End the session: otherwise, an old session that has not expired would lead to this error
+      // again.
       return failure("the sign-in service refused the request", [sessions.end()]);
     }
   }

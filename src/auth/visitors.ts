@@ -2,11 +2,11 @@
  * People who open pages in a browser: who they are, and how they sign in, sign out and change their
  * account.
  *
- * VISITOR-1  What a person may do is at most ten minutes old. A person who opens a page is checked
- *            again by the issuer after five minutes, mostly without noticing, so that a form can be
- *            sent for at least five minutes after it was opened.
- * VISITOR-2  After a sign-out, the next sign-in asks who it is. Otherwise the issuer would sign the
- *            same person in again without asking.
+ * VISITOR-1  The rights of a person are confirmed at least every ten minutes. A person who opens a
+ *            page is checked again by the issuer after five minutes, mostly without noticing, so
+ *            that a form can be sent for at least five minutes after it was opened.
+ * VISITOR-2  After a sign-out, the issuer asks at the next sign-in who the person is. Otherwise the
+ *            issuer would sign the same person in again without asking.
  * VISITOR-3  A person can return only to a page of this server.
  */
 import type { Principal } from "../model/principal.ts";
@@ -31,7 +31,7 @@ export interface VisitorParts {
   /** The URL at which browsers reach the server. */
   publicUrl(): string;
   now(): number;
-  /** Loads what is needed to sign people in. */
+  /** Loads the code that signs people in. */
   signIn(): Promise<SignIn>;
 }
 
@@ -60,8 +60,8 @@ export class Visitors {
   }
 
   /**
-   * Sends a person to the issuer, and then back to the page. `person` is who is signed in and keeps
-   * its scopes, if it still has them at the issuer.
+   * Sends the browser to the issuer, which sends it back to the page. `person` is the person who is
+   * signed in. Their scopes are requested again.
    */
   async begin(
     request: Request,
@@ -120,7 +120,7 @@ send your answer again.</p>`,
   async #changeAccount(request: Request): Promise<Response> {
     const page = new URL(request.url).searchParams.get("page") ?? "";
     const origin = new URL(this.#base).origin;
-    // VISITOR-3: what a browser would take for the address of another server is no page.
+    // VISITOR-3: refuse a path that a browser would treat as the address of another server.
     const isOwn = /^\/(?![/\\])/.test(page) && page.length <= MAX_PAGE &&
       URL.canParse(page, origin) && new URL(page, origin).origin === origin;
     if (!isOwn) {

@@ -27,15 +27,15 @@ const MAX_SECRETS = 100;
 
 /** A person or program that may use the console. */
 export interface ConsoleVisitor {
-  /** For people: who it is. */
+  /** The name of the visitor, for people. */
   readonly name: string;
-  /** Undefined for the holder of a link's token. */
+  /** The caller. Undefined for a visitor with the token of a link. */
   readonly principal: Principal | undefined;
   /** False if the visitor may only look. */
   readonly mayAct: boolean;
 }
 
-/** The holder of a token: whoever can read the server's terminal. */
+/** The visitor with the token of a link: somebody who can read the server's terminal. */
 const OPERATOR: ConsoleVisitor = { name: "operator", principal: undefined, mayAct: true };
 
 export interface ConsoleVisitorsParts {
@@ -129,7 +129,7 @@ export class ConsoleVisitors {
       return {
         status: 403,
         reason:
-          `Cannot open the console: ${found.subject} lacks the scope ${READ_SCOPE}; ask whoever runs the server for it, then sign in again at /console/sign-in`,
+          `Cannot open the console: ${found.subject} lacks the scope ${READ_SCOPE}; ask the operator of the server for it, then sign in again at /console/sign-in`,
       };
     }
     return {
@@ -174,14 +174,14 @@ class Secrets {
     return secret;
   }
 
-  /** True if the secret is valid. It is not valid any more afterwards. */
+  /** True if the secret is valid. It can be used only once. */
   take(secret: string): boolean {
     const hash = hashOf(secret);
     const expiry = this.#expiries.get(hash);
     return this.#expiries.delete(hash) && this.#now() < expiry!;
   }
 
-  /** True if the secret is valid. It then expires later. */
+  /** True if the secret is valid. Each use delays its expiry. */
   use(secret: string): boolean {
     if (!this.take(secret)) return false;
     this.#keep(hashOf(secret));

@@ -117,7 +117,10 @@ export class Console {
       request.headers.get("sec-purpose") ?? request.headers.get("purpose") ?? "",
     );
     if (isEarly || request.method !== "GET") {
-      return refused(503, "Cannot open the link: it is being loaded ahead; open it in a browser");
+      return refused(
+        503,
+        "Cannot open the link: the browser is only preloading it; open it yourself",
+      );
     }
     const code = new URL(request.url).searchParams.get("code") ?? "";
     const ticket = isLocal ? this.#visitors.ticketFor(code) : undefined;
@@ -158,7 +161,7 @@ export class Console {
     if (request.method !== "GET" && request.method !== "HEAD" && !mayAct) {
       return refused(
         403,
-        "Cannot use the console: the visitor may only look; ask for the scope console:act",
+        "Cannot use the console: you may see calls, but not change them; ask for the scope console:act",
       );
     }
     if (path === "/console/link" && request.method === "POST") {
@@ -206,7 +209,7 @@ function isVisitor(found: ConsoleVisitor | ConsoleRefusal | Response): found is 
 /** A refusal, for a person. */
 function shown(refusal: ConsoleRefusal | Response): Response {
   if (refusal instanceof Response) return refusal;
-  return notice(refusal.status, "The console is not open to you", refusal.reason);
+  return notice(refusal.status, "You may not use the console", refusal.reason);
 }
 
 /** A refusal, for the script of the page. */

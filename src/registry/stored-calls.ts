@@ -116,7 +116,7 @@ export class StoredCalls {
     const { store } = this.#options;
     let step = 1;
     let last = known;
-    // Doubles the step while there are events, then searches back: a long log is not read.
+    // Double the step while there are events, then search back, so that a long log is not read.
     while ((yield* store.read(id, last + step - 1, 1)).length > 0) {
       last += step;
       step *= 2;
@@ -158,7 +158,7 @@ export class StoredCalls {
       via: "operator",
       ...(request.askedAt !== undefined && { elapsed: Math.max(0, now() - request.askedAt) }),
     };
-    // A call that is set aside stays so.
+    // A call that is set aside stays set aside.
     const wakeAt = metaOf(entry).setAside ? undefined : 0;
     yield* this.#append(entry, lastLSN, body, wakeAt);
     return "accepted";
@@ -246,7 +246,7 @@ function tellsAll(last: ToolSessionEvent): boolean {
     case "elicit_request":
     case "sample_request":
     case "roots_request":
-      // Another branch may have asked before.
+      // If a branch asks, other branches may have open questions too.
       return last.place.branch === "";
     case "begun":
       return last.place.branch === "" && last.place.kind !== "phase";

@@ -47,7 +47,7 @@ export interface Gate {
   canSignIn(principal: string): boolean;
   /**
    * The response to a person who may not see a page, because it belongs to another caller.
-   * Undefined if the visitor is no person in a browser.
+   * Undefined if the visitor is not a person in a browser.
    */
   refuseVisitor(request: Request, visitor: Principal): Response | undefined;
   /**

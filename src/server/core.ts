@@ -32,7 +32,7 @@ export interface CoreOptions extends ParleyOptions {
   readonly registry?: LiveToolSessionRegistry;
 }
 
-/** The console, as the transport sees it. */
+/** The interface of the console for the transport. */
 export interface ConsoleSite {
   handles(path: string): boolean;
   /** `isLocal` is true if the request was sent on this machine. */
@@ -53,7 +53,7 @@ export class ServerCore {
   readonly pages: Pages;
   /** The pages on which people answer questions. */
   readonly places = new AskingPlaces(this);
-  /** The reads of resources that ask. */
+  /** The reads of resources that ask questions. */
   readonly readings = new Readings(this);
   /** The calls whose questions are shown in views. */
   readonly apps = new AppCalls();

@@ -46,8 +46,8 @@ type Headings = { -readonly [K in keyof RequestHeaders]: RequestHeaders[K] } & {
 export type ReadHeaders = Readonly<Headings>;
 
 /**
- * Reads the headers of a request in one pass. PROXY-1 needs a look at every name, and after that
- * look a separate `get` for each header would cost as much again.
+ * Reads the headers of a request in one pass. PROXY-1 requires a look at every name. After that, a
+ * separate `get` for each header would take as long again.
  */
 export function readHeaders(all: Headers, lists?: HeaderLists): ReadHeaders {
   const headers: Headings = {
@@ -165,7 +165,7 @@ export class HeaderLists {
     }
     let isSame = true;
     for (const [name, value] of headers) {
-      // Every other repeated header is joined.
+      // Skip this header: it is the only repeated header whose values are not joined.
       if (name === "set-cookie") continue;
       isSame &&= listed.get(name) === value;
       listed.delete(name);

@@ -86,7 +86,7 @@ export function formFields(
   });
 }
 
-/** Forms of elicitations have no objects and lists of their own; the parameters of tools may. */
+/** The form of an elicitation contains no objects or lists, but the parameters of a tool may. */
 function kindOf(schema: JsonObject): FieldKind {
   const { type, format } = schema;
   if (type === "array") {
@@ -112,7 +112,7 @@ function choicesOf({ enum: values, enumNames, oneOf, anyOf }: JsonObject): Choic
     }));
   }
   const titled = Array.isArray(oneOf) ? oneOf : Array.isArray(anyOf) ? anyOf : undefined;
-  // Without constants these are other schemas, and no choices.
+  // Without constants, these are general schemas and not choices.
   if (!titled?.every((one) => isObject(one) && "const" in one)) return undefined;
   return titled.filter(isObject).map((one) => ({
     value: String(one.const),

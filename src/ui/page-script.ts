@@ -17,7 +17,7 @@ const { watch: url, how } = document.body.dataset;
 async function watch(url: string): Promise<void> {
   for (;;) {
     const response = await fetch(url, { headers: { accept: "application/json" } });
-    // The page keeps what was entered. The person signs in in another tab.
+    // The page keeps the input of the person, who signs in in another tab.
     const isSignedOut = response.status === 401 && how === "tell";
     tellSignIn(isSignedOut);
     if (isSignedOut) {

@@ -1,6 +1,6 @@
 /** The headers of a request that the protocol defines. Null if the request has no such header. */
 export interface RequestHeaders {
-  /** All headers, for those that few requests have. */
+  /** All headers, for headers that few requests have. */
   readonly all: Headers;
   readonly host: string | null;
   readonly origin: string | null;
@@ -13,6 +13,6 @@ export interface RequestHeaders {
   readonly version: string | null;
   /** `Mcp-Method`, which repeats the method of a modern request. */
   readonly method: string | null;
-  /** `Mcp-Name`, which repeats what a modern request names. */
+  /** `Mcp-Name`, which repeats the name or the URI in a modern request. */
   readonly name: string | null;
 }

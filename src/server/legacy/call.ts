@@ -276,7 +276,10 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     }
   }
 
-  /** Some hosts give up early on a call without progress. */
+  /**
+   * Sends a progress message while the call waits for the person, because some hosts soon give up
+   * on a call without progress.
+   */
   #tellWait(send: (message: string, lsn: undefined) => void): void {
     this.#waitTold = true;
     const message = encodeHeartbeat(this, WAITS_FOR_PERSON);

@@ -283,7 +283,10 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return undefined;
   }
 
-  /** Some hosts give up early on a call without progress. */
+  /**
+   * Sends a progress message while the call waits for the person, because some hosts soon give up
+   * on a call without progress.
+   */
   #tellWait(): void {
     const message = encodeProgress(this, -Infinity, undefined, WAITS_FOR_PERSON);
     if (message !== undefined) this.#news.push(message);

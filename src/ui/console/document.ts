@@ -3,7 +3,7 @@
  * tools.
  */
 
-/** What the page shows of the server and of its visitor. */
+/** The data about the server and the visitor that the page shows. */
 export interface AboutConsole {
   readonly server: { readonly name: string; readonly version: string; readonly title?: string };
   readonly visitor: {
@@ -15,7 +15,7 @@ export interface AboutConsole {
   };
   /** True if MCP requests need an access token. */
   readonly needsToken: boolean;
-  /** True if the server has a language model that answers samples. */
+  /** True if the server has a language model that answers sampling requests. */
   readonly hasModel: boolean;
   /** The path of the MCP endpoint. */
   readonly mcp: string;

@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 /**
- * One run in Play: a real client calls the server's MCP endpoint, and the person of the page answers
- * what the server asks.
+ * One run in Play: a real client calls the server's MCP endpoint, and the person who uses the page
+ * answers the questions of the server.
  */
 import {
   type Operation,
@@ -68,7 +68,7 @@ export function* connectAs(
   return legacy;
 }
 
-/** What can be played. */
+/** A tool, prompt or resource that a person can try. */
 export interface Playable {
   readonly kind: "tool" | "prompt" | "resource";
   readonly name: string;
@@ -202,7 +202,7 @@ const MAX_LINES = 1_000;
 
 export class PlayRun {
   state: RunState = { status: "running", asked: [], logs: [], wire: [] };
-  /** Tells the server's runs apart. It is the version of the client. */
+  /** Distinguishes this run from others on the server. It is sent as the version of the client. */
   readonly id: string = crypto.randomUUID().slice(0, 8);
   readonly #task: Task<void>;
   readonly #changed: () => void;

@@ -144,10 +144,10 @@ function Settings({ about, settings, change }: {
       </fieldset>
       <p class="note">
         {can.sampling
-          ? "You answer samples by hand, as the model."
+          ? "You answer sampling requests by hand, as the model."
           : about.hasModel
-          ? "The server's own model answers samples."
-          : "Nobody answers samples: the client cannot, and the server has no model."}
+          ? "The server's own model answers sampling requests."
+          : "Nobody answers sampling requests: the client cannot, and the server has no model."}
       </p>
       {about.needsToken && (
         <form

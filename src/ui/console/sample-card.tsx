@@ -1,6 +1,8 @@
 /** @jsxImportSource preact */
 /// <reference lib="dom" />
-/** Messages of a conversation with a model, and a sample that the person answers by hand. */
+/**
+ * Messages of a conversation with a model, and a sampling request that the person answers by hand.
+ */
 import { useState } from "preact/hooks";
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
@@ -57,7 +59,7 @@ const TEXT = {
   required: ["text"],
 };
 
-/** A sample, with a form for each way to answer it. */
+/** A sampling request, with a form for each way to answer it. */
 export function SampleCard({ params, answer }: {
   params: SampleParams;
   answer: (response: SampleResponse, summary: string) => void;

@@ -69,7 +69,7 @@ const RETRY = 2_000;
 
 /**
  * Calls `heard` with each event of a stream, until the signal is aborted. `opened` is called each
- * time the stream is open: what happened before was not heard. An `EventSource` cannot send headers.
+ * time the stream is open: earlier events were missed. An `EventSource` cannot send headers.
  */
 export async function follow(
   path: string,
