@@ -1,5 +1,5 @@
 /**
- * The program in a real pseudo-terminal, 80 columns wide by default. `script` creates it; it is
+ * The program in a real pseudo-terminal, 80 columns wide and 40 rows high by default. `script` creates it; it is
  * part of every Linux (util-linux), and of Debian's essential packages (bsdutils).
  */
 import { spawnSync } from "node:child_process";
@@ -62,11 +62,14 @@ export class Terminal {
 
 export function* useTerminal(
   args: readonly string[],
-  { start = fromSource(), columns = 80, ...options }: ProgramOptions & { columns?: number } = {},
+  { start = fromSource(), columns = 80, rows = 40, ...options }: ProgramOptions & {
+    columns?: number;
+    rows?: number;
+  } = {},
 ): Operation<Terminal> {
   const command = [...start, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
   const program = yield* useProgram(
-    ["-qefc", `stty rows ${columns && 40} cols ${columns}; exec ${command}`, "/dev/null"],
+    ["-qefc", `stty rows ${rows} cols ${columns}; exec ${command}`, "/dev/null"],
     {
       ...options,
       start: ["script"],

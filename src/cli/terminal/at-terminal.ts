@@ -25,6 +25,7 @@ export class AtTerminal implements Person {
   #hasSaidNoModel = false;
   /** The conversation with the model that the person has seen. */
   #seen: readonly McpMessage[] = [];
+  #seenSystemPrompt: string | undefined;
   #held: string[] = [];
 
   constructor(terminal: Terminal, provider: SamplingProvider | undefined) {
@@ -68,10 +69,15 @@ export class AtTerminal implements Person {
       this.#hasSaidNoModel = true;
       this.log("notice", "no model is set, so you answer for it; PARLEY_MODEL sets one");
     }
-    const { params } = question;
-    const unseen = newMessages(this.#seen, params.messages);
+    const { systemPrompt, ...params } = question.params;
+    const messages = newMessages(this.#seen, params.messages);
+    const isNew = systemPrompt !== this.#seenSystemPrompt;
     this.#seen = params.messages;
-    return { ...question, params: { ...params, messages: unseen } };
+    this.#seenSystemPrompt = systemPrompt;
+    return {
+      ...question,
+      params: { ...params, messages, ...(isNew && systemPrompt !== undefined && { systemPrompt }) },
+    };
   }
 
   #say(line: string): void {
@@ -123,7 +129,10 @@ export class AtTerminal implements Person {
   }
 }
 
-/** The messages of a conversation after those that were shown before; at least the last one. */
+/**
+ * The messages of a conversation after those that were shown before; at least the last one. If the
+ * conversation goes on, this leaves out what the model said: the person said it, in its place.
+ */
 export function newMessages(
   seen: readonly McpMessage[],
   messages: readonly McpMessage[],
@@ -131,7 +140,10 @@ export function newMessages(
   const isSeen = (i: number) => JSON.stringify(seen[i]) === JSON.stringify(messages[i]);
   let known = 0;
   while (known < Math.min(seen.length, messages.length - 1) && isSeen(known)) known++;
-  return messages.slice(known);
+  const lastSaid = messages.findLastIndex(({ role }) => role === "assistant");
+  return messages.slice(
+    known > 0 && lastSaid < messages.length - 1 ? Math.max(known, lastSaid + 1) : known,
+  );
 }
 
 function* ask(question: Question): Operation<ClientAnswer> {

@@ -14,12 +14,13 @@ import { Stopped } from "../../problem.ts";
 /** The ways to leave a form without filling in the next field. */
 type Exit = "back" | "decline" | "cancel" | "stop";
 
+/** Asks for the fields of a form. Without a message, shows only the fields. */
 export function* askForm(
   { message, requestedSchema }: ElicitFormParams,
   sensitive: readonly string[],
 ): Operation<ElicitResponse> {
   const signal = yield* useAbortSignal();
-  show(message, "The tool asks", signal);
+  if (message !== "") show(message, "The tool asks", signal);
   const fields = fieldsOf(requestedSchema);
   if (fields.length === 0) return yield* askConsent("Do you agree?", signal);
   const content: JsonObject = {};

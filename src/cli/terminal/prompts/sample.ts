@@ -1,7 +1,7 @@
 /** Shows the person what a tool asks the model, and lets the person answer in place of the model. */
 import { isCancel, select, text } from "@clack/prompts";
 import { type Operation, until, useAbortSignal } from "effection";
-import { type JsonObject, type McpMessage, textOf } from "../../../model/content.ts";
+import type { JsonObject, McpMessage } from "../../../model/content.ts";
 import type { RequestFailure, SampleParams, SampleResponse } from "../../../model/events.ts";
 import { SCHEMA_TOOL } from "../../../sampling/provider.ts";
 import { promptStreams } from "../terminal.ts";
@@ -23,11 +23,11 @@ export function* askInsteadOfModel(
   const { tools = [], toolChoice } = params;
   const offered = toolChoice?.mode === "none" ? [] : tools;
   const [only] = offered;
-  if (only?.name === SCHEMA_TOOL) return yield* callTool(only, "The tool asks the model for data");
+  if (only?.name === SCHEMA_TOOL) return yield* callTool(only);
   if (offered.length > 0) {
     const name = yield* until(chooseTool(offered, toolChoice?.mode === "required", signal));
     const tool = offered.find((one) => one.name === name);
-    if (tool) return yield* callTool(tool, `Arguments for ${name}`);
+    if (tool) return yield* callTool(tool);
   }
   const answer = yield* until(text({
     message: "What would the model say?",
@@ -60,9 +60,9 @@ async function chooseTool(
 
 function* callTool(
   { name, inputSchema }: OfferedTool,
-  message: string,
 ): Operation<SampleResponse | RequestFailure> {
-  const answer = yield* askForm({ mode: "form", message, requestedSchema: inputSchema }, []);
+  // What is asked is on the screen already, right above.
+  const answer = yield* askForm({ mode: "form", message: "", requestedSchema: inputSchema }, []);
   if (answer.action !== "accept") {
     return { error: { code: -1, message: "The person declined to answer for the model" } };
   }
@@ -77,23 +77,31 @@ function said(content: SampleResponse["content"], stopReason: string): SampleRes
 function conversation({ systemPrompt, messages }: SampleParams): string {
   return [
     ...(systemPrompt ? [`system: ${systemPrompt}`] : []),
-    ...messages.map((message) => `${message.role}: ${readable(message)}`),
+    ...messages.map(readable),
   ].join("\n\n");
 }
 
-function readable(message: McpMessage): string {
-  const others = message.content.filter(({ type }) => type !== "text")
-    .map((block) => `[${describe(block as unknown as JsonObject)}]`);
-  return [textOf(message), ...others].filter(Boolean).join(" ");
+function readable({ role, content }: McpMessage): string {
+  const isResult = content.every(({ type }) => type === "tool_result");
+  const said = content.map((block) => describe(block as unknown as JsonObject)).filter(Boolean);
+  return `${isResult ? "result" : role}: ${said.join(" ")}`;
 }
 
-function describe({ type, name, input, content }: JsonObject): string {
+function describe({ type, text, name, input, content }: JsonObject): string {
   switch (type) {
+    case "text":
+      return String(text);
     case "tool_use":
-      return `calls ${name} with ${JSON.stringify(input)}`;
+      return `[calls ${name} with ${JSON.stringify(input)}]`;
     case "tool_result":
-      return `gets ${JSON.stringify(content)}`;
+      return Array.isArray(content) && content.every(isText)
+        ? content.map(({ text }) => text).join("\n")
+        : JSON.stringify(content);
     default:
-      return String(type);
+      return `[${type}]`;
   }
+}
+
+function isText(block: unknown): block is { readonly text: string } {
+  return (block as JsonObject | undefined)?.type === "text";
 }
