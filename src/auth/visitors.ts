@@ -173,7 +173,7 @@ out there too.</p>`,
 
 const NOT_STORED = { "cache-control": "no-store", "referrer-policy": "no-referrer" };
 
-/** Whether a person opens a page, and not a script that loads something. */
+/** Whether a person opens a page. False if a script sends the request. */
 export function isNavigation(request: Request): boolean {
   return request.method === "GET" && showsHtml(request);
 }

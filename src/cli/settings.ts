@@ -81,7 +81,7 @@ function useTools(command: Command, tools: readonly string[]): void {
   processedArgs[at] = tools;
 }
 
-// -------------------------------------------------------------------- the file
+// Functions that find and load the config file.
 
 const NAMES = ["parley.config.ts", "parley.config.json"];
 

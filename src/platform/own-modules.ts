@@ -24,7 +24,7 @@ export function registerOwnModules(modules: OwnModules): void {
   else registerHooks(modules);
 }
 
-// ---------------------------------------------------------------------- Bun
+// The implementation for Bun.
 
 /** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: {
@@ -49,7 +49,7 @@ function registerWithBun(modules: OwnModules): void {
   });
 }
 
-// ------------------------------------------------------------- Deno and Node
+// The implementation for Deno and Node.
 
 /** The part of `node:module` that this file uses and that Node's types lack. */
 interface ModuleHooks {

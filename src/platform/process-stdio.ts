@@ -23,7 +23,7 @@ export function claimStdout(): Write {
   return claimed ??= movedStdout() ?? replacedStdout();
 }
 
-// ---------------------------------------------------- moving the descriptor
+// Functions that move the file descriptor of stdout.
 
 /** The parts of Bun's API that this file uses. Bun's full types conflict with Deno's. */
 declare const Bun: {
@@ -121,7 +121,7 @@ function socketWriter(fd: number): Write {
     });
 }
 
-// --------------------------------------- replacing the functions that print
+// Functions that replace the functions that print.
 
 const PRINTING = ["log", "info", "debug", "table", "dir", "dirxml", "group", "groupCollapsed"];
 const COUNTING = ["count", "time", "timeLog", "timeEnd"];

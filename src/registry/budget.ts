@@ -91,7 +91,7 @@ export class Budget {
     return store && problemOf(this.store, principal, store, "of the store");
   }
 
-  /** Releases the memory of a call that has left memory or has ended. */
+  /** Stops counting the memory of a call that has left memory or has ended. */
   leave(session: RegisteredSession): void {
     const isStored = this.countsStore && session.durable && !session.portable;
     if (session.outcome && isStored) this.#chargeStore(session);
@@ -99,7 +99,7 @@ export class Budget {
     session.charged = 0;
   }
 
-  /** Releases the bytes of a record that is no longer in the store. */
+  /** Stops counting the bytes of a record that is no longer in the store. */
   forget(session: RegisteredSession): void {
     this.store.give(session.principal, session.stored);
     session.stored = 0;

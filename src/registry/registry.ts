@@ -395,8 +395,8 @@ export class LiveToolSessionRegistry implements ToolSessionRegistry, SessionHome
     }
     if (session.registered) this.#live.changed(session);
     if (session.outcome && this.#live.delete(session)) {
-      // The session can no longer write its record. Do not keep it, because later requests must use
-      // the record.
+      // The session can no longer write its record. Do not keep the session, because later requests
+      // must use the record.
       if (session.lost !== undefined) {
         this.#durability.lost(session);
         session.tellGone();

@@ -1,6 +1,6 @@
 /**
- * Estimates how many bytes a value takes, in memory or as JSON in a store. Text is measured as
- * UTF-8: in memory, a character needs no more bytes than that.
+ * Estimates how many bytes a value takes, in memory or as JSON in a store. Text is measured in
+ * UTF-8. In memory it takes at most as many bytes.
  */
 import { Buffer } from "node:buffer";
 

@@ -36,8 +36,8 @@ export class Journal {
   #broken = false;
   readonly epoch: number;
   /**
-   * The time from which the store may delete the session. The store has this time, or is about to
-   * get it.
+   * The time from which the store may delete the session. Includes a change that is still being
+   * written.
    */
   readonly expiresAt: number;
   #whenWritten: (() => void)[] = [];

@@ -79,7 +79,7 @@ function* chosen(ctx: Context, desk: Desk): Operation<"best" | "oauth" | "page" 
   return answer.content.way;
 }
 
-// ------------------------------------------------------------ with a password
+// Sign-in with a password.
 
 function* withGiven(
   { password, method }: LoginParameters,
@@ -136,7 +136,7 @@ function* withPassword(
   return yield* welcome(desk, yield* signInWithAppPassword(desk, { handle, password, service }));
 }
 
-// --------------------------------------------------------------- in a browser
+// Sign-in in a browser.
 
 type Ways = AttemptOptions["ways"];
 
@@ -195,7 +195,7 @@ function* welcome(desk: Desk, { did, handle, mainPassword }: NewAccount): Operat
   };
 }
 
-// ----------------------------------------------------------- what is possible
+// Functions that check what the client supports.
 
 function nameOf({ client }: Context): string {
   return client.name ?? "this client";

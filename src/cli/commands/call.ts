@@ -98,7 +98,7 @@ function readTarget({ args, modules }: CallTarget): {
   );
 }
 
-// ------------------------------------------------------------ in this process
+// Calls of tools in this process.
 
 function* callOwn(
   name: string,
@@ -120,7 +120,7 @@ function isTool(definition: Served): definition is FinalizedMcpTool {
   return definition.kind === "tool";
 }
 
-// ---------------------------------------------------------------- on a server
+// Calls of tools on a server.
 
 function callRemote(
   url: string,
@@ -147,7 +147,7 @@ function callRemote(
   });
 }
 
-// ---------------------------------------------------- here and on a server
+// Functions for both kinds of calls.
 
 function* askArguments(
   tool: string,

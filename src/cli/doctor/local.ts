@@ -95,7 +95,7 @@ function modelFinding({ model = {}, env }: LocalOptions): Finding {
   }
 }
 
-// ----------------------------------------------------------------------- store
+// Checks of the store and its key.
 
 function* storeFindings(address: string, keys: readonly string[]): Iterable<Finding> {
   const check = "store";
@@ -224,7 +224,7 @@ function storeKeyFinding(
   };
 }
 
-// ----------------------------------------------------------------------- files
+// Checks of files with secrets.
 
 function secretFileFinding(file: string): Finding {
   const check = "secret files";

@@ -221,7 +221,7 @@ function* readinessFinding(url: URL, patience: number): Operation<Finding> {
   };
 }
 
-// --------------------------------------------------------------------- streams
+// Checks of streams.
 
 /**
  * Opens a stream that stays open. Its first message arrives at once, unless a proxy buffers the

@@ -72,7 +72,7 @@ function skipped(status: number): Finding {
   return { check: "metadata", status: "skipped", message };
 }
 
-// ------------------------------------------------------- the protected resource
+// Checks of the metadata of the server, which is the protected resource.
 
 /** The metadata document, or the reason why it cannot be read. */
 function* resourceMetadata(
@@ -107,7 +107,7 @@ function issuersOf({ authorization_servers: listed }: Document): string[] {
   return Array.isArray(listed) ? listed.filter((one) => typeof one === "string") : [];
 }
 
-// ------------------------------------------------------ the authorization server
+// Checks of the authorization servers.
 
 function* issuerFindings(
   issuer: string,
@@ -194,7 +194,7 @@ function* metadataFindings(
   return [{ check: "issuer", status: "ok", message: `People can sign in at ${issuer}` }];
 }
 
-// -------------------------------------------------------------------- the token
+// Checks of the token.
 
 /** Checks the claims of the token in the headers. The token itself is never printed. */
 function tokenFindings(
@@ -235,7 +235,7 @@ function tokenFindings(
   return [{ check: "token", status: "ok", message: "The token is for this server" }];
 }
 
-// ------------------------------------------------------------------------------
+// A function that several checks use.
 
 /** The JSON object at an address, or the reason why it cannot be read. */
 function* documentAt(

@@ -63,7 +63,7 @@ export function scopesFor(
   return [...all];
 }
 
-// ------------------------------------------------------- the protected resource
+// The metadata of the server, which is the protected resource.
 
 /** The metadata of the server. Undefined if there is none, as on servers of revision 2025-03-26. */
 async function resourceMetadata(
@@ -110,7 +110,7 @@ function resourceIn({ resource }: JsonObject, server: URL): string {
   );
 }
 
-// ------------------------------------------------------ the authorization server
+// The metadata of the authorization server.
 
 /**
  * The metadata of an issuer. Undefined if there is none. Throws if the metadata names another

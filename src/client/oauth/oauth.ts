@@ -179,7 +179,7 @@ export class OAuth implements Authorization {
     }, signal);
   }
 
-  // -------------------------------------------------------------- with a person
+  // Methods that sign in with the help of a person.
 
   *#signIn(
     found: Discovered,
@@ -353,7 +353,7 @@ export class OAuth implements Authorization {
     );
   }
 
-  // ---------------------------------------------------------------------- tokens
+  // Methods that store and use tokens.
 
   #grant(
     { issuer, resource }: Discovered,

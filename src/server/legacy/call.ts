@@ -379,7 +379,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
     return lsn + 1;
   }
 
-  // ------------------------------------------------------ on a shared channel
+  // Methods for a call on a shared channel.
 
   get heartbeatAfter(): number | undefined {
     return this.progressToken === undefined ? undefined : this.client.core.limits.heartbeatInterval;

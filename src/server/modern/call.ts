@@ -351,7 +351,8 @@ export class ModernCalls {
 }
 
 /**
- * Where the views of a client look for its calls. Undefined if other callers could look there too.
+ * Where the views of a client look for its calls. Undefined if other callers could find the calls
+ * there too.
  */
 export function scopeOf({ caller: { principal, ownStream, underWay } }: RequestContext) {
   if (principal !== "") return principal;

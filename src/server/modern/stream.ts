@@ -133,7 +133,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     return news;
   }
 
-  // -------------------------------------------------------------- as a reply
+  // Methods of `ReplyStream`.
 
   get principal(): string {
     return this.session.principal;
@@ -190,7 +190,7 @@ export class RunFeed implements Feed, ModernCall, ReplyStream, SharedStream {
     connection.end();
   }
 
-  // --------------------------------------------------------------- as a feed
+  // Methods of `Feed`.
 
   /** Creates the response, and stops waiting for the run (WAIT-2). */
   #respond(): Value | Refused {
