@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { Operation } from "effection";
 import type { Environment } from "./environment.ts";
-import { collect, toDocumentAddress, toOrigin, toPort } from "./flag-values.ts";
+import { collect, toCount, toDocumentAddress, toOrigin, toPort } from "./flag-values.ts";
 import { MCP_APP_NAMES } from "./mcp-app-names.ts";
 import { addServerFlags, SettingOption } from "./server-flags.ts";
 
@@ -219,6 +219,64 @@ export const COMMANDS: {
       .action(async (action, options) => {
         const { principalData } = await import("./commands/principal-data.ts");
         await operate(() => principalData(action, options, environment));
+      });
+  },
+
+  calls(program, { operate, environment }) {
+    program.command("calls")
+      .summary("show calls, and answer, cancel or revive them")
+      .description(
+        "Shows the calls in a store, and answers, cancels or revives them. Stop the server first: what changes here takes effect when it starts.",
+      )
+      .addArgument(
+        program.createArgument("<action>", "what to do").choices([
+          "list",
+          "show",
+          "answer",
+          "cancel",
+          "revive",
+        ]),
+      )
+      .argument("[id]", "id of the call, except for list")
+      .option("--store <address>", "store of the server, in the form sqlite:PATH")
+      .option(
+        "--tools <module>",
+        "module or folder with the tools of the calls (repeatable)",
+        collect,
+      )
+      .option("--tool <name>", "list only calls of this tool")
+      .option("--principal <id>", "list only calls of this caller")
+      .option("--client <name>", "list only calls of this client")
+      .addOption(
+        new Option("--state <state>", "list only calls in this state").choices([
+          "running",
+          "waiting",
+          "set-aside",
+          "completed",
+          "failed",
+          "cancelled",
+        ]),
+      )
+      .addOption(
+        new Option("--door <door>", "list only calls with a question at this door").choices([
+          "form",
+          "app",
+          "page",
+          "model",
+        ]),
+      )
+      .addOption(
+        new Option("--limit <number>", "list at most this many calls, up to 500; default: 100")
+          .argParser(toCount),
+      )
+      .option("--question <key>", "question to answer; default: the only open one")
+      .option("--content <json>", "the answer, as JSON; default: you are asked for it")
+      .option("--decline", "answer that the person declines")
+      .option("--reason <text>", "why the call is cancelled")
+      .option("--json", "print JSON")
+      .action(async (action, id, options) => {
+        const { calls } = await import("./commands/calls.ts");
+        await operate(() => calls(action, id, options, environment));
       });
   },
 

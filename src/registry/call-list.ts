@@ -15,8 +15,12 @@ interface Ranked {
   readonly rank: Rank;
 }
 
+/** The maximum number of calls on a page. */
+const MAX_CALLS = 500;
+
 export class CallList {
-  readonly #filter: CallFilter & { readonly limit: number };
+  readonly #filter: CallFilter;
+  readonly #limit: number;
   readonly #states: ReadonlySet<string> | undefined;
   readonly #bornBefore: number;
   readonly #after: Rank | undefined;
@@ -25,9 +29,10 @@ export class CallList {
   /** The number of calls that match the filter. */
   readonly total: number = 0;
 
-  constructor(filter: CallFilter & { readonly limit: number }, now: number) {
+  constructor(filter: CallFilter, now: number) {
     this.#filter = filter;
-    const { state, olderThan, after } = filter;
+    const { state, olderThan, after, limit = 100 } = filter;
+    this.#limit = Math.min(MAX_CALLS, Math.max(1, Math.floor(limit)));
     this.#states = state === undefined ? undefined : new Set([state].flat());
     this.#bornBefore = olderThan === undefined ? Infinity : now - olderThan;
     this.#after = after === undefined ? undefined : readCursor(after);
@@ -39,7 +44,7 @@ export class CallList {
     const rank = this.#rank(key);
     if (this.#after && compare(rank, this.#after) <= 0) return;
     const ranked = this.#ranked;
-    const { limit } = this.#filter;
+    const limit = this.#limit;
     const last = ranked.at(-1);
     if (ranked.length > limit && last && compare(rank, last.rank) >= 0) return;
     let low = 0;
@@ -54,12 +59,12 @@ export class CallList {
   }
 
   get page(): CallKey[] {
-    return this.#ranked.slice(0, this.#filter.limit).map(({ key }) => key);
+    return this.#ranked.slice(0, this.#limit).map(({ key }) => key);
   }
 
   /** Where the next page starts. Undefined if this is the last page. */
   get next(): string | undefined {
-    const { limit } = this.#filter;
+    const limit = this.#limit;
     if (this.#ranked.length <= limit) return undefined;
     return Buffer.from(JSON.stringify(this.#ranked[limit - 1]!.rank)).toString("base64url");
   }

@@ -23,15 +23,10 @@ import type { AnswerOutcome, ToolSessionEvent } from "../model/events.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { OperatorCalls } from "../session/types.ts";
 import { liveKey, liveState, liveSummary, maskedEvent, timesOf } from "./call-view.ts";
-import { CallList } from "./call-list.ts";
 import { checkAnswer, findQuestion } from "./operator-answers.ts";
 import type { RegistryParts } from "./parts.ts";
-import { recordView, StoredCalls } from "./stored-calls.ts";
+import { checkedWindow, recordView, StoredCalls } from "./stored-calls.ts";
 import type { LiveToolSessionRegistry } from "./registry.ts";
-
-/** The maximum number of calls on a page, and of events in a window. */
-const MAX_CALLS = 500;
-const MAX_EVENTS = 1_000;
 
 type Watcher = (session: LiveToolSession) => void;
 
@@ -70,8 +65,7 @@ export class RegistryCalls implements OperatorCalls {
   }
 
   events(id: string, window: CallEventWindow = {}): Promise<CallEvents | undefined> {
-    const from = Math.max(1, Math.floor(window.from ?? 1));
-    const limit = Math.min(MAX_EVENTS, Math.max(1, Math.floor(window.limit ?? 100)));
+    const { from, limit } = checkedWindow(window);
     return this.#run(() => this.#events(id, from, limit));
   }
 
@@ -129,29 +123,10 @@ export class RegistryCalls implements OperatorCalls {
   }
 
   *#list(filter: CallFilter): Operation<CallPage> {
-    const limit = Math.min(MAX_CALLS, Math.max(1, Math.floor(filter.limit ?? 100)));
-    const list = new CallList({ ...filter, limit }, this.#parts.deadlines.now());
     // CALLS-1. Reading the counts makes a call in its first step visible.
     void this.#registry.counts;
-    const seen = new Set<string>();
-    for (const sessions of [this.#parts.live.sessions, this.#finished]) {
-      for (const session of sessions.values()) {
-        // The record of a session that leaves memory may not be complete yet.
-        seen.add(session.id);
-        list.consider(liveKey(session));
-      }
-    }
-    yield* this.#stored.scan((key) => {
-      if (!seen.has(key.id)) list.consider(key);
-    });
-    const calls: CallSummary[] = [];
-    for (const { id } of list.page) {
-      const call = yield* this.#summary(id);
-      // The call may have been removed since.
-      if (call) calls.push(call);
-    }
-    const { next, total } = list;
-    return { calls, ...(next !== undefined && { next }), total };
+    const live = [...this.#parts.live.sessions.values(), ...this.#finished.values()].map(liveKey);
+    return yield* this.#stored.list(filter, live, (id) => this.#summary(id));
   }
 
   *#summary(id: string): Operation<CallSummary | undefined> {
@@ -248,14 +223,14 @@ function windowOf(
 
 /**
  * The changes of one call, or of all. A reader that is slow gets only the last change of each call.
- * The watch begins with the first `next`, and ends with `return`, or when the registry closes.
+ * The watch ends with `return`, or when the registry closes.
  */
 class Watch implements AsyncIterableIterator<CallChange, undefined> {
   readonly #calls: RegistryCalls;
   readonly #id: string | undefined;
   /** The sessions that have changed since the last `next`, by id. */
   readonly #changed = new Map<string, LiveToolSession>();
-  #stop: (() => void) | undefined;
+  readonly #stop: (() => void) | undefined;
   /** The session whose log is watched. Only for a watch of one call. */
   #session: LiveToolSession | undefined;
   #unwatch: (() => void) | undefined;
@@ -265,6 +240,9 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
   constructor(calls: RegistryCalls, id: string | undefined) {
     this.#calls = calls;
     this.#id = id;
+    this.#stop = calls.addWatcher((session) => this.#see(session), () => this.#end());
+    const session = id === undefined ? undefined : calls.find(id);
+    if (session) this.#follow(session);
   }
 
   [Symbol.asyncIterator](): this {
@@ -272,7 +250,6 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
   }
 
   async next(): Promise<IteratorResult<CallChange, undefined>> {
-    this.#start();
     while (!this.#isOver && this.#changed.size === 0) {
       await new Promise<void>((resolve) => this.#wake = resolve);
     }
@@ -286,13 +263,6 @@ class Watch implements AsyncIterableIterator<CallChange, undefined> {
   return(): Promise<IteratorResult<CallChange, undefined>> {
     this.#end();
     return Promise.resolve({ done: true, value: undefined });
-  }
-
-  #start(): void {
-    if (this.#stop || this.#isOver) return;
-    this.#stop = this.#calls.addWatcher((session) => this.#see(session), () => this.#end());
-    const session = this.#id === undefined ? undefined : this.#calls.find(this.#id);
-    if (session) this.#follow(session);
   }
 
   #see(session: LiveToolSession): void {

@@ -10,6 +10,8 @@ import type {
   CallDetail,
   CallEvents,
   CallEventWindow,
+  CallFilter,
+  CallPage,
   CallSummary,
   OperatorAnswer,
 } from "../model/calls.ts";
@@ -27,6 +29,7 @@ import {
   storedSummary,
   timesOf,
 } from "./call-view.ts";
+import { CallList } from "./call-list.ts";
 import { checkAnswer, findQuestion } from "./operator-answers.ts";
 import { metaOf } from "./records.ts";
 import { reviveRecord } from "./recovery.ts";
@@ -54,18 +57,40 @@ export class StoredCalls {
     this.#options = options;
   }
 
-  /** Calls `consider` with each stored call. Other work can run in between. */
-  *scan(consider: (key: CallKey) => void): Operation<void> {
-    const { store } = this.#options;
-    if (!store.list) return;
+  /**
+   * Returns a page of calls. `live` are the calls in memory, and `summary` returns the summary of one
+   * call of the page. Other work can run in between.
+   */
+  *list(
+    filter: CallFilter,
+    live: readonly CallKey[] = [],
+    summary: (id: string) => Operation<CallSummary | undefined> = (id) => this.summary(id),
+  ): Operation<CallPage> {
+    const { store, now } = this.#options;
+    const list = new CallList(filter, now());
+    const seen = new Set<string>();
+    for (const key of live) {
+      seen.add(key.id);
+      list.consider(key);
+    }
     let after: number | undefined;
     for (;;) {
-      const page = yield* store.list(PAGE, after);
-      if (page.length === 0) return;
-      for (const stored of page) consider(yield* this.#key(stored));
+      const page = store.list ? yield* store.list(PAGE, after) : [];
+      if (page.length === 0) break;
+      for (const stored of page) {
+        if (!seen.has(stored.entry.id)) list.consider(yield* this.#key(stored));
+      }
       after = page.at(-1)!.position;
       yield* breath();
     }
+    const calls: CallSummary[] = [];
+    for (const { id } of list.page) {
+      const call = yield* summary(id);
+      // The call may have been removed since.
+      if (call) calls.push(call);
+    }
+    const { next, total } = list;
+    return { calls, ...(next !== undefined && { next }), total };
   }
 
   *#key({ entry, last }: StoredSession): Operation<CallKey> {
@@ -102,9 +127,10 @@ export class StoredCalls {
   /** Returns a window of the log, or undefined if the store does not have the call. */
   *events(
     id: string,
-    { from = 1, limit = 100 }: CallEventWindow,
+    window: CallEventWindow,
   ): Operation<CallEvents | undefined> {
     const { store } = this.#options;
+    const { from, limit } = checkedWindow(window);
     if (!(yield* store.get(id))) return undefined;
     const events = (yield* store.read(id, from - 1, limit)).slice(0, limit);
     const lastLSN = yield* this.lastLSN(id, events.at(-1)?.lsn ?? 0);
@@ -221,6 +247,16 @@ export class StoredCalls {
       yield* breath();
     }
   }
+}
+
+/** Returns a window whose numbers are within the limits. */
+export function checkedWindow(
+  { from = 1, limit = 100 }: CallEventWindow,
+): Required<CallEventWindow> {
+  return {
+    from: Math.max(1, Math.floor(from)),
+    limit: Math.min(EVENTS, Math.max(1, Math.floor(limit))),
+  };
 }
 
 /** The data in a record that is not in the summary of its call. */

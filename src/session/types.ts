@@ -124,8 +124,8 @@ export interface OperatorCalls {
   /** Returns a part of the log of a call, or undefined if there is no call with this id. */
   events(id: string, window?: CallEventWindow): Promise<CallEvents | undefined>;
   /**
-   * Reports the changes of a call, or of all calls, from the first `next` on. A slow reader gets
-   * only the last change of each call. Ends when the server closes, or when the reader stops.
+   * Reports the changes of a call, or of all calls, from now on. A slow reader gets only the last
+   * change of each call. Ends when the server closes, or with `return()`.
    */
   watch(id?: string): AsyncIterableIterator<CallChange, undefined>;
   /**

@@ -11,7 +11,7 @@ import { createManualClock } from "../../src/testing/manual-clock.ts";
 import { createMcpTool } from "../../src/tool/builder.ts";
 import type { Definition } from "../../src/tool/types.ts";
 import { describe, it } from "../suite.ts";
-import { ended, idle, textOf, until } from "../support/registry.ts";
+import { ended, textOf, until } from "../support/registry.ts";
 
 const text = { response: z.object({ text: z.string() }) };
 const login = {
@@ -350,9 +350,8 @@ describe("calls.watch()", () => {
     const { registry, calls } = server();
     assert.equal(calls.watched, false);
     const all = calls.watch();
-    const first = all.next();
-    await idle();
     assert.equal(calls.watched, true);
+    const first = all.next();
     const session = await opened(registry, durable);
     assert.deepEqual((await first).value, {
       id: session.id,
@@ -361,10 +360,9 @@ describe("calls.watch()", () => {
       lastLSN: 2,
     });
     const one = calls.watch(session.id);
-    const next = one.next();
     await calls.answer(session.id, "go", accept("yes"));
     await ended(session);
-    assert.equal((await next).value!.id, session.id);
+    assert.equal((await one.next()).value!.id, session.id);
     for (let change = (await all.next()).value; change!.state !== "completed";) {
       change = (await all.next()).value;
     }
@@ -375,13 +373,13 @@ describe("calls.watch()", () => {
     await registry.close();
   });
 
-  it("ends when the registry closes, while it waits and before it starts", async () => {
+  it("ends when the registry closes, also one that starts later", async () => {
     const { registry, calls } = server();
     const early = calls.watch();
     const waiting = early.next();
-    const late = calls.watch("nobody");
     await registry.close();
     assert.deepEqual(await waiting, { done: true, value: undefined });
+    const late = calls.watch("nobody");
     assert.deepEqual(await late.next(), { done: true, value: undefined });
     assert.equal(calls.watched, false);
   });

@@ -1,0 +1,239 @@
+/** `parley calls`: shows the calls of a server or a store, and answers, cancels and revives them. */
+import { type Operation, until } from "effection";
+import { isObject } from "../../lib/json.ts";
+import { messageOf } from "../../lib/message-of.ts";
+import type {
+  CallDetail,
+  CallFilter,
+  CallQuestion,
+  CallState,
+  OperatorAnswer,
+} from "../../model/calls.ts";
+import type { JsonObject } from "../../model/content.ts";
+import type { Door } from "../../model/events.ts";
+import { callLines, detailLines, eventLine } from "../calls/shown.ts";
+import { type CallSource, useStoredCalls } from "../calls/source.ts";
+import type { Environment } from "../environment.ts";
+import { FAILED, Problem, USAGE } from "../problem.ts";
+import { visibleJson } from "../terminal/visible.ts";
+
+export type CallsAction = "list" | "show" | "answer" | "cancel" | "revive";
+
+export interface CallsOptions {
+  readonly store?: string;
+  readonly tools?: readonly string[];
+  readonly tool?: string;
+  readonly principal?: string;
+  readonly client?: string;
+  readonly state?: CallState;
+  readonly door?: Door;
+  readonly limit?: number;
+  readonly question?: string;
+  readonly content?: string;
+  readonly decline?: boolean;
+  readonly reason?: string;
+  readonly json?: boolean;
+}
+
+/** How many events `parley calls show` prints at most: the last ones. */
+const SHOWN_EVENTS = 100;
+
+export function* calls(
+  action: CallsAction,
+  id: string | undefined,
+  options: CallsOptions,
+  environment: Environment,
+): Operation<number> {
+  const source = yield* useSource(action, options, environment);
+  if (action === "list") return yield* list(source, options, environment);
+  if (id === undefined) {
+    throw new Problem(
+      `Cannot ${action} a call: no id was given; take one from \`parley calls list\``,
+      USAGE,
+    );
+  }
+  switch (action) {
+    case "show":
+      return yield* show(source, id, options, environment);
+    case "answer":
+      return yield* answer(source, id, options, environment);
+    case "cancel": {
+      const cancelled = yield* source.cancel(id, options.reason);
+      return told(
+        environment,
+        options,
+        { cancelled },
+        cancelled
+          ? `Cancelled ${id}.`
+          : `Cannot cancel ${id}: it has ended already; look at its result`,
+      );
+    }
+    case "revive": {
+      const revived = yield* source.revive(id);
+      return told(
+        environment,
+        options,
+        { revived },
+        revived
+          ? `Revived ${id}. It continues when the server starts, or with the next request of its client.`
+          : `Cannot revive ${id}: it is not set aside; list the calls that are with --state set-aside`,
+      );
+    }
+  }
+}
+
+function* useSource(
+  action: CallsAction,
+  options: CallsOptions,
+  environment: Environment,
+): Operation<CallSource> {
+  const { store, tools = [] } = options;
+  if (store !== undefined) {
+    const needsTools = action === "answer" || action === "show";
+    return yield* useStoredCalls(store, needsTools ? tools : undefined, environment);
+  }
+  throw new Problem(
+    "Cannot find calls: no store was given; add --store sqlite:PATH",
+    USAGE,
+  );
+}
+
+function* list(
+  source: CallSource,
+  options: CallsOptions,
+  { terminal }: Environment,
+): Operation<number> {
+  const { tool, principal, client, state, door, limit } = options;
+  const filter: CallFilter = {
+    ...(tool !== undefined && { tool }),
+    ...(principal !== undefined && { principal }),
+    ...(client !== undefined && { client }),
+    ...(state !== undefined && { state }),
+    ...(door !== undefined && { door }),
+    ...(limit !== undefined && { limit }),
+  };
+  const page = yield* source.list(filter);
+  if (options.json) {
+    terminal.print(visibleJson(page, 2));
+    return 0;
+  }
+  if (page.calls.length === 0) {
+    terminal.note("There are no such calls.");
+    return 0;
+  }
+  for (const line of callLines(page.calls, Date.now(), terminal.out)) terminal.print(line);
+  const left = page.total - page.calls.length;
+  if (left > 0) terminal.note(`There are ${left} more calls; add --limit ${page.total}.`);
+  return 0;
+}
+
+function* show(
+  source: CallSource,
+  id: string,
+  { json }: CallsOptions,
+  { terminal }: Environment,
+): Operation<number> {
+  const call = yield* found(source, id);
+  const from = Math.max(call.firstLSN, call.lastLSN - SHOWN_EVENTS + 1);
+  const window = yield* source.events(id, { from, limit: SHOWN_EVENTS });
+  const events = window?.events ?? [];
+  if (json) {
+    terminal.print(visibleJson({ call, events }, 2));
+    return 0;
+  }
+  for (const line of detailLines(call, Date.now(), terminal.out)) terminal.print(line);
+  if (from > call.firstLSN) terminal.print(`The events before ${from} are left out.`);
+  for (const event of events) terminal.print(eventLine(event, terminal.out));
+  return 0;
+}
+
+function* answer(
+  source: CallSource,
+  id: string,
+  options: CallsOptions,
+  environment: Environment,
+): Operation<number> {
+  const call = yield* found(source, id);
+  const question = questionIn(call, options.question);
+  const given = yield* answerFor(question, options, environment);
+  const outcome = yield* source.answer(id, question.id, given);
+  return told(
+    environment,
+    options,
+    { outcome },
+    outcome === "accepted" || outcome === "repeated"
+      ? `Answered "${question.key}" of ${id}.`
+      : `Cannot answer "${question.key}" of ${id}: it is ${outcome}; look at the call`,
+  );
+}
+
+function* found(source: CallSource, id: string): Operation<CallDetail> {
+  const call = yield* source.get(id);
+  if (call) return call;
+  throw new Problem(`Cannot find the call "${id}": there is none with this id; list the calls`);
+}
+
+/** The question with this key or id, or the only open question. */
+function questionIn({ id, questions }: CallDetail, given: string | undefined): CallQuestion {
+  const matching = given === undefined
+    ? questions
+    : questions.filter((question) => question.id === given || question.key === given);
+  const [question, ...more] = matching;
+  if (question && more.length === 0) return question;
+  throw new Problem(
+    question
+      ? `Cannot answer the call "${id}": several questions are open; choose one with --question`
+      : `Cannot answer the call "${id}": it has no such open question; look at it with \`parley calls show\``,
+    USAGE,
+  );
+}
+
+function* answerFor(
+  { message = "", schema, sensitive = [], refused, key }: CallQuestion,
+  { content, decline }: CallsOptions,
+  { terminal }: Environment,
+): Operation<OperatorAnswer> {
+  if (decline) return { action: "decline" };
+  if (content !== undefined) return { action: "accept", content: contentIn(content) };
+  if (refused !== undefined || !schema) {
+    throw new Problem(
+      `Cannot answer "${key}": ${refused ?? "it has no form"}; leave it to whom it asks`,
+    );
+  }
+  if (!terminal.interactive) {
+    throw new Problem(
+      `Cannot answer "${key}": there is no answer; add --content JSON or --decline, or run this in a terminal`,
+      USAGE,
+    );
+  }
+  const { askForm } = yield* until(import("../terminal/prompts/form.ts"));
+  return yield* askForm({ mode: "form", message, requestedSchema: schema }, sensitive);
+}
+
+function contentIn(text: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new Problem(
+      `Cannot read --content: it is not JSON (${messageOf(error)}); quote it for your shell`,
+      USAGE,
+    );
+  }
+  if (isObject(value)) return value as JsonObject;
+  throw new Problem('Cannot read --content: it is not an object; write it as {"field": …}', USAGE);
+}
+
+/** Prints the result of an action. The exit code is 1 if a sentence says that it did nothing. */
+function told(
+  { terminal }: Environment,
+  { json }: CallsOptions,
+  result: JsonObject,
+  sentence: string,
+): number {
+  const isDone = !sentence.startsWith("Cannot ");
+  if (json) terminal.print(visibleJson(result));
+  else if (isDone) terminal.note(sentence);
+  else terminal.note(terminal.err.red(sentence));
+  return isDone ? 0 : FAILED;
+}
