@@ -20,6 +20,7 @@ import { outcomeIn } from "../session/ending.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { ToolSessionEntry } from "../store/types.ts";
 import type { Definition } from "../tool/types.ts";
+import { liveState } from "./calls.ts";
 import { metaOf } from "./records.ts";
 
 /** The data of a call that is needed to filter and sort a list. */
@@ -103,11 +104,6 @@ export function storedKey(entry: ToolSessionEntry, log: LogState): CallKey {
     since: oldest(log.open.map(askedAt)),
     doors: doorsOf(log.open),
   };
-}
-
-export function liveState(session: LiveToolSession): CallState {
-  if (session.outcome) return session.outcome.status;
-  return session.waiting ? "waiting" : "running";
 }
 
 export function liveKey(session: LiveToolSession): CallKey {

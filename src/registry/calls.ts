@@ -1,12 +1,12 @@
 /**
- * The calls of a registry, for operators: those in memory, and those that only the store has.
+ * `parley.calls`. The code that lists, shows and changes calls is loaded on first use.
  *
  * CALLS-1  There is no second copy of state. Each answer is made from the sessions in memory and from
  *          the store when it is asked for.
  * CALLS-2  While nobody watches, a call costs nothing more: `tell` is called only if `watched` is
  *          true.
  */
-import { type Operation, until } from "effection";
+import type { Operation } from "effection";
 import { promised } from "../lib/strand.ts";
 import type {
   CallChange,
@@ -15,17 +15,14 @@ import type {
   CallEventWindow,
   CallFilter,
   CallPage,
-  CallSummary,
+  CallState,
   OperatorAnswer,
 } from "../model/calls.ts";
-import { CallActionError, SessionSetAsideError } from "../model/errors.ts";
-import type { AnswerOutcome, ToolSessionEvent } from "../model/events.ts";
+import type { AnswerOutcome } from "../model/events.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { OperatorCalls } from "../session/types.ts";
-import { liveKey, liveState, liveSummary, maskedEvent, timesOf } from "./call-view.ts";
-import { checkAnswer, findQuestion } from "./operator-answers.ts";
+import type { CallDesk } from "./call-desk.ts";
 import type { RegistryParts } from "./parts.ts";
-import { checkedWindow, recordView, StoredCalls } from "./stored-calls.ts";
 import type { LiveToolSessionRegistry } from "./registry.ts";
 
 type Watcher = (session: LiveToolSession) => void;
@@ -34,7 +31,7 @@ export class RegistryCalls implements OperatorCalls {
   readonly #registry: LiveToolSessionRegistry;
   readonly #parts: RegistryParts;
   readonly #finished: ReadonlyMap<string, LiveToolSession>;
-  readonly #stored: StoredCalls;
+  #desk: Promise<CallDesk> | undefined;
   readonly #watchers = new Set<Watcher>();
   /** The functions that end the watches when the registry closes. */
   readonly #ends = new Set<() => void>();
@@ -49,32 +46,26 @@ export class RegistryCalls implements OperatorCalls {
     this.#registry = registry;
     this.#parts = parts;
     this.#finished = finished;
-    this.#stored = new StoredCalls({
-      store: parts.store,
-      find: (kind, name) => parts.server.find(kind, name),
-      now: () => parts.deadlines.now(),
-    });
   }
 
   list(filter: CallFilter = {}): Promise<CallPage> {
-    return this.#run(() => this.#list(filter));
+    return this.#run((desk) => desk.list(filter));
   }
 
   get(id: string): Promise<CallDetail | undefined> {
-    return this.#run(() => this.#get(id));
+    return this.#run((desk) => desk.get(id));
   }
 
   events(id: string, window: CallEventWindow = {}): Promise<CallEvents | undefined> {
-    const { from, limit } = checkedWindow(window);
-    return this.#run(() => this.#events(id, from, limit));
+    return this.#run((desk) => desk.events(id, window));
   }
 
   answer(id: string, question: string, answer: OperatorAnswer): Promise<AnswerOutcome> {
-    return this.#run(() => this.#answer(id, question, answer));
+    return this.#run((desk) => desk.answer(id, question, answer));
   }
 
   cancel(id: string, reason = "cancelled by the operator"): Promise<boolean> {
-    return this.#run(() => this.#cancel(id, reason));
+    return this.#run((desk) => desk.cancel(id, reason));
   }
 
   revive(id: string): Promise<boolean> {
@@ -107,7 +98,7 @@ export class RegistryCalls implements OperatorCalls {
     };
   }
 
-  /** Returns a session in memory, also while it leaves memory. */
+  /** Returns a session in memory. */
   find(id: string): LiveToolSession | undefined {
     return this.#registry.find(id);
   }
@@ -117,108 +108,21 @@ export class RegistryCalls implements OperatorCalls {
     for (const end of [...this.#ends]) end();
   }
 
-  async #run<T>(operation: () => Operation<T>): Promise<T> {
+  async #run<T>(operation: (desk: CallDesk) => Operation<T>): Promise<T> {
+    // CALLS-1: the desk has no state of its own.
+    this.#desk ??= import("./call-desk.ts").then(({ CallDesk }) =>
+      new CallDesk(this.#registry, this.#parts, this.#finished)
+    );
+    const desk = await this.#desk;
     this.#parts.live.checkOpen();
-    return await promised(this.#parts.scope, operation);
-  }
-
-  *#list(filter: CallFilter): Operation<CallPage> {
-    // CALLS-1. Reading the counts makes a call in its first step visible.
-    void this.#registry.counts;
-    const live = [...this.#parts.live.sessions.values(), ...this.#finished.values()].map(liveKey);
-    return yield* this.#stored.list(filter, live, (id) => this.#summary(id));
-  }
-
-  *#summary(id: string): Operation<CallSummary | undefined> {
-    const session = this.#registry.find(id);
-    return session ? liveSummary(session) : yield* this.#stored.summary(id);
-  }
-
-  *#get(id: string): Operation<CallDetail | undefined> {
-    const session = this.#registry.find(id);
-    if (!session) return yield* this.#stored.get(id);
-    const entry = session.durable ? yield* this.#parts.store.get(id) : null;
-    const summary = liveSummary(session);
-    const { log, outcome, createdAt } = session;
-    const events = log.after(log.firstLSN - 1);
-    const end = outcome ? session.updatedAt : this.#parts.deadlines.now();
-    return {
-      ...summary,
-      ...(entry && recordView(entry)),
-      firstLSN: log.firstLSN,
-      ...timesOf(events, summary.questions, createdAt, end),
-      ...(outcome && { outcome }),
-    };
-  }
-
-  *#events(id: string, from: number, limit: number): Operation<CallEvents | undefined> {
-    const session = this.#registry.find(id);
-    if (!session) return yield* this.#stored.events(id, { from, limit });
-    const { log } = session;
-    if (from < log.firstLSN && session.durable && !session.portable) {
-      // The log in memory keeps only the last events. The record has all of them.
-      const window = yield* this.#parts.store.read(id, from - 1, limit);
-      if (window.length > 0) return windowOf(window.slice(0, limit), 1, log.lastLSN);
-    }
-    const first = Math.max(from, log.firstLSN);
-    return windowOf(log.after(first - 1).slice(0, limit), log.firstLSN, log.lastLSN);
-  }
-
-  *#answer(id: string, question: string, answer: OperatorAnswer): Operation<AnswerOutcome> {
-    const session = yield* this.#load(id, "answer");
-    if (session.outcome) return "ended";
-    const open = session.openRequests();
-    const request = findQuestion(id, open, question);
-    checkAnswer(id, session.tool, request, answer);
-    const outcome = session.respond(request.id, { ...answer }, "operator");
-    const secured = this.#registry.secured(session);
-    if (secured && !(yield* until(secured))) {
-      throw new CallActionError(id, "answer", "not_here", "it could not be stored", "try again");
-    }
-    return outcome;
-  }
-
-  *#cancel(id: string, reason: string): Operation<boolean> {
-    let session: LiveToolSession;
-    try {
-      session = yield* this.#load(id, "cancel");
-    } catch (error) {
-      // Nothing runs that would have to clean up, so the record can end here.
-      const isStored = error instanceof SessionSetAsideError ||
-        error instanceof CallActionError && error.reason === "not_here";
-      if (isStored) return yield* this.#stored.cancel(id, reason);
-      throw error;
-    }
-    if (session.outcome) return false;
-    session.halt(reason);
-    yield* session.cancel(reason);
-    return true;
-  }
-
-  /** Returns a session, and resumes it if only the store has it. */
-  *#load(id: string, verb: string): Operation<LiveToolSession> {
-    const found = this.#registry.lookup(id, 0, false);
-    const session = found instanceof Promise ? yield* until(found) : found;
-    if (session) return session;
-    const entry = yield* this.#parts.store.get(id);
-    throw entry
-      ? new CallActionError(
-        id,
-        verb,
-        "not_here",
-        `this server does not have ${entry.toolName}`,
-        "start a server that has it",
-      )
-      : new CallActionError(id, verb, "not_found", "there is no such call", "list the calls");
+    return await promised(this.#parts.scope, () => operation(desk));
   }
 }
 
-function windowOf(
-  events: readonly ToolSessionEvent[],
-  firstLSN: number,
-  lastLSN: number,
-): CallEvents {
-  return { events: events.map(maskedEvent), firstLSN, lastLSN };
+/** Returns the state of a session in memory. */
+export function liveState(session: LiveToolSession): CallState {
+  if (session.outcome) return session.outcome.status;
+  return session.waiting ? "waiting" : "running";
 }
 
 /**

@@ -59,25 +59,17 @@ export function* calls(
       return yield* answer(source, id, options, environment);
     case "cancel": {
       const cancelled = yield* source.cancel(id, options.reason);
-      return told(
-        environment,
-        options,
-        { cancelled },
-        cancelled
-          ? `Cancelled ${id}.`
-          : `Cannot cancel ${id}: it has ended already; look at its result`,
-      );
+      const refused = `Cannot cancel "${id}": it has ended already; look at its outcome`;
+      const done = `Cancelled ${id}.`;
+      return told(environment, options, { cancelled }, done, cancelled ? undefined : refused);
     }
     case "revive": {
       const revived = yield* source.revive(id);
-      return told(
-        environment,
-        options,
-        { revived },
-        revived
-          ? `Revived ${id}. It continues when the server starts, or with the next request of its client.`
-          : `Cannot revive ${id}: it is not set aside; list the calls that are with --state set-aside`,
-      );
+      const refused =
+        `Cannot revive "${id}": it is not set aside; list those that are with --state set-aside`;
+      const done =
+        `Revived ${id}. It continues when the server runs, or with the next request of its client.`;
+      return told(environment, options, { revived }, done, revived ? undefined : refused);
     }
   }
 }
@@ -157,14 +149,11 @@ function* answer(
   const question = questionIn(call, options.question);
   const given = yield* answerFor(question, options, environment);
   const outcome = yield* source.answer(id, question.id, given);
-  return told(
-    environment,
-    options,
-    { outcome },
-    outcome === "accepted" || outcome === "repeated"
-      ? `Answered "${question.key}" of ${id}.`
-      : `Cannot answer "${question.key}" of ${id}: it is ${outcome}; look at the call`,
-  );
+  const { key } = question;
+  const isTaken = outcome === "accepted" || outcome === "repeated";
+  const refused = `Cannot answer "${key}" of ${id}: the question is ${outcome}; look at the call`;
+  const done = `Answered "${key}" of ${id}.`;
+  return told(environment, options, { outcome }, done, isTaken ? undefined : refused);
 }
 
 function* found(source: CallSource, id: string): Operation<CallDetail> {
@@ -224,16 +213,15 @@ function contentIn(text: string): JsonObject {
   throw new Problem('Cannot read --content: it is not an object; write it as {"field": …}', USAGE);
 }
 
-/** Prints the result of an action. The exit code is 1 if a sentence says that it did nothing. */
+/** Prints the result of an action. `refused` is the sentence if the action was not possible. */
 function told(
   { terminal }: Environment,
   { json }: CallsOptions,
   result: JsonObject,
-  sentence: string,
+  done: string,
+  refused: string | undefined,
 ): number {
-  const isDone = !sentence.startsWith("Cannot ");
   if (json) terminal.print(visibleJson(result));
-  else if (isDone) terminal.note(sentence);
-  else terminal.note(terminal.err.red(sentence));
-  return isDone ? 0 : FAILED;
+  else terminal.note(refused === undefined ? done : terminal.err.red(refused));
+  return refused === undefined ? 0 : FAILED;
 }
