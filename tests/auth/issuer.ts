@@ -24,6 +24,8 @@ export class TestIssuer {
   readonly answers: Answers;
   /** The paths that were requested. */
   readonly requests: string[] = [];
+  /** The origins that were requested. */
+  readonly origins: string[] = [];
   keys: readonly JWK[] = [];
   #key!: KeyPair;
 
@@ -94,6 +96,7 @@ export class TestIssuer {
   readonly fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
     const { pathname, origin } = new URL(String(input));
     this.requests.push(pathname);
+    this.origins.push(origin);
     const answer = origin === ISSUER ? this.answers[pathname] : undefined;
     return await answer?.(init.signal!) ?? new Response("not here", { status: 404 });
   };
