@@ -162,7 +162,7 @@ function anchor(title: string): string {
 }
 
 /** Formats the page with `deno fmt`. */
-export function formatted(text: string, ext: "md" | "ts" = "md"): string {
+export function formatted(text: string, ext: "md" | "ts" | "json" = "md"): string {
   const { status, stdout, stderr } = spawnSync(
     useRuntime("deno").path,
     ["fmt", "--ext", ext, "-"],

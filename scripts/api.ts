@@ -1,6 +1,7 @@
 /**
- * Writes the pages that are generated from the source: the API reference (docs/api.md), the table
- * of flags in docs/operation.md, and the list of scenarios in docs/protocol.md.
+ * Writes the files that are generated from the source: the API reference (docs/api.md), the table
+ * of flags in docs/operation.md, the list of scenarios in docs/protocol.md, and the schema of the
+ * config file.
  *
  *     deno task api
  */

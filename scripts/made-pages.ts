@@ -1,19 +1,21 @@
-/** The pages that are generated from the source, in whole or in part. */
+/** The pages and the schema that are generated from the source, in whole or in part. */
 import { clientSets, EXTENSIONS } from "../tests/conformance/client-scenarios.ts";
 import { protocolMarkdown } from "../tests/conformance/protocol-table.ts";
 import { type ScenarioSet, sets } from "../tests/conformance/scenarios.ts";
 import { readText } from "../tests/harness/files.ts";
 import { apiPage, formatted, publicSymbols } from "./api-reference.ts";
+import { configSchema, SCHEMA_FILE } from "./config-schema.ts";
 import { flagsTable } from "./flags-reference.ts";
 import { withBlock } from "./made-block.ts";
 
 /** The current text of each page, by its path. */
 export function madePages(): ReadonlyMap<string, string> {
-  return new Map([
+  const pages = new Map([
     ["docs/api.md", apiPage(publicSymbols())],
     ["docs/operation.md", withBlock(readText("docs/operation.md"), "flags", flagsTable())],
     ["docs/protocol.md", withBlock(protocolPage(), "client-scenarios", clientScenarios())],
   ].map(([path, text]) => [path!, formatted(text!)]));
+  return pages.set(SCHEMA_FILE, formatted(configSchema(), "json"));
 }
 
 function protocolPage(): string {

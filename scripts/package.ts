@@ -8,6 +8,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } f
 import { join } from "node:path";
 import { readText, root } from "../tests/harness/files.ts";
 import { useRuntime } from "../tests/harness/toolchain.ts";
+import { SCHEMA_FILE } from "./config-schema.ts";
 import { thirdPartyText } from "./third-party.ts";
 
 /** Packages that tools and Parley must share. */
@@ -36,7 +37,9 @@ export function buildPackage(out: string): void {
   writeProgram(out);
   writeTypes(out);
   writeManifest(out);
-  for (const file of ["README.md", "LICENSE"]) cpSync(join(root, file), join(out, file));
+  for (const file of ["README.md", "LICENSE", SCHEMA_FILE]) {
+    cpSync(join(root, file), join(out, file));
+  }
   writeFileSync(join(out, "THIRD-PARTY.txt"), thirdPartyText(SHARED));
 }
 
@@ -106,7 +109,10 @@ function writeManifest(out: string): void {
           ...(repository && { repository }),
           license,
           type,
-          exports: { ".": { types: "./types/mod.d.ts", default: "./mod.js" } },
+          exports: {
+            ".": { types: "./types/mod.d.ts", default: "./mod.js" },
+            [`./${SCHEMA_FILE}`]: `./${SCHEMA_FILE}`,
+          },
           bin: { parley: "./main.js" },
           engines: { node: ">=22.19" },
           dependencies: versionsOf(SHARED),

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isObject } from "../lib/json.ts";
+import { nearest } from "../lib/nearest.ts";
 import { messageOf } from "../lib/message-of.ts";
 import { registerOwnModules } from "../platform/own-modules.ts";
 import { claimStdout } from "../platform/process-stdio.ts";
@@ -137,9 +138,16 @@ function wayOut(key: string, prefix: string): string {
   if (/secret|password|token|key$/i.test(key)) {
     return "keep secrets in an environment variable or a file of their own";
   }
-  const near = KEYS.filter((one) => one.startsWith(prefix) && (prefix || !one.includes(".")));
-  const names = prefix === "" ? [...near, ...GROUPS] : near;
-  return `use one of ${names.join(", ")}`;
+  const known = KEYS.filter((one) => one.startsWith(prefix) && (prefix || !one.includes(".")));
+  const names = prefix === "" ? [...known, ...GROUPS] : known;
+  const meant = nearest(key, names) ?? elsewhere(key);
+  return meant === undefined ? `use one of ${names.join(", ")}` : `did you mean "${meant}"?`;
+}
+
+/** The full key of a setting that is in the wrong group, such as `issuers` outside of `auth`. */
+function elsewhere(key: string): string | undefined {
+  const name = key.split(".").at(-1)!;
+  return KEYS.find((one) => one.split(".").at(-1) === name);
 }
 
 function isTexts(value: unknown): value is readonly string[] {

@@ -1,13 +1,18 @@
 import assert from "node:assert/strict";
+import { Validator } from "@cfworker/json-schema";
 import { Command } from "commander";
 import { type Operation, until } from "effection";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import type { Environment } from "../../src/cli/environment.ts";
 import { Problem, USAGE } from "../../src/cli/problem.ts";
 import { CONFIG_KEYS, SettingOption } from "../../src/cli/server-flags.ts";
 import { applySettings } from "../../src/cli/settings.ts";
 import { COMMANDS, type Workbench } from "../../src/cli/command-table.ts";
+import type { JsonObject } from "../../src/model/content.ts";
+import { SCHEMA_FILE } from "../../scripts/config-schema.ts";
+import { readText } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { useFolder } from "../support/folder.ts";
 import { runProgram, useProgram } from "../support/program.ts";
@@ -27,6 +32,55 @@ function* useConfig(content: unknown, name = "parley.config.json"): Operation<st
   const text = typeof content === "string" ? content : JSON.stringify(content);
   writeFileSync(join(folder, name), text);
   return folder;
+}
+
+/** A valid value of a setting: as a text, and in a config file. */
+function sampleOf({ kind, key, argChoices = [] }: SettingOption): [text: string, value: unknown] {
+  switch (kind) {
+    case "boolean":
+      return ["true", true];
+    case "number":
+      return ["3", 3];
+    case "numbers":
+      return ["maxBody=5", { maxBody: 5 }];
+    case "list": {
+      const text = key === "doors" ? "page" : key === "trustProxies" ? "10.0.0.0/8" : "x.example";
+      return [text, [text]];
+    }
+    default: {
+      const text = argChoices[0] ?? (/url$/i.test(key) ? "https://x.example" : "sqlite:x");
+      return [text, text];
+    }
+  }
+}
+
+/** Applies a config to `parley serve`. `flag` is an option that the command line sets. */
+function* applied(content: unknown, flag?: SettingOption): Operation<Command> {
+  const file = join(yield* useConfig(content), "parley.config.json");
+  const command = commandNamed("serve");
+  if (flag) command.setOptionValueWithSource(flag.attributeName(), "x", "cli");
+  command.setOptionValueWithSource("config", file, "cli");
+  yield* until(applySettings(command, { own: {} } as Environment));
+  return command;
+}
+
+function* refusal(content: unknown): Operation<Problem> {
+  try {
+    yield* applied(content);
+  } catch (error) {
+    assert.ok(error instanceof Problem, String(error));
+    return error;
+  }
+  throw new Error(`It was accepted: ${JSON.stringify(content)}`);
+}
+
+/** The keys in a schema, all of which are described. */
+function keysIn(schema: { properties: { [name: string]: JsonObject } }): string[] {
+  return Object.entries(schema.properties).flatMap(([name, { properties, description }]) => {
+    assert.ok(description, name);
+    if (properties === undefined || name === "limits") return [name];
+    return keysIn({ properties } as typeof schema).map((key) => `${name}.${key}`);
+  }).sort();
 }
 
 /** The port that a server tries, which is no valid port of a listener here. */
@@ -105,6 +159,31 @@ describe("a config file", () => {
     assert.equal(yield* portTried([], folder, { PARLEY_CONFIG: file }), "4444");
   });
 
+  it("comes after the variable and the flag of every setting", function* () {
+    const options = commandNamed("serve").options.filter((one) => one instanceof SettingOption);
+    // The program reads these two variables itself; see above.
+    const settings = options.filter(({ key }) => key !== "port" && key !== "host");
+    assert.equal(settings.length, CONFIG_KEYS.length - 2);
+    for (const option of settings) {
+      const { key, variable } = option;
+      const [text, value] = sampleOf(option);
+      const [group, name] = key.split(".");
+      const content = name === undefined ? { [key]: value } : { [group!]: { [name]: value } };
+      const sourceWith = function* (given?: "flag") {
+        const command = yield* applied(content, given && option);
+        return command.getOptionValueSource(option.attributeName());
+      };
+      assert.equal(yield* sourceWith(), "config", key);
+      process.env[variable] = text;
+      try {
+        assert.equal(yield* sourceWith(), "env", key);
+        assert.equal(yield* sourceWith("flag"), "cli", key);
+      } finally {
+        delete process.env[variable];
+      }
+    }
+  });
+
   it("has paths relative to itself", function* () {
     const folder = yield* useConfig({ port: 0, store: "sqlite:./data/calls.db" });
     mkdirSync(join(folder, "data"));
@@ -150,6 +229,59 @@ describe("a config file", () => {
       assert.match(stderr, /^Cannot use "port" of .+parley\.config\.json: .+; .+\n$/);
     },
   );
+
+  it("is refused with the name that was probably meant", function* () {
+    const cases: [content: unknown, meant: string][] = [
+      [{ prot: 1 }, "port"],
+      [{ allowOrigin: [] }, "allowOrigins"],
+      [{ publicURL: "x" }, "publicUrl"],
+      [{ auth: { isuers: [] } }, "auth.issuers"],
+      [{ issuers: [] }, "auth.issuers"],
+      [{ auth: { port: 1 } }, "port"],
+      [{ log: { levle: "info" } }, "log.level"],
+    ];
+    for (const [content, meant] of cases) {
+      const said = yield* refusal(content);
+      assert.ok(said.message.endsWith(`; did you mean "${meant}"?`), said.message);
+    }
+    assert.match((yield* refusal({ something: 1 })).message, /; use one of tools, port, .+auth/);
+  });
+
+  it("is described by the schema of the package, which accepts what the commands accept", function* () {
+    const schema = JSON.parse(readText(SCHEMA_FILE));
+    const validator = new Validator(schema, "7");
+    const accepted: unknown[] = [
+      {},
+      { $schema: "./node_modules/parley-mcp/parley.config.schema.json", port: 8_000 },
+      { tools: ["./tools"], doors: ["form", "page"], limits: { maxBody: 1 }, legacySse: true },
+      { auth: { issuers: ["https://a.example"], profile: "entra" }, log: { level: "debug" } },
+      { model: { name: "ollama:x", byCaller: true }, store: "sqlite:x.db", keep: 1, state: "here" },
+    ];
+    for (const content of accepted) {
+      assert.ok(validator.validate(content).valid, JSON.stringify(content));
+      yield* applied(content);
+    }
+    const refused: unknown[] = [
+      { prot: 1 },
+      { port: "1" },
+      { port: 70_000 },
+      { doors: ["window"] },
+      { doors: "form" },
+      { auth: "x" },
+      { auth: { isuers: [] } },
+      { auth: { profile: "x" } },
+      { limits: { maxBody: "x" } },
+      { log: { level: "loud" } },
+      { tools: "x" },
+      { keep: -1 },
+    ];
+    for (const content of refused) {
+      assert.ok(!validator.validate(content).valid, JSON.stringify(content));
+      assert.ok(yield* refusal(content));
+    }
+    assert.ok(!validator.validate({ limits: { maxBoddy: 1 } }).valid);
+    assert.deepEqual(keysIn(schema), ["$schema", "tools", ...CONFIG_KEYS].sort());
+  });
 
   it("is refused if it cannot be read, is missing, or is one of two", function* () {
     const broken = yield* useConfig("{ not json");

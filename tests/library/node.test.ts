@@ -3,7 +3,8 @@ import { type Operation, until } from "effection";
 import { cpSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import process from "node:process";
-import { root } from "../harness/files.ts";
+import { SCHEMA_FILE } from "../../scripts/config-schema.ts";
+import { readText, root } from "../harness/files.ts";
 import { describe, it } from "../suite.ts";
 import { officialCases } from "../transport/stdio/client-cases.ts";
 import { builtPackage, useNode } from "../support/built.ts";
@@ -57,6 +58,13 @@ describe("the package on Node", () => {
     assert.deepEqual(Object.keys(manifest.dependencies), ["effection", "zod"]);
     assert.deepEqual(Object.keys(manifest.optionalDependencies), ["@napi-rs/keyring"]);
     assert.equal(manifest.engines.node, ">=22.19");
+  });
+
+  it("contains the schema of the config file", () => {
+    const schema = readFileSync(join(builtPackage(), SCHEMA_FILE), "utf8");
+    assert.equal(schema, readText(SCHEMA_FILE));
+    const { exports } = JSON.parse(readFileSync(join(builtPackage(), "package.json"), "utf8"));
+    assert.equal(exports[`./${SCHEMA_FILE}`], `./${SCHEMA_FILE}`);
   });
 });
 

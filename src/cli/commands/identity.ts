@@ -1,4 +1,5 @@
 /** The flags for the name, the version, the instructions and the limits of a server. */
+import { nearest } from "../../lib/nearest.ts";
 import { registryLimits } from "../../registry/options.ts";
 import { type ParleyLimits, type ParleyOptions, serverLimits } from "../../server/options.ts";
 import { Problem, USAGE } from "../problem.ts";
@@ -30,9 +31,15 @@ const OTHERS: { readonly [name: string]: string } = {
   maxRequestsPerMinute: "--max-requests",
 };
 
+/** The names of the limits that `--limit` accepts. */
+export function limitNames(): string[] {
+  return Object.keys({ ...serverLimits(), ...registryLimits({}) })
+    .filter((name) => !(name in OTHERS)).sort();
+}
+
 /** The limits of `--limit`. */
 export function limitOptions({ limit = {} }: IdentityFlags): Partial<ParleyLimits> {
-  const known = Object.keys({ ...serverLimits(), ...registryLimits({}) });
+  const known = limitNames();
   for (const name of Object.keys(limit)) {
     const other = OTHERS[name];
     if (other !== undefined) {
@@ -42,11 +49,11 @@ export function limitOptions({ limit = {} }: IdentityFlags): Partial<ParleyLimit
       );
     }
     if (known.includes(name)) continue;
-    const names = known.filter((one) => !(one in OTHERS)).sort();
-    throw new Problem(
-      `Cannot use the limit "${name}": there is no such limit; use one of ${names.join(", ")}`,
-      USAGE,
-    );
+    const meant = nearest(name, known);
+    const next = meant === undefined
+      ? `use one of ${known.join(", ")}`
+      : `did you mean "${meant}"?`;
+    throw new Problem(`Cannot use the limit "${name}": there is no such limit; ${next}`, USAGE);
   }
   return limit;
 }
