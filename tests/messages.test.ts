@@ -26,10 +26,8 @@ const ELSEWHERE: { readonly [message: string]: string } = {
   'Cannot request "…": …': "tools/bluesky/net/guarded-fetch.ts has a next step for each reason",
   "Cannot …: …": "tools/bluesky/explain-error.ts has a next step for each trouble",
   'Cannot … "…"': "the beginning of a sentence that src/vault ends for each fault",
-  "Cannot keep a document named …: use up to 64 lower-case letters, digits, dots, dashes and underscores":
-    "a rule of the program itself: names of documents are not given from outside",
   "Cannot show this value: …":
-    "stands in a log in place of what cannot be shown; nothing is to be done",
+    "replaces a value in a log that cannot be converted to JSON; there is no next step",
 };
 
 /**

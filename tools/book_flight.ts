@@ -107,10 +107,8 @@ const airport = z.enum(AIRPORTS).describe("An airport of the sample timetable");
 export const bookFlight = createMcpTool("book_flight")
   .title("Book a flight")
   .description(
-    "Finds flights in a made-up sample timetable (nothing is really booked), compares them " +
-      `by price and by schedule, and lets the person choose and confirm. Airports: ${
-        AIRPORTS.join(", ")
-      }.`,
+    "Finds flights in a made-up sample timetable (nothing is really booked), compares them by price and by schedule, and lets the person choose and confirm. " +
+      `Airports: ${AIRPORTS.join(", ")}.`,
   )
   .parameters(z.object({
     from: airport,

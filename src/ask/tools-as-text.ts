@@ -18,10 +18,11 @@ export function toolTexts(tools: readonly OfferedTool[], mode: SamplingToolChoic
   const list = tools.map(({ name, description, schema }) =>
     `- ${name}${description ? `: ${description}` : ""}\n  arguments: ${JSON.stringify(schema.json)}`
   );
+  const form = '{"tool": "<name>", "arguments": {…}}';
   const must = mode === "required"
-    ? "Call exactly one of these tools. Answer with nothing but"
-    : "You may call one of these tools. To call one, answer with nothing but";
-  return `${must} JSON of the form {"tool": "<name>", "arguments": {…}}.\n\n${list.join("\n")}`;
+    ? `Call exactly one of these tools. Answer with nothing but JSON of the form ${form}.`
+    : `You may call one of these tools. To call one, answer with nothing but JSON of the form ${form}.`;
+  return `${must}\n\n${list.join("\n")}`;
 }
 
 /** Returns true if a message contains tool calls or results. */

@@ -183,7 +183,7 @@ class AskingPage {
   /** Handles a form that is unknown, because it is old or the server was restarted. Keeps the input. */
   #outdated(current: AskedQuestion, form: URLSearchParams): Response {
     const told = "Your answer was not sent, because the form was out of date. " +
-      "Please check it and send it again.";
+      "Please check your answer and send it again.";
     if (form.get("shown") !== markOf(current)) return this.#form(current, { told, status: 409 });
     const fields = formFields(current.requestedSchema, current.sensitive);
     const { entered } = readForm(fields, form);

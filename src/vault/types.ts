@@ -24,7 +24,8 @@ export type VaultChange<T> = (text: string | undefined) => { text: string | unde
 export function checkName(name: string): void {
   if (/^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/.test(name)) return;
   throw new RangeError(
-    `Cannot keep a document named ${JSON.stringify(name)}: use up to 64 lower-case letters, ` +
-      `digits, dots, dashes and underscores`,
+    `Cannot keep a document named ${
+      JSON.stringify(name)
+    }: the name is not valid; use up to 64 lower-case letters, digits, dots, dashes and underscores`,
   );
 }

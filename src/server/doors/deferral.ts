@@ -210,14 +210,14 @@ function forPage(
 ): string {
   const { url } = questions[0]!;
   if (url === undefined) {
-    return `The ${kind} "${name}" is not finished: the page on which the person answers is being ` +
-      `opened. Call continue_call with ${call} now; the link follows.`;
+    return `The ${kind} "${name}" is not finished: the page on which the person answers is being opened. ` +
+      `Call continue_call with ${call} now; the link follows.`;
   }
   const asked = questions.map(({ message }) => message).join("\n\n");
   if (waited) {
     return `The ${kind} "${name}" still waits for the person, who answers on this page: ${url}\n\n` +
-      `Tell the person so, and end your turn. Do not call continue_call again before the person says ` +
-      `that they have answered; then call it with ${call}.`;
+      `Tell the person so, and end your turn. ` +
+      `Do not call continue_call again before the person says that they have answered; then call it with ${call}.`;
   }
   return `The ${kind} "${name}" is not finished: the person has to answer on a page. ` +
     `Show the person this link as it is: ${url}\n\nThe page asks: ${asked}\n\n` +

@@ -7,8 +7,9 @@ import { mayDefer } from "./deferral.ts";
 
 export const CONTINUE_CALL: FinalizedMcpTool = doorTool(
   "continue_call",
-  "Continues a tool call that waits for the person. Use it only if a result told you to, with " +
-    "the ticket from that result. It returns the result of the tool, or the next question.",
+  "Continues a tool call that waits for the person. " +
+    "Use it only if a result told you to, with the ticket from that result. " +
+    "It returns the result of the tool, or the next question.",
   {
     type: "object",
     properties: {
@@ -19,8 +20,9 @@ export const CONTINUE_CALL: FinalizedMcpTool = doorTool(
       },
       answer: {
         anyOf: [{ type: "object" }, { type: "string" }, { type: "number" }, { type: "boolean" }],
-        description: "The person's own answer: an object with the fields of the question, or " +
-          '"decline". Only if the result asks you for it.',
+        description:
+          `The person's own answer: an object with the fields of the question, or "decline". ` +
+          "Send it only if the result asks you for it.",
       },
       cancel: { type: "boolean", description: "True to end the call without a result" },
     },
