@@ -206,7 +206,7 @@ export const COMMANDS: {
     program.command("store")
       .summary("export or erase the data of one caller")
       .description(
-        "Prints the stored calls and sessions of one caller as JSON lines, or erases them. A server may go on using the store while it is exported; stop the server before you erase.",
+        "Prints the stored calls and sessions of one caller as JSON lines, or erases them. A server can keep using the store during an export. Stop the server before you erase data.",
       )
       .addArgument(
         program.createArgument("<action>", "what to do with the data").choices([
@@ -226,7 +226,7 @@ export const COMMANDS: {
     program.command("calls")
       .summary("show calls, and answer, cancel or revive them")
       .description(
-        "Shows the calls in a store, and answers, cancels or revives them. Stop the server first: what changes here takes effect when it starts.",
+        "Shows the calls in a store, and answers, cancels or revives them. Stop the server first. Changes take effect when it starts again.",
       )
       .addArgument(
         program.createArgument("<action>", "what to do").choices([

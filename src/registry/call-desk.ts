@@ -1,6 +1,6 @@
 /**
- * What operators do with the calls of a registry: those in memory, and those that only the store has.
- * Loaded on first use.
+ * The actions of operators on the calls of a registry: those in memory, and those that only the
+ * store has. Loaded on first use.
  */
 import { type Operation, until } from "effection";
 import type {

@@ -1,8 +1,8 @@
 /**
  * `parley.calls`. The code that lists, shows and changes calls is loaded on first use.
  *
- * CALLS-1  There is no second copy of state. Each answer is made from the sessions in memory and from
- *          the store when it is asked for.
+ * CALLS-1  There is no second copy of state. Each result is computed on request, from the sessions
+ *          in memory and from the store.
  * CALLS-2  While nobody watches, a call costs nothing more: `tell` is called only if `watched` is
  *          true.
  */

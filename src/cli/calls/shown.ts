@@ -1,4 +1,7 @@
-/** Calls and events as text for the terminal. All text of clients and tools is made visible. */
+/**
+ * Calls and events as text for the terminal. Control characters in the text of clients and tools
+ * are escaped.
+ */
 import type { CallDetail, CallQuestion, CallSummary } from "../../model/calls.ts";
 import type { ToolSessionEvent } from "../../model/events.ts";
 import type { Style } from "../terminal/style.ts";

@@ -39,7 +39,7 @@ export function* useStoredCalls(
   environment: Environment,
 ): Operation<CallSource> {
   const path = /^sqlite:(.+)$/.exec(address)?.[1];
-  // Opening the store would create the file.
+  // Check this first, because opening the store would create the file.
   if (path !== undefined && !existsSync(path)) {
     throw new Problem(`Cannot open the store "${path}": there is no such file; check the path`);
   }
@@ -69,7 +69,7 @@ export function* useStoredCalls(
   };
 }
 
-/** An error that the operator can fix is printed as a sentence, without a stack. */
+/** Turns an error that the operator can fix into a `Problem`, which is printed without a stack. */
 function* explained<T>(operation: () => Operation<T>): Operation<T> {
   try {
     return yield* operation();

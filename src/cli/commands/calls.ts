@@ -66,7 +66,7 @@ export function* calls(
     case "revive": {
       const revived = yield* source.revive(id);
       const refused =
-        `Cannot revive "${id}": it is not set aside; list those that are with --state set-aside`;
+        `Cannot revive "${id}": it is not set aside; list the calls that are set aside with --state set-aside`;
       const done =
         `Revived ${id}. It continues when the server runs, or with the next request of its client.`;
       return told(environment, options, { revived }, done, revived ? undefined : refused);
@@ -186,7 +186,9 @@ function* answerFor(
   if (content !== undefined) return { action: "accept", content: contentIn(content) };
   if (refused !== undefined || !schema) {
     throw new Problem(
-      `Cannot answer "${key}": ${refused ?? "it has no form"}; leave it to whom it asks`,
+      `Cannot answer "${key}": ${
+        refused ?? "it has no form"
+      }; let the person or the model that it asks answer it`,
     );
   }
   if (!terminal.interactive) {

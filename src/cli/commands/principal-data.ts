@@ -35,7 +35,7 @@ export function* principalData(
     : yield* erased(path, principal, terminal);
 }
 
-/** Reads a copy of the store, so that a server can go on using it. */
+/** Exports the data from a copy of the store, so that a server can keep using the store. */
 function* exported(path: string, principal: string, terminal: Terminal): Operation<number> {
   const stores = yield* useCopy(path);
   // The data is not decrypted: sealed answers stay sealed.
@@ -74,7 +74,10 @@ function useCopy(path: string): Operation<SqliteStores> {
   });
 }
 
-/** Needs the store for itself: a server would write the calls that it has in memory again. */
+/**
+ * Erases the data. No server may use the store at that time, because it would write its calls in
+ * memory again.
+ */
 function* erased(path: string, principal: string, terminal: Terminal): Operation<number> {
   const { openSqlite } = yield* until(import("../../store/sqlite/stores.ts"));
   let stores: SqliteStores;

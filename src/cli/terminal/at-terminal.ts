@@ -130,8 +130,9 @@ export class AtTerminal implements Person {
 }
 
 /**
- * The messages of a conversation after those that were shown before; at least the last one. If the
- * conversation goes on, this leaves out what the model said: the person said it, in its place.
+ * The messages of a conversation after those that were shown before; at least the last one. In a
+ * conversation that continues, also leaves out the answers of the model: the person gave them in
+ * its place.
  */
 export function newMessages(
   seen: readonly McpMessage[],

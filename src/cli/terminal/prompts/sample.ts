@@ -61,7 +61,7 @@ async function chooseTool(
 function* callTool(
   { name, inputSchema }: OfferedTool,
 ): Operation<SampleResponse | RequestFailure> {
-  // What is asked is on the screen already, right above.
+  // The question is already on the screen.
   const answer = yield* askForm({ mode: "form", message: "", requestedSchema: inputSchema }, []);
   if (answer.action !== "accept") {
     return { error: { code: -1, message: "The person declined to answer for the model" } };
