@@ -10,7 +10,7 @@
  *     GET  /console/frame    an empty document, in which the page draws the views of tools
  *     GET  /console/about    what the page shows of the server
  *     POST /console/link     a new link, for another tab
- *     *    /console/api/*    the calls; see `types.ts`
+ *     *    /console/api/*    the calls; see `api.ts`
  */
 import { nodeCrypto } from "../lib/sealer.ts";
 import type { Gate } from "../server/access.ts";
@@ -20,6 +20,7 @@ import type { ParleyOptions } from "../server/options.ts";
 import { CONSOLE_SCRIPT } from "../ui/console/built.ts";
 import { type AboutConsole, consoleHtml, FRAME_HTML } from "../ui/console/document.ts";
 import { CONSOLE_STYLE } from "../ui/console/style.ts";
+import { CallsApi } from "./api.ts";
 import { type ConsoleRefusal, type ConsoleVisitor, ConsoleVisitors } from "./access.ts";
 
 const COMMON = {
@@ -30,6 +31,8 @@ const COMMON = {
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
 };
+
+const API = "/console/api/";
 
 /** The largest body of a request to `/console/token`. */
 const MAX_BODY = 1_024;
@@ -45,6 +48,7 @@ export class Console {
   readonly #hasAuth: boolean;
   readonly #onOpened: () => void;
   #page: Response | undefined;
+  #api: CallsApi | undefined;
 
   constructor(core: ServerCore, options: ParleyOptions, gate: Gate | undefined) {
     const { console: given, publicUrl, path = "/mcp" } = options;
@@ -107,6 +111,7 @@ export class Console {
   }
 
   close(): Promise<void> {
+    this.#api?.close();
     return Promise.resolve();
   }
 
@@ -156,7 +161,7 @@ export class Console {
     path: string,
     visitor: ConsoleVisitor,
     isLocal: boolean,
-  ): Response {
+  ): Response | Promise<Response> {
     const { mayAct, principal } = visitor;
     if (request.method !== "GET" && request.method !== "HEAD" && !mayAct) {
       return refused(
@@ -170,6 +175,11 @@ export class Console {
         : refused(403, "Cannot use the console: people who signed in need no link; open /console");
     }
     if (path === "/console/about") return json(this.#about(visitor));
+    if (path.startsWith(API)) {
+      const { registry: { calls, report }, deadlines } = this.#core;
+      this.#api ??= new CallsApi({ calls, deadlines, report });
+      return this.#api.serve(request, path.slice(API.length), mayAct);
+    }
     return refused(404, `Cannot find "${path}": there is no such path; open /console`);
   }
 
