@@ -1,5 +1,5 @@
 /**
- * The gate of a server: names the caller of each request by its access token.
+ * The gate of a server: identifies the caller of each request by its access token.
  *
  * GATE-1  Checking a recently accepted token takes one hash and one look-up, and creates no
  *         promise.

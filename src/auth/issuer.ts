@@ -75,9 +75,6 @@ export class Issuer {
     return (await this.metadata.get()).issuer;
   }
 
-  /**
-   * Loads the metadata document of OpenID Connect, or that of OAuth if the first does not exist.
-   */
   /** The URL at which people sign in. */
   async signInUrl(): Promise<URL> {
     const { authorization_endpoint: endpoint } = await this.metadata.get();
@@ -88,6 +85,9 @@ export class Issuer {
     throw new IssuerUnavailable(this.url, METADATA_AGE, why);
   }
 
+  /**
+   * Loads the metadata document of OpenID Connect, or that of OAuth if the first does not exist.
+   */
   async #discover(): Promise<AuthorizationServer> {
     const issuer = new URL(this.url);
     const first = await discoveryRequest(issuer, { ...this.http, algorithm: "oidc" });

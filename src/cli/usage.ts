@@ -2,7 +2,9 @@
 
 type Words = readonly (string | undefined)[];
 
-/** Patterns of Commander's messages, each with the words for `…` in `Cannot …; next step`. */
+/**
+ * Patterns of Commander's messages. For each, a function returns the words that follow "Cannot".
+ */
 const SAYINGS: readonly (readonly [RegExp, (words: Words) => string])[] = [
   [/^unknown option '(.+)'$/, ([, flag]) => `use option "${flag}": there is no such option`],
   [/^unknown command '(.+)'$/, ([, name]) => `run "${name}": there is no such command`],

@@ -8,7 +8,7 @@ import type { Budget } from "./budget.ts";
 export class Admission {
   /** The maximum number of live sessions. */
   readonly max: number;
-  /** True if the registry is closing or closed. No session can start then. */
+  /** True if the registry is closing or closed, so that no session can start. */
   readonly isClosed: boolean = false;
   readonly #sessions = new Map<string, LiveToolSession>();
   /** All live sessions, by id. */

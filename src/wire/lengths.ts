@@ -24,8 +24,8 @@ export function cut(text: string, length: number): string {
 }
 
 /**
- * Returns how many of `limit` bytes a value leaves, approximately. Stops reading at the limit, and
- * returns a negative number then.
+ * Returns how many of `limit` bytes remain after a value, approximately. Stops reading at the
+ * limit, and returns a negative number in that case.
  */
 export function bytesLeft(value: unknown, limit: number): number {
   if (typeof value === "string") return limit - value.length - 24;

@@ -2,7 +2,10 @@
 
 const SMALLEST_STEP = 0.001;
 
-/** Returns a value slightly above `last`. Returns 0 if `last` is `-Infinity`, meaning none. */
+/**
+ * Returns a value slightly above `last`. Returns 0 if `last` is `-Infinity`, which means that there
+ * was no value yet.
+ */
 export function nextProgress(last: number): number {
   if (last === -Infinity) return 0;
   // For large numbers, a step of 0.001 would be lost to rounding.

@@ -146,7 +146,7 @@ export function canDefer(
 
 /**
  * The forms that are also shown on a page, because nobody answered them: their ids, by server and
- * session. A session may leave memory meanwhile.
+ * session. They are not kept in the session, because a session may leave memory.
  */
 const beside = new WeakMap<object, Map<string, Set<string>>>();
 

@@ -67,7 +67,7 @@ export class Call implements LegacyCall, SessionOwner, Feed, SharedStream {
   #start = 0;
   /** True for a call of `continue_call`. The run can continue after this call. */
   #continues = false;
-  /** The deferral that ended this call before its run, with an LSN of its own. */
+  /** The deferral that ended this call before its run, and the LSN that it was sent with. */
   #deferral: { readonly text: string; readonly lsn: number } | undefined;
   /** The questions that this call has sent. Undefined if all are sent as soon as they are asked. */
   #sent: Set<string> | undefined;
