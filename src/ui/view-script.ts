@@ -11,6 +11,7 @@
  *         then finds the ticket in the text. Results of requests that the view itself sends are
  *         complete.
  * VIEW-4  The view never submits a form, because the sandbox may not allow it.
+ * VIEW-5  The view shows no form if it cannot send the answer. It says how to answer instead.
  */
 import type { JsonObject } from "../model/content.ts";
 import { ASK_META, type AskState, type ViewQuestion } from "./ask-state.ts";
@@ -125,8 +126,9 @@ function status(): HTMLElement {
   return made;
 }
 
-function note(text: string): void {
+function note(text: string, more?: string): void {
   const made = element("div", {}, element("h1", {}, text));
+  if (more !== undefined) made.append(element("p", {}, more));
   made.setAttribute("role", "status");
   show(made);
 }
@@ -152,6 +154,9 @@ async function submit(send: () => Promise<void>): Promise<void> {
 
 const textOf = (result: ViewResult) =>
   (result.content ?? []).map(({ text = "" }) => text).join("\n").trim();
+
+/** False if the host lets views call no tools. Then the view shows no form (VIEW-5). */
+const canAnswer = () => host.capabilities.serverTools !== undefined;
 
 /** Requests are numbered, so that a reply that arrives after a later one is ignored. */
 let started = 0;
@@ -259,6 +264,7 @@ let callArguments: JsonObject | undefined;
  * Looks for the call on the server. A host may show the view before the call waits for an answer.
  */
 async function checkIn(): Promise<void> {
+  if (!canAnswer()) return;
   for (let round = 0; round < 20 && !state; round++) {
     const tool = host.context.toolInfo?.tool?.name;
     const find = { ...(tool && { tool }), ...(callArguments && { arguments: callArguments }) };
@@ -283,6 +289,14 @@ async function passedOn(result: ViewResult): Promise<void> {
     state = { ...state, state: "done" };
     drawn = undefined;
     showResult(result);
+    return;
+  }
+  if (!canAnswer()) {
+    note(
+      "Your answer cannot be sent from here.",
+      "This app lets views show questions, but not answer them. Ask the assistant to continue: the " +
+        "question is then asked in another way.",
+    );
     return;
   }
   // Once the view has found its call, its state is newer than this result.

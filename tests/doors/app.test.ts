@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { createMcpTool, type ManualClock } from "parley-mcp";
 import { z } from "zod";
+import { ORIGIN } from "../support/exchange.ts";
 import { idle } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 import { connectHost, ERAS, type Host, type Result, servingEra, textOf, ticketOf } from "./host.ts";
+import { answerPage, linkIn } from "./page.ts";
 
 const APPS = {
   extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
@@ -115,6 +117,43 @@ for (const era of ERAS) {
         clock.advance(2_000);
         ticketOf(await calling);
       });
+    });
+
+    it("is left when the model waits again and no view has asked for the call", async () => {
+      const options = { serve: [pick], publicUrl: ORIGIN, askWait: 0 };
+      await servingEra(era, options, async ({ fetch, clock, parley }) => {
+        const host = await connectHost(era, fetch, { capabilities: APPS });
+        const first = await deferredCall(host, clock);
+        const again = await host.call("continue_call", { ticket: ticketOf(first) });
+        assert.match(textOf(again), /the person sees a form/);
+        const moved = await host.call("continue_call", { ticket: ticketOf(again) });
+        const link = linkIn(textOf(moved));
+        // The page waits for another question, but the tool asks in a view again.
+        const answering = answerPage(parley.fetch, link, { n: "1" });
+        await idle();
+        clock.advance(10_000);
+        await answering;
+        const next = await host.call("continue_call", { ticket: ticketOf(moved) });
+        assert.equal(linkIn(textOf(next)), link);
+        await answerPage(parley.fetch, link, { n: "2" });
+        const last = await host.call("continue_call", { ticket: ticketOf(next) });
+        assert.equal(last.structuredContent.said, "1 via page, 2 via page");
+      });
+    });
+
+    it("stays if a view has asked for the call, and if there is no other door", async () => {
+      for (const seen of [true, false]) {
+        const options = { serve: [pick], askWait: 0, ...(seen && { publicUrl: ORIGIN }) };
+        await servingEra(era, options, async ({ fetch, clock }) => {
+          const host = await connectHost(era, fetch, { capabilities: APPS });
+          const ticket = ticketOf(await deferredCall(host, clock));
+          if (seen) await host.call("answer_call", { ticket });
+          for (let i = 0; i < 3; i++) {
+            const waiting = await host.call("continue_call", { ticket });
+            assert.match(textOf(waiting), /the person sees a form/);
+          }
+        });
+      }
     });
 
     it("is closed to answers that do not come from its view", async () => {

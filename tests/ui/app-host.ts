@@ -14,6 +14,10 @@ export interface MountOptions {
   readonly theme?: "light" | "dark";
   /** Whether the host takes messages of the view for the model. */
   readonly messages?: boolean;
+  /** Whether views may call tools. Default: true. */
+  readonly serverTools?: boolean;
+  /** The URL of a proxy on another origin, which shows the view in a frame of its own. */
+  readonly proxy?: string;
 }
 
 interface TestHost {
@@ -51,14 +55,21 @@ addEventListener("message", ({ data }) => {
   if (data?.method === "ui/initialize") heard("initialize", data.params.appCapabilities);
 });
 
-host.mount = async ({ html, sandbox = "allow-scripts", tool, theme, messages }) => {
+host.mount = async (options) => {
+  const { html, sandbox = "allow-scripts", tool, theme, messages, serverTools = true, proxy } =
+    options;
   const frame = document.createElement("iframe");
-  frame.setAttribute("sandbox", sandbox);
+  // The proxy needs its origin, and gives the view what `sandbox` says.
+  frame.setAttribute("sandbox", proxy ? "allow-scripts allow-same-origin allow-forms" : sandbox);
   frame.title = "view";
   document.body.append(frame);
   view = frame.contentWindow!;
   const takes = { updateModelContext: { text: {} }, message: { text: {} } };
-  const capabilities: Loose = { serverTools: {}, elicitation: {}, ...(messages && takes) };
+  const capabilities: Loose = {
+    ...(serverTools && { serverTools: {} }),
+    elicitation: {},
+    ...(messages && takes),
+  };
   const hostContext: Loose = {
     ...(theme && { theme }),
     ...(tool && { toolInfo: { tool: { name: tool, inputSchema: { type: "object" } } } }),
@@ -81,10 +92,28 @@ host.mount = async ({ html, sandbox = "allow-scripts", tool, theme, messages }) 
     frame.style.height = `${height}px`;
   };
   const ready = new Promise<void>((resolve) => bridge.oninitialized = () => resolve());
-  await bridge.connect(new PostMessageTransport(view, view));
-  frame.srcdoc = html;
+  if (proxy) {
+    const proxyReady = heardFrom(view, "ui/notifications/sandbox-proxy-ready");
+    frame.src = proxy;
+    await proxyReady;
+    await bridge.connect(new PostMessageTransport(view, view));
+    await bridge.sendSandboxResourceReady({ html, sandbox });
+  } else {
+    await bridge.connect(new PostMessageTransport(view, view));
+    frame.srcdoc = html;
+  }
   await ready;
 };
+
+function heardFrom(from: Window, method: string): Promise<void> {
+  return new Promise((resolve) => {
+    addEventListener("message", function listen({ source, data }) {
+      if (source !== from || data?.method !== method) return;
+      removeEventListener("message", listen);
+      resolve();
+    });
+  });
+}
 
 host.input = (args) => bridge.sendToolInput({ arguments: args as Loose });
 host.result = (result) => bridge.sendToolResult(result as Loose);

@@ -123,6 +123,54 @@ describe("the view that asks, in a host with AppBridge", () => {
     LONG,
   );
 
+  for (const sandbox of ["allow-scripts allow-same-origin allow-forms", "allow-scripts"]) {
+    inBrowser(`works behind the sandbox proxy of the official host (${sandbox})`, function* () {
+      const call = new ScriptedCall([SEAT, CONFIRM]);
+      const app = yield* useApp(call.callTool);
+      const { proxied: view, proxy, page } = app;
+      yield* until((async () => {
+        await app.mount({ html, tool: "book", proxy, sandbox });
+        await view.getByText("Which seat?").waitFor();
+        const [, outer, inner] = page.frames();
+        assert.equal(new URL(outer!.url()).origin, new URL(proxy).origin);
+        const isOpaque = !sandbox.includes("allow-same-origin");
+        assert.equal(
+          await inner!.evaluate("self.origin"),
+          isOpaque ? "null" : new URL(proxy).origin,
+        );
+        await assertAccessible(inner!);
+        await view.getByLabel("aisle").check();
+        await view.getByRole("button", { name: "Accept" }).click();
+        await view.getByLabel("Name").fill("Ada");
+        await view.getByLabel("Name").press("Enter");
+        await view.getByText("Booked.").waitFor();
+      })());
+      assert.deepEqual(call.answers, [
+        { action: "accept", content: { seat: "aisle" } },
+        { action: "accept", content: { name: "Ada" } },
+      ]);
+    }, LONG);
+  }
+
+  inBrowser("shows no form if the host lets views call no tools", function* () {
+    const call = new ScriptedCall([SEAT]);
+    const app = yield* useApp(call.callTool);
+    const { view, page } = app;
+    yield* until((async () => {
+      await app.mount({ html, serverTools: false });
+      await app.result(call.deferral());
+      await view.getByText("cannot be sent from here").waitFor();
+      await view.getByText("Ask the assistant to continue").waitFor();
+      assert.equal(await view.locator("form, button").count(), 0);
+      await assertAccessible(page.frames()[1]!);
+      // The host can still ask by itself.
+      const answer = app.elicit({ message: "Sure?", requestedSchema: form({}) });
+      await view.getByRole("button", { name: "Accept" }).click();
+      assert.deepEqual(await answer, { action: "accept", content: {} });
+    })());
+    assert.deepEqual(call.calls, []);
+  }, LONG);
+
   inBrowser("shown again in an old conversation: shows where the call stands", function* () {
     const call = new ScriptedCall([SEAT]);
     const old = call.deferral();

@@ -11,7 +11,8 @@ import type { MountOptions } from "./app-host.ts";
 
 /** As strict as the default policy of MCP Apps. A view in a frame inherits it. */
 const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; " +
-  "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'none'; frame-src 'self'; " +
+  "style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'none'; " +
+  "frame-src 'self' http://127.0.0.1:*; " +
   "object-src 'none'; base-uri 'self'; form-action 'none'";
 
 let built: string | undefined;
@@ -19,6 +20,10 @@ let built: string | undefined;
 export interface ShownApp {
   readonly page: Page;
   readonly view: FrameLocator;
+  /** The view, if it is shown by a proxy. */
+  readonly proxied: FrameLocator;
+  /** The URL of a proxy on another origin. */
+  readonly proxy: string;
   mount(options: MountOptions): Promise<void>;
   input(args: object): Promise<void>;
   result(result: object): Promise<void>;
@@ -41,7 +46,13 @@ export function useApp(
       response.setHeader("content-security-policy", POLICY);
       response.end(isScript ? built : HOST_PAGE);
     });
+    const other = createServer((_request, response) => {
+      response.setHeader("content-type", "text/html; charset=utf-8");
+      response.setHeader("content-security-policy", POLICY);
+      response.end(PROXY_PAGE);
+    });
     yield* until(new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
+    yield* until(new Promise<void>((resolve) => other.listen(0, "127.0.0.1", resolve)));
     try {
       const browser = yield* useBrowser(options);
       const page = yield* until(browser.newPage());
@@ -55,6 +66,8 @@ export function useApp(
       yield* provide({
         page,
         view: page.frameLocator("iframe"),
+        proxied: page.frameLocator("iframe").frameLocator("iframe"),
+        proxy: `http://127.0.0.1:${(other.address() as AddressInfo).port}/`,
         mount: call("mount") as ShownApp["mount"],
         input: call("input"),
         result: call("result"),
@@ -68,8 +81,10 @@ export function useApp(
         },
       });
     } finally {
-      server.closeAllConnections();
-      server.close();
+      for (const one of [server, other]) {
+        one.closeAllConnections();
+        one.close();
+      }
     }
   });
 }
@@ -77,6 +92,37 @@ export function useApp(
 const HOST_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>host</title>
 <style>body { margin: 0 } iframe { width: 100%; border: 0 }</style>
 <main><h1>Chat</h1></main><script type="module" src="/host.js"></script></html>`;
+
+/**
+ * The sandbox proxy of the official example host: a page on another origin that shows the view in a
+ * frame within it, and passes messages on.
+ */
+const PROXY_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>proxy</title>
+<style>html, body { margin: 0; height: 100% } iframe { width: 100%; height: 100%; border: 0 }</style>
+<script>
+const inner = document.createElement("iframe");
+inner.title = "view";
+inner.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms");
+document.documentElement.append(inner);
+const hostOrigin = new URL(document.referrer).origin;
+addEventListener("message", ({ source, origin, data }) => {
+  if (source === parent) {
+    if (origin !== hostOrigin) return;
+    if (data?.method !== "ui/notifications/sandbox-resource-ready") {
+      inner.contentWindow.postMessage(data, "*");
+      return;
+    }
+    const { html, sandbox } = data.params;
+    if (sandbox) inner.setAttribute("sandbox", sandbox);
+    if (inner.getAttribute("sandbox").includes("allow-same-origin")) {
+      inner.contentDocument.open();
+      inner.contentDocument.write(html);
+      inner.contentDocument.close();
+    } else inner.srcdoc = html;
+  } else if (source === inner.contentWindow) parent.postMessage(data, hostOrigin);
+});
+parent.postMessage({ jsonrpc: "2.0", method: "ui/notifications/sandbox-proxy-ready", params: {} }, hostOrigin);
+</script></html>`;
 
 /** The server's side of a call that asks: `answer_call` with a list of questions. */
 export class ScriptedCall {

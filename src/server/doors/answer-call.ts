@@ -40,6 +40,8 @@ export class AppCalls {
   /** The calls that can be found, by the ids of their sessions. */
   readonly expected: { readonly size: number } = this.#expected;
   readonly #checkedIn = new WeakSet<LiveToolSession>();
+  /** The calls for which the model has waited while no view had asked for them. */
+  readonly #awaited = new WeakSet<LiveToolSession>();
 
   /** Remembers a call, so that its view can find it (APPCALL-2). */
   expect(session: LiveToolSession, args: unknown, scope: ViewScope): void {
@@ -54,6 +56,22 @@ export class AppCalls {
   /** True if the view of a call has sent a request. */
   hasView(session: LiveToolSession): boolean {
     return this.#checkedIn.has(session);
+  }
+
+  /** Called when the view of a call has sent a request. */
+  checkIn(session: LiveToolSession): void {
+    this.#checkedIn.add(session);
+  }
+
+  /**
+   * Called when the model waits for a call. True if it waits again and no view has asked for the
+   * call: the host shows no views, or its views cannot call tools.
+   */
+  isUnseen(session: LiveToolSession): boolean {
+    if (this.#checkedIn.has(session)) return false;
+    if (this.#awaited.has(session)) return true;
+    this.#awaited.add(session);
+    return false;
   }
 
   /** Finds the newest call of a view. */
@@ -105,6 +123,7 @@ export function answerCall(
   const session = opened && registry.find(opened.sessionId);
   if (!session || session.principal !== principal) return failed(GONE);
   core.access.check(session.tool, caller);
+  core.apps.checkIn(session);
   if (answer === undefined || secret === undefined) return stateOf(core, session);
   const { question, action, content } = isObject(answer) ? answer : {};
   if (action !== "accept" && action !== "decline" && action !== "cancel") {

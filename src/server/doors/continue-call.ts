@@ -9,12 +9,14 @@ import type {
   ToolResult,
   ToolSessionEvent,
 } from "../../model/events.ts";
+import { INTERNAL_ERROR } from "../../model/rpc-codes.ts";
 import type { LiveToolSession } from "../../session/tool-session.ts";
 import type { CheckedCaller } from "../access.ts";
 import type { ServerCore } from "../core.ts";
 import { defer } from "./deferral.ts";
 import { readModelAnswer } from "./describe-form.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "./door-tools.ts";
+import { questionsAtDoor } from "./places.ts";
 import { openSecret, openTicket, type Ticket } from "./tickets.ts";
 import { doorOf } from "./travel.ts";
 
@@ -62,7 +64,8 @@ export function continueCall(
   }
   const after = lastRead(session);
   if (!session.outcome) session.defer();
-  if (answer !== undefined && answer !== null && answer !== "") {
+  if (!session.outcome && !isGiven(answer)) leaveUnseenView(core, session, after);
+  if (isGiven(answer)) {
     session.log.awaitReader(after);
     const problem = takeAnswer(session, opened, key, answer, client);
     if (problem !== undefined) {
@@ -71,6 +74,34 @@ export function continueCall(
     }
   }
   return { type: "wait", session, after };
+}
+
+/** Models may send an empty answer with a request that has none. */
+function isGiven(answer: unknown): boolean {
+  return answer !== undefined && answer !== null && answer !== "";
+}
+
+/** Asks the questions of a view that nobody sees at the next door, if there is one. */
+function leaveUnseenView(core: ServerCore, session: LiveToolSession, after: number): void {
+  const asked = questionsAtDoor(session, "app");
+  if (asked.length === 0 || !core.apps.isUnseen(session)) return;
+  const { client, principal, tool } = session;
+  const hasNext = asked.every(({ place: { key } }) => {
+    const form = tool.elicits.get(key);
+    const call = { client, principal, tool };
+    return form && core.pages.doors.choose(call, form, ["form", "app"], false) !== undefined;
+  });
+  if (!hasNext) return;
+  session.log.awaitReader(after);
+  const error = { code: INTERNAL_ERROR, message: "no view has shown the question" };
+  session.respondAll(
+    asked.map(({ id: requestId }) => ({
+      requestId,
+      response: { error },
+      via: "app",
+      closed: true,
+    })),
+  );
 }
 
 /**
