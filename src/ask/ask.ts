@@ -89,11 +89,11 @@ export interface Asker {
 
 /** Returns the part of an answer event that says how the answer reached the server. */
 export function howOf({ via, elapsed, closed }: How): How {
-  return {
-    ...(via !== undefined && { via }),
-    ...(elapsed !== undefined && { elapsed }),
-    ...(closed && { closed }),
-  };
+  const how: { -readonly [K in keyof How]: How[K] } = {};
+  if (via !== undefined) how.via = via;
+  if (elapsed !== undefined) how.elapsed = elapsed;
+  if (closed) how.closed = closed;
+  return how;
 }
 
 /**

@@ -19,7 +19,7 @@ import type {
   ElicitUrlResult,
   NarrowedElicitOptions,
 } from "../tool/elicit-types.ts";
-import { type Asker, checkLimit, isFailure, type Reply } from "./ask.ts";
+import { type Asker, checkLimit, isFailure, type Question, type Reply } from "./ask.ts";
 import { mask } from "./mask.ts";
 
 /** How many times a question is repeated after an invalid answer. */
@@ -75,21 +75,20 @@ export function* elicit(
   let repeats = 0;
   let problem = "";
   for (;;) {
-    const reply = yield* asker.ask(
-      {
-        kind: "elicit",
-        key,
-        params: {
-          mode: "form",
-          message: repeats === 0 ? message : `${message}${AGAIN} ${problem}.`,
-          requestedSchema: response.json,
-        },
-        ...(sensitive.length > 0 && { sensitive }),
-        ...(door !== "form" && { door }),
-        ...(tried.length > 0 && repeats === 0 && { moved: true }),
+    const question: FormQuestion = {
+      kind: "elicit",
+      key,
+      params: {
+        mode: "form",
+        message: repeats === 0 ? message : `${message}${AGAIN} ${problem}.`,
+        requestedSchema: response.json,
       },
-      end === undefined ? undefined : Math.max(0, end - asker.time()),
-    );
+    };
+    if (sensitive.length > 0) question.sensitive = sensitive;
+    if (door !== "form") question.door = door;
+    if (tried.length > 0 && repeats === 0) question.moved = true;
+    const left = end === undefined ? undefined : Math.max(0, end - asker.time());
+    const reply = yield* asker.ask(question, left);
     if (reply.type === "timeout") return { action: "timeout" };
     const outcome = readReply(asker, form, response, message, reply);
     if (outcome.type === "accepted") return accepted(form, reply, context, outcome.value);
@@ -127,6 +126,10 @@ export function* elicit(
 }
 
 const NO_DOORS: readonly Door[] = [];
+
+/** A question with a form. Its optional fields are set one by one, because a spread is slow on Bun. */
+type FormQuestion = { -readonly [K in keyof Elicit]: Elicit[K] };
+type Elicit = Extract<Question, { kind: "elicit" }>;
 
 type Answered = Extract<Reply, { type: "answered" }>;
 

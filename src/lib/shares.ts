@@ -163,7 +163,9 @@ export class Shares {
 
 /** Returns the binary logarithm of an amount, rounded down, or -1 for amounts below 1. */
 function magnitudeOf(amount: number): number {
-  return amount < 1 ? -1 : Math.floor(Math.log2(amount));
+  if (amount < 1) return -1;
+  // Every call counts several amounts, and `clz32` is much faster than a logarithm.
+  return amount < 2 ** 31 ? 31 - Math.clz32(amount) : Math.floor(Math.log2(amount));
 }
 
 /**

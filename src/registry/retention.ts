@@ -48,7 +48,7 @@ export class FinishedSessions {
     return this.#byId.size;
   }
 
-  /** Adds a session. Returns the sessions to evict for it (RETAIN-2). */
+  /** Adds a session. Deletes others for it (RETAIN-2), and returns them. */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
     const earlier = this.#byId.get(session.id);
     if (earlier) this.delete(earlier);
@@ -59,11 +59,9 @@ export class FinishedSessions {
     else if (this.#counts.of(session.principal) < this.#counts.total) this.#trackOwners();
     if (!this.#isOver) return NONE;
     const going: LiveToolSession[] = [];
-    this.#chooseOfLargest(going, now);
-    this.#choose(this.#free, going, now);
-    this.#choose(this.#promised, going, now);
-    // The chosen sessions still count until the caller of `add` deletes them.
-    for (const one of going) this.#count(one, 1);
+    if (this.#owned) this.#evictOfLargest(going, now);
+    this.#evict(this.#free, going, now);
+    this.#evict(this.#promised, going, now);
     return going;
   }
 
@@ -123,17 +121,16 @@ export class FinishedSessions {
   }
 
   /**
-   * Chooses sessions of the caller that has the most, so that other callers do not lose sessions.
+   * Deletes sessions of the caller that has the most, so that other callers do not lose sessions.
    */
-  #chooseOfLargest(going: LiveToolSession[], now: number): void {
+  #evictOfLargest(going: LiveToolSession[], now: number): void {
     while (this.#isOver) {
       const isCount = this.#counts.total > this.#limits.max;
       const { largest } = isCount ? this.#counts : this.#weights;
       if (largest === undefined || this.#counts.of(largest) === this.#counts.total) return;
       const oldest = this.#oldestOf(largest, now);
       if (!oldest) return;
-      this.#owned?.delete(largest, oldest);
-      this.#count(oldest, -1);
+      this.delete(oldest);
       going.push(oldest);
     }
   }
@@ -157,17 +154,15 @@ export class FinishedSessions {
   }
 
   /**
-   * Chooses the oldest sessions. Moves sessions that must stay to the end, so that the next search
+   * Deletes the oldest sessions. Moves sessions that must stay to the end, so that the next search
    * does not start with them.
    */
-  #choose(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
-    const chosen = new Set(going);
+  #evict(from: LinkedList<LiveToolSession>, going: LiveToolSession[], now: number): void {
     let looks = 0;
     let next = from.first;
     while (next && this.#isOver) {
       const session = next;
       next = session.next;
-      if (chosen.has(session)) continue;
       const promisedSince = from === this.#free && session.keepUntil > now;
       if (session.holders > 0 || promisedSince) {
         if (++looks > MAX_LOOKS) return;
@@ -175,8 +170,8 @@ export class FinishedSessions {
         (promisedSince ? this.#promised : from).add(session);
         continue;
       }
+      this.delete(session);
       going.push(session);
-      this.#count(session, -1);
     }
   }
 }
@@ -237,16 +232,21 @@ export class Retention {
   /** Keeps a session that has just ended. May evict older sessions. */
   finish(session: LiveToolSession): void {
     const now = this.#parts.deadlines.now();
-    for (const evicted of this.#finished.add(session, now)) this.remove(evicted);
+    for (const evicted of this.#finished.add(session, now)) this.#removed(evicted);
   }
 
   /**
    * Removes a finished session from memory. Deletes its record too, if no client needs the result.
    */
   remove(session: RegisteredSession): void {
+    this.#removed(session, this.#finished.delete(session));
+  }
+
+  /** Called with a session that is not in memory. `wasKept` is true if it was until now. */
+  #removed(session: RegisteredSession, wasKept = true): void {
     session.expiry?.cancel();
     session.expiry = undefined;
-    if (!this.#finished.delete(session)) return;
+    if (!wasKept) return;
     if (!this.#finished.first) {
       this.#grace?.cancel();
       this.#grace = undefined;

@@ -8,7 +8,7 @@
  *             senders.
  * QUESTION-4  A replay does not send a recorded question again.
  */
-import { type How, howOf, type PlacedQuestion, type Reply } from "../ask/ask.ts";
+import { howOf, type PlacedQuestion, type Reply } from "../ask/ask.ts";
 import { MASK, mask } from "../ask/mask.ts";
 import type { Deadline } from "../lib/deadlines.ts";
 import type { JsonObject } from "../model/content.ts";
@@ -18,6 +18,7 @@ import type {
   AnswerOutcome,
   AnswerVia,
   ClientAnswer,
+  ElicitRequest,
   ElicitResponse,
   SampleVia,
   ToolSessionEvent,
@@ -26,6 +27,12 @@ import type {
 } from "../model/events.ts";
 import type { Recorded, Step } from "./replay.ts";
 import type { LiveToolSession } from "./tool-session.ts";
+
+/**
+ * A type whose fields can be set one by one. Spreading optional fields is slow on Bun, and every
+ * question is built here.
+ */
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** An answer, and the id of its question. */
 export interface QuestionAnswer {
@@ -204,16 +211,24 @@ export class Questions {
   #deliver(answers: readonly QuestionAnswer[], bodies: readonly AnswerBody[]): void {
     for (let i = 0; i < answers.length; i++) {
       const { requestId, response } = answers[i]!;
-      const how = howOf(bodies[i]!);
+      const body = bodies[i]!;
       // The tool may have withdrawn this question after it received the previous answer.
       const open = this.#pending?.open.get(requestId);
       if (!open) {
-        this.#session.replay?.answered(requestId, response, how);
+        this.#session.replay?.answered(requestId, response, howOf(body));
         continue;
       }
       this.#pending!.open.delete(requestId);
       this.#session.changed();
-      open.resolve({ type: "answered", requestId, response, ...how });
+      const reply: Writable<Extract<Reply, { type: "answered" }>> = {
+        type: "answered",
+        requestId,
+        response,
+      };
+      if (body.via !== undefined) reply.via = body.via;
+      if (body.elapsed !== undefined) reply.elapsed = body.elapsed;
+      if (body.closed) reply.closed = body.closed;
+      open.resolve(reply);
     }
   }
 
@@ -239,42 +254,37 @@ export class Questions {
     { response, via, by, closed }: QuestionAnswer,
     askedAt: number | undefined,
   ): AnswerBody {
-    const base = {
-      type: "answer",
-      requestId: request.id,
-      ...this.#how(request, response, via, askedAt),
-      ...(by !== undefined && { by }),
-      ...(closed && { closed }),
-    } as const;
+    const body: Writable<AnswerBody> = { type: "answer", requestId: request.id, response };
+    this.#addHow(body, request, via, askedAt);
+    if (by !== undefined) body.by = by;
+    if (closed) body.closed = closed;
     const sensitive = request.type === "elicit_request" ? request.sensitive : undefined;
-    if (!sensitive || !isAccepted(response)) return { ...base, response };
+    if (!sensitive || !isAccepted(response)) return body;
     const { sealer } = this.#session;
-    return {
-      ...base,
-      response: { ...response, content: mask(response.content, sensitive) },
-      ...(sealer && { sealed: sealer.seal(JSON.stringify(response.content), request.id) }),
-    };
+    body.response = { ...response, content: mask(response.content, sensitive) };
+    if (sealer) body.sealed = sealer.seal(JSON.stringify(response.content), request.id);
+    return body;
   }
 
   /**
-   * Returns how an answer reached the server, how long it took, and whether the client showed the
+   * Adds how an answer reached the server, how long it took, and whether the client showed the
    * question to a person.
    */
-  #how(
+  #addHow(
+    body: Writable<AnswerBody>,
     request: ToolSessionRequest,
-    response: ClientAnswer,
     given: QuestionAnswer["via"],
     since: number | undefined,
-  ): How {
-    if (request.type === "roots_request") return NO_HOW;
-    const via = given ?? (request.type === "sample_request" ? "client" : "form");
+  ): void {
+    if (request.type === "roots_request") return;
+    const via = body.via = given ?? (request.type === "sample_request" ? "client" : "form");
     const askedAt = ("askedAt" in request ? request.askedAt : undefined) ?? since;
-    if (askedAt === undefined) return { via };
-    const elapsed = Math.max(0, this.#session.deadlines.now() - askedAt);
+    if (askedAt === undefined) return;
+    const elapsed = body.elapsed = Math.max(0, this.#session.deadlines.now() - askedAt);
     const isUnseen = via === "form" && request.type === "elicit_request" &&
       request.params.mode === "form" &&
-      this.#session.site.doors.isUnseen(this.#session, request, response, elapsed);
-    return { via, elapsed, ...(isUnseen && { closed: true }) };
+      this.#session.site.doors.isUnseen(this.#session, request, body.response, elapsed);
+    if (isUnseen) body.closed = true;
   }
 
   /** Returns the recorded reply, with sealed answers decrypted. */
@@ -384,7 +394,6 @@ export class AskEffect implements OpenRequest {
 }
 
 const nothing = () => {};
-const NO_HOW: How = {};
 
 function isAccepted(response: ClientAnswer): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&
@@ -454,19 +463,24 @@ export class Pending {
     const name = this.#name(key);
     switch (kind) {
       case "elicit":
-      case "elicit_url":
-        return {
+      case "elicit_url": {
+        const request: Writable<ElicitRequest> = {
           type: "elicit_request",
           id: `elicit_${sessionId}_${seq}`,
           name,
           place,
           params: question.params,
-          ...("sensitive" in question && { sensitive: question.sensitive }),
-          ...("door" in question && { door: question.door }),
-          ...("moved" in question && { moved: question.moved }),
-          ...(askedAt !== undefined && { askedAt }),
-          ...(expiresAt !== undefined && { expiresAt }),
         };
+        if (kind === "elicit") {
+          const { sensitive, door, moved } = question;
+          if (sensitive) request.sensitive = sensitive;
+          if (door) request.door = door;
+          if (moved) request.moved = moved;
+        }
+        if (askedAt !== undefined) request.askedAt = askedAt;
+        if (expiresAt !== undefined) request.expiresAt = expiresAt;
+        return request;
+      }
       case "sample":
         return {
           type: "sample_request",
