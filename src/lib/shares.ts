@@ -39,8 +39,10 @@ export class Shares {
   /** How much all principals hold together. */
   readonly total: number = 0;
   readonly #held = new Map<string, number>();
+  /** How much the anonymous principal holds. On most servers it is the only one. */
+  #anonymous = 0;
   /**
-   * The principals, grouped by magnitude: the binary logarithm of what each holds, rounded down.
+   * The named principals, grouped by magnitude: the binary logarithm of what each holds, rounded down.
    */
   readonly #magnitudes: (Set<string> | undefined)[] = [];
 
@@ -50,7 +52,7 @@ export class Shares {
 
   /** How much a principal holds. */
   of(principal: string): number {
-    return this.#held.get(principal) ?? 0;
+    return principal === ANONYMOUS ? this.#anonymous : this.#held.get(principal) ?? 0;
   }
 
   /** How much a principal may hold (SHARE-1). */
@@ -65,7 +67,7 @@ export class Shares {
    */
   reached(principal: string, more = 1): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
-    const held = this.#held.get(principal) ?? 0;
+    const held = this.of(principal);
     if (principal !== ANONYMOUS && held + more > maxPerPrincipal) return "share";
     return this.total + more > max ? "total" : undefined;
   }
@@ -76,7 +78,7 @@ export class Shares {
    */
   exceeded(principal: string): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
-    const held = this.#held.get(principal) ?? 0;
+    const held = this.of(principal);
     if (held > max || principal !== ANONYMOUS && held > maxPerPrincipal) return "share";
     return this.total > max && this.#isLarge(held) ? "total" : undefined;
   }
@@ -88,7 +90,7 @@ export class Shares {
    */
   nearlyReached(principal: string, spare: number): Reached | undefined {
     const { max, maxPerPrincipal } = this.limits;
-    const held = this.#held.get(principal) ?? 0;
+    const held = this.of(principal);
     const own = principal === ANONYMOUS ? max : Math.min(max, maxPerPrincipal);
     if (held >= own * (1 - spare)) return "share";
     if (this.total < max * (1 - spare)) return undefined;
@@ -110,7 +112,7 @@ export class Shares {
     const { max, maxPerPrincipal } = this.limits;
     const free = max - this.total;
     if (principal === ANONYMOUS) return free < 1 ? "total" : undefined;
-    const held = this.#held.get(principal) ?? 0;
+    const held = this.of(principal);
     if (held >= maxPerPrincipal) return "share";
     if (free < 1) return "total";
     if (free > SCARCE * max || maxPerPrincipal >= max) return undefined;
@@ -120,9 +122,13 @@ export class Shares {
   /** Adds an amount to the amount that a principal holds. A negative amount is subtracted. */
   take(principal: string, amount = 1): void {
     if (amount === 0) return;
-    const before = this.#held.get(principal) ?? 0;
+    const before = this.of(principal);
     const after = Math.max(0, before + amount);
     (this as Own).total += after - before;
+    if (principal === ANONYMOUS) {
+      this.#anonymous = after;
+      return;
+    }
     if (after === 0) this.#held.delete(principal);
     else this.#held.set(principal, after);
     const from = magnitudeOf(before);
@@ -140,6 +146,7 @@ export class Shares {
   replace(amounts: Iterable<readonly [principal: string, amount: number]>): void {
     this.#held.clear();
     this.#magnitudes.length = 0;
+    this.#anonymous = 0;
     (this as Own).total = 0;
     for (const [principal, amount] of amounts) this.take(principal, amount);
   }
@@ -151,7 +158,7 @@ export class Shares {
   get largest(): string | undefined {
     let magnitude = this.#magnitudes.length - 1;
     while (magnitude >= 0 && !this.#magnitudes[magnitude]?.size) magnitude--;
-    let largest: string | undefined;
+    let largest = this.#anonymous > 0 ? ANONYMOUS : undefined;
     let compared = 0;
     for (const principal of this.#magnitudes[magnitude] ?? []) {
       if (largest === undefined || this.of(principal) > this.of(largest)) largest = principal;

@@ -80,6 +80,34 @@ describe("Shares", () => {
     assert.deepEqual([shares.largest, shares.total], ["bob", 4]);
   });
 
+  it("largest may be the anonymous principal", () => {
+    const shares = new Shares({ max: 100, maxPerPrincipal: 10 });
+    shares.take("", 3);
+    assert.equal(shares.largest, "");
+    shares.take("ann", 5);
+    assert.deepEqual([shares.largest, shares.total, shares.of("")], ["ann", 8, 3]);
+    shares.take("", 40);
+    assert.deepEqual([shares.largest, shares.exceeded(""), shares.of("")], ["", undefined, 43]);
+    shares.give("", 50);
+    assert.deepEqual([shares.largest, shares.total, shares.of("")], ["ann", 5, 0]);
+    shares.take("", 1);
+    shares.replace([["", 7], ["ann", 2]]);
+    assert.deepEqual([shares.largest, shares.total], ["", 9]);
+    shares.replace([]);
+    assert.deepEqual([shares.largest, shares.total], [undefined, 0]);
+  });
+
+  it("largest compares amounts around powers of two exactly", () => {
+    for (const power of [1, 2, 10, 30, 31, 32, 33, 52]) {
+      const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
+      shares.take("ann", 2 ** power - 0.5);
+      shares.take("bob", 2 ** power);
+      assert.equal(shares.largest, "bob", `2^${power}`);
+      shares.take("ann", 1);
+      assert.equal(shares.largest, "ann", `2^${power}`);
+    }
+  });
+
   it("largest holds at least half of what any other holds, however many there are", () => {
     const shares = new Shares({ max: Infinity, maxPerPrincipal: Infinity });
     const amounts = new Map<string, number>();

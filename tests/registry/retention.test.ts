@@ -28,10 +28,13 @@ class Fake {
   }
 }
 
-/** Adds a session as the registry does, removes the evicted ones, and returns their ids. */
+/** Adds a session as the registry does, and returns the ids of the evicted ones. */
 function add(finished: FinishedSessions, fake: Fake): string[] {
   const going = finished.add(fake as unknown as LiveToolSession, NOW);
-  for (const session of going) assert.equal(finished.delete(session), true);
+  for (const session of going) {
+    assert.equal(finished.sessions.has(session.id), false);
+    assert.equal(finished.delete(session), false, "it was deleted, and counted, once");
+  }
   return going.map(({ id }) => id);
 }
 

@@ -122,7 +122,7 @@ export class Responder {
         open.closed(stream);
       },
     );
-    const response = new Response(stream.body, { headers: EVENT_STREAM_HEADERS });
+    const response = new Response(stream.body, EVENT_STREAM);
     open.connected(stream);
     return response;
   }
@@ -142,7 +142,7 @@ function respondWithValue({ text, batch, clientSession }: Value): Response {
 }
 
 function respondWithBatch(texts: readonly string[]): Response {
-  if (texts.length === 0) return new Response(KEEP_ALIVE, { headers: EVENT_STREAM_HEADERS });
+  if (texts.length === 0) return new Response(KEEP_ALIVE, EVENT_STREAM);
   let length = 0;
   for (const text of texts) length += text.length;
   const body = length <= CHUNK ? `[${texts.join(",")}]` : jsonArray(texts);
@@ -176,14 +176,21 @@ function jsonArray(texts: readonly string[]): ReadableStream<Uint8Array> {
 
 const JSON_HEADERS = { "content-type": "application/json" };
 
-export const EVENT_STREAM_HEADERS = {
+/** The options of a response with these headers. They are created once, and copied each time. */
+function withHeaders(headers: Record<string, string>): ResponseInit {
+  // On Bun, which has `toJSON`, copying a `Headers` object is twice as fast as reading a record.
+  // On Deno, a record is faster.
+  return { headers: "toJSON" in Headers.prototype ? new Headers(headers) : headers };
+}
+
+const JSON_RESPONSE = withHeaders(JSON_HEADERS);
+
+/** The options of a response that is a stream of events. */
+export const EVENT_STREAM = withHeaders({
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",
-};
-
-/** The options of most responses, created once. */
-const JSON_RESPONSE: ResponseInit = { headers: JSON_HEADERS };
+});
 
 export function accepted(): Response {
   return new Response(null, { status: 202 });

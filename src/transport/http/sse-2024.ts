@@ -11,7 +11,7 @@ import {
   accepted,
   acceptedOnce,
   busy,
-  EVENT_STREAM_HEADERS,
+  EVENT_STREAM,
   refuse,
   respondWithRefusal,
 } from "./respond.ts";
@@ -77,7 +77,7 @@ export class LegacySse {
     });
     client.notifications.connection = outbox.connection;
     watch(who);
-    return new Response(outbox.connection.body, { headers: EVENT_STREAM_HEADERS });
+    return new Response(outbox.connection.body, EVENT_STREAM);
   }
 
   post(
