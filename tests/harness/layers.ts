@@ -78,7 +78,7 @@ export const house: { readonly [folder: string]: Folder } = {
   },
   ui: {
     purpose: "what people see in a browser: forms, pages, views; browser code and its built text",
-    imports: ["model", "lib", "schema/wording", "client"],
+    imports: ["model", "lib", "schema/wording", "wire", "client"],
   },
   server: {
     purpose: "what the server does with a message: catalogue, queries, pages, and both eras",

@@ -3,12 +3,15 @@
 /** The console's page: enters with the ticket of a link, and shows the screen of the address. */
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { CallList } from "./call-list.tsx";
+import { CallPage } from "./call-page.tsx";
+import { useChanges, useWaiting } from "./calls-data.ts";
 import type { AboutConsole } from "./document.ts";
 import { Action, copy, Toasts } from "./parts.tsx";
 import { Play } from "./play.tsx";
 import { about, enter, post, Refused } from "./server.ts";
 
-const SCREENS = { play: "Play" } as const;
+const SCREENS = { calls: "Calls", play: "Play" } as const;
 type Screen = keyof typeof SCREENS;
 
 /** The parts of the address after `#/`, and its query. */
@@ -24,8 +27,12 @@ function useAddress(): { path: string[]; query: URLSearchParams } {
 }
 
 function App({ facts }: { facts: AboutConsole }) {
-  const { path, query: _query } = useAddress();
-  const screen: Screen = "play";
+  const { path, query } = useAddress();
+  const changes = useChanges();
+  const waiting = useWaiting(changes);
+  const [given, ...rest] = path;
+  // A newcomer has no calls yet, and starts with Play.
+  const screen: Screen = given === "calls" ? "calls" : "play";
   const main = useRef<HTMLElement>(null);
   useEffect(() => {
     document.title = `${SCREENS[screen]} · ${facts.server.title ?? facts.server.name}`;
@@ -43,13 +50,23 @@ function App({ facts }: { facts: AboutConsole }) {
           {(Object.keys(SCREENS) as Screen[]).map((one) => (
             <a key={one} href={`#/${one}`} aria-current={one === screen ? "page" : undefined}>
               {SCREENS[one]}
+              {one === "calls" && waiting > 0 && (
+                <span class="count">
+                  {waiting}
+                  <span class="sr">waiting</span>
+                </span>
+              )}
             </a>
           ))}
         </nav>
         <Foot facts={facts} />
       </header>
       <main ref={main} tabIndex={-1}>
-        <Play about={facts} path={path.slice(1)} />
+        {screen === "play"
+          ? <Play about={facts} path={rest} />
+          : rest[0] === undefined
+          ? <CallList query={query} changes={changes} />
+          : <CallPage key={rest[0]} id={decodeURIComponent(rest[0])} about={facts} />}
       </main>
       <Toasts />
     </div>
@@ -87,14 +104,14 @@ function Foot({ facts: { server, visitor } }: { facts: AboutConsole }) {
   };
   return (
     <div class="foot">
-      <span class="who">
+      <span class="about">
         {server.title ?? server.name} {server.version}
         <br />
         {visitor.signedIn ? visitor.name : "opened by link"}
         {!visitor.mayAct && ", read only"}
       </span>
       {!visitor.signedIn && (
-        <span class="who">
+        <span class="about">
           <Action run={link}>Copy a link</Action>
         </span>
       )}

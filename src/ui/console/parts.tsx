@@ -91,7 +91,7 @@ export function Toasts() {
     clearTimeout(timer.current);
     timer.current = setTimeout(() => setText(""), 5_000) as unknown as number;
   };
-  return <div role="status">{text && <p class="toast">{text}</p>}</div>;
+  return <div class="toasts" role="status">{text && <p class="toast">{text}</p>}</div>;
 }
 
 export async function copy(text: string, what: string): Promise<void> {

@@ -6,7 +6,7 @@ import type { TraceLine } from "../../client/http.ts";
 import { isObject } from "../../lib/json.ts";
 import type { JsonObject } from "../../model/content.ts";
 import { Badge, Json } from "./parts.tsx";
-import type { Asked, PlayRun, RunState } from "./play-run.ts";
+import { type Asked, CLIENT_NAME, type PlayRun, type RunState } from "./play-run.ts";
 import { asList, Content, Message, SampleCard } from "./sample-card.tsx";
 import { SchemaForm } from "./schema-form.tsx";
 import { ViewFrame } from "./view-frame.tsx";
@@ -23,6 +23,15 @@ export function RunView({ run }: { run: PlayRun }) {
         <div class="head">
           <h2>Run</h2>
           <Badge state={ticket || open.length > 0 ? "waiting" : STATES[status]} />
+          <span class="end">
+            <a
+              href={`#/calls?client=${CLIENT_NAME}&tool=${
+                encodeURIComponent(run.of.name)
+              }&order=newest`}
+            >
+              See it in Calls
+            </a>
+          </span>
         </div>
         <Happened state={run.state} />
         {ended.length > 0 && (
@@ -206,7 +215,10 @@ export function Wire({ lines }: { lines: readonly TraceLine[] }) {
   );
 }
 
-function WireLine({ line: { from, text } }: { line: TraceLine }) {
+export function WireLine({ line: { from, text }, open = false }: {
+  line: TraceLine;
+  open?: boolean;
+}) {
   const message = JSON.parse(text) as JsonObject;
   const what = typeof message.method === "string"
     ? message.method
@@ -215,9 +227,13 @@ function WireLine({ line: { from, text } }: { line: TraceLine }) {
     : isObject(message.result) && message.result.resultType === "input_required"
     ? "input required"
     : "result";
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(open);
   return (
-    <details class={from} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+    <details
+      class={from}
+      open={open}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
       <summary>
         <span>{from === "client" ? "client →" : "← server"}</span>
         <span>{what}</span>
