@@ -296,6 +296,10 @@ export const COMMANDS: {
         new Option("--origin <origin>", "origin whose web pages must be able to call the server")
           .argParser(toOrigin),
       )
+      .option(
+        "--ca-file <file>",
+        "certificates of authorities to trust besides those of the system, in PEM form",
+      )
       .addOption(config())
       .addOption(
         new SettingOption("store", {

@@ -39,6 +39,13 @@ export async function openVault(options: VaultOptions = {}): Promise<Vault> {
   return new KeyringVault({ keyring, folder, label, prefix: prefixFor(folder) });
 }
 
+/** True if anything is stored in the vault. It asks neither the keyring nor the person. */
+export async function isVaultUsed(options: VaultOptions = {}): Promise<boolean> {
+  const folder = resolve(options.folder ?? defaultFolder());
+  const names = await namesIn(folder);
+  return names.some((name) => name.endsWith(".sealed")) || await new Held(folder).any();
+}
+
 function unreachable(hasAccounts: boolean): VaultError {
   const why = hasAccounts
     ? "it contains your accounts, but cannot be reached"

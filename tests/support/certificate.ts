@@ -1,43 +1,74 @@
-/** A certificate for one host name and one test: self-signed, P-256, valid for a day. */
+/** Certificates for one test: P-256, self-signed or signed by an authority of the test. */
 import { Buffer } from "node:buffer";
-import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from "node:crypto";
 
 export interface Certificate {
   readonly cert: string;
   readonly key: string;
 }
 
-export function certificateFor(hostname: string): Certificate {
+/** A private certificate authority. */
+export interface Authority extends Certificate {
+  readonly name: string;
+  readonly privateKey: KeyObject;
+}
+
+export interface CertificateOptions {
+  /** Who signs it. Default: it signs itself, and is an authority. */
+  readonly authority?: Authority;
+  /** Milliseconds from now at which it expires. Default: a day. */
+  readonly expiresIn?: number;
+}
+
+const DAY = 24 * 3_600_000;
+
+export function certificateFor(hostname: string, options: CertificateOptions = {}): Certificate {
+  const { cert, key } = signed(hostname, options);
+  return { cert, key };
+}
+
+export function createAuthority(name = "A private authority"): Authority {
+  return { ...signed(name, {}), name };
+}
+
+function signed(
+  hostname: string,
+  { authority, expiresIn = DAY }: CertificateOptions,
+): Certificate & { privateKey: KeyObject } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const algorithm = sequence(oid("2a8648ce3d040302")); // ecdsa-with-SHA256
-  const name = sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(hostname)))));
-  const day = 24 * 3_600_000;
   const names = sequence(der(0x82, Buffer.from(hostname)));
-  const authority = sequence(der(0x01, Buffer.from([0xff])));
+  const isAuthority = sequence(...(authority ? [] : [der(0x01, Buffer.from([0xff]))]));
   const body = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))), // version 3
     der(0x02, Buffer.concat([Buffer.from([1]), randomBytes(8)])),
     algorithm,
-    name,
-    sequence(time(Date.now() - day), time(Date.now() + day)),
-    name,
+    nameOf(authority?.name ?? hostname),
+    sequence(time(Date.now() - 2 * DAY), time(Date.now() + expiresIn)),
+    nameOf(hostname),
     publicKey.export({ type: "spki", format: "der" }),
     der(
       0xa3,
       sequence(
         sequence(oid("551d11"), der(0x04, names)),
-        sequence(oid("551d13"), der(0x04, authority)),
+        sequence(oid("551d13"), der(0x04, isAuthority)),
       ),
     ),
   );
-  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", body, privateKey)]);
+  const signer = authority?.privateKey ?? privateKey;
+  const signature = Buffer.concat([Buffer.from([0]), sign("sha256", body, signer)]);
   const whole = sequence(body, algorithm, der(0x03, signature)).toString("base64");
   return {
     cert: `-----BEGIN CERTIFICATE-----\n${
       whole.replace(/.{64}/g, "$&\n")
     }\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
+    privateKey,
   };
+}
+
+function nameOf(name: string): Buffer {
+  return sequence(der(0x31, sequence(oid("550403"), der(0x0c, Buffer.from(name)))));
 }
 
 function der(tag: number, content: Buffer): Buffer {

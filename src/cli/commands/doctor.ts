@@ -1,9 +1,13 @@
 /** `parley doctor`: checks an installation, and says what to do about each finding. */
 import process from "node:process";
-import type { Operation } from "effection";
+import { readFileSync } from "node:fs";
+import { type Operation, until } from "effection";
+import { messageOf } from "../../lib/message-of.ts";
+import { type Trust, useTrust } from "../../platform/trust.ts";
 import { localFindings } from "../doctor/local.ts";
 import type { Finding } from "../doctor/probe.ts";
 import { examineServer } from "../doctor/remote.ts";
+import { signInFinding, signInsFinding } from "../doctor/sign-ins.ts";
 import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
 import type { Style } from "../terminal/style.ts";
@@ -13,6 +17,7 @@ import { headersIn, serverAddress } from "./remote-server.ts";
 export interface DoctorOptions {
   readonly header?: readonly string[];
   readonly origin?: string;
+  readonly caFile?: string;
   readonly store?: string;
   readonly tokenFile?: string;
   /** Comes from a config file or the environment, like the fields below. */
@@ -42,10 +47,19 @@ export function* doctor(
     );
     const model = { model: ownModel, modelUrl, modelKeyFile };
     report(...localFindings({ version, store, secretFiles, model, env: process.env }));
+    report(yield* until(signInsFinding()));
   } else {
-    const { header = [], origin } = options;
-    const headers = headersIn(header);
-    yield* examineServer({ url: withoutSecrets(url), headers, origin, version }, report);
+    const { header = [], origin, caFile } = options;
+    const address = withoutSecrets(url);
+    const given = headersIn(header);
+    const trust = caFile === undefined ? undefined : yield* useTrustIn(caFile);
+    const isSignedIn = Object.keys(given).some((name) => name.toLowerCase() === "authorization");
+    const { finding, bearer } = isSignedIn
+      ? { finding: undefined, bearer: undefined }
+      : yield* until(signInFinding(address.href));
+    if (finding) report(finding);
+    const headers = bearer === undefined ? given : { ...given, authorization: `Bearer ${bearer}` };
+    yield* examineServer({ url: address, headers, origin, version, trust }, report);
   }
   const problems = findings.filter(({ status }) => status === "problem").length;
   const ok = problems === 0;
@@ -54,6 +68,28 @@ export function* doctor(
       ok ? "No problems." : problems === 1 ? "1 problem." : `${problems} problems.`,
     );}
   return ok ? 0 : FAILED;
+}
+
+/** Trusts the certificates of `--ca-file`. */
+function* useTrustIn(file: string): Operation<Trust> {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new Problem(`Cannot read the certificates: ${messageOf(error)}; check --ca-file`, USAGE);
+  }
+  if (!text.includes("-----BEGIN CERTIFICATE-----")) {
+    throw new Problem(
+      `Cannot use the certificates in "${file}": there are none; write them in PEM form`,
+      USAGE,
+    );
+  }
+  const trust = yield* useTrust(text);
+  if (trust) return trust;
+  throw new Problem(
+    "Cannot use --ca-file: this runtime does not support it; set NODE_EXTRA_CA_CERTS to the path of the file",
+    USAGE,
+  );
 }
 
 /** Throws if the URL contains a password, because findings contain the URL. */

@@ -75,11 +75,12 @@ export function expiryFinding(until: number, now: number): Finding {
  * The finding for a request that failed because of TLS. Undefined if it failed for another reason.
  */
 export function trustFinding(reason: string): Finding | undefined {
-  if (!/certificate|\btls\b|\bssl\b|handshake/i.test(reason)) return undefined;
+  if (!/certificate|_CERT_|\btls\b|\bssl\b|handshake/i.test(reason)) return undefined;
   return {
     check: "tls",
     status: "problem",
     message: `The certificate is not trusted: ${reason}`,
-    remedy: "serve a certificate for this host name, with its whole chain, from a known authority",
+    remedy:
+      "serve a certificate for this host name, with its whole chain, from a known authority; for a private authority, use --ca-file",
   };
 }

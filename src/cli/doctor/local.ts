@@ -12,7 +12,7 @@ import { isInUse } from "../../store/sqlite/errors.ts";
 import { inspectStore, isWritable } from "../../store/sqlite/inspect.ts";
 import { keysIn, SHORTEST_KEY } from "../commands/key.ts";
 import { type ModelFlags, ownModel } from "../commands/model.ts";
-import type { Finding } from "./probe.ts";
+import { type Finding, splitMessage } from "./probe.ts";
 
 export interface LocalOptions {
   /** The version of this program. */
@@ -91,7 +91,7 @@ function modelFinding({ model = {}, env }: LocalOptions): Finding {
       : "The server has no model of its own";
     return { check: "model", status: "ok", message };
   } catch (error) {
-    return { check: "model", status: "problem", ...split(messageOf(error)) };
+    return { check: "model", status: "problem", ...splitMessage(messageOf(error)) };
   }
 }
 
@@ -153,7 +153,7 @@ function* storeFindings(address: string, keys: readonly string[]): Iterable<Find
         message: `A server is using ${file}, so its content cannot be checked`,
         remedy: "run doctor with the URL of that server, or stop the server",
       };
-    } else yield { check, status: "problem", ...split(error.message) };
+    } else yield { check, status: "problem", ...splitMessage(error.message) };
   }
 }
 
@@ -248,10 +248,4 @@ function secretFileFinding(file: string): Finding {
       remedy: "check the path and its permissions",
     };
   }
-}
-
-/** Splits a message of the form "Cannot …: state; next step" before the next step. */
-function split(message: string): Pick<Finding, "message" | "remedy"> {
-  const at = message.lastIndexOf("; ");
-  return at < 0 ? { message } : { message: message.slice(0, at), remedy: message.slice(at + 2) };
 }

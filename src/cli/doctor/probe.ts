@@ -2,7 +2,16 @@
  * Sends the requests of `parley doctor`, with limits on time and size. Defines the result of a
  * check.
  */
-import { type Operation, race, scoped, sleep, until, useAbortSignal } from "effection";
+import {
+  createContext,
+  type Operation,
+  race,
+  scoped,
+  sleep,
+  until,
+  useAbortSignal,
+} from "effection";
+import type { Trust } from "../../platform/trust.ts";
 import { parseJson } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
 
@@ -16,6 +25,15 @@ export interface Finding {
   /** What the person can do about it. */
   readonly remedy?: string;
 }
+
+/** Splits a message of the form "Cannot …: state; next step" before the next step. */
+export function splitMessage(message: string): Pick<Finding, "message" | "remedy"> {
+  const at = message.lastIndexOf("; ");
+  return at < 0 ? { message } : { message: message.slice(0, at), remedy: message.slice(at + 2) };
+}
+
+/** Additional certificate authorities that all requests trust. */
+export const ExtraTrust = createContext<Trust>("parley-doctor-trust", {});
 
 export interface Answer {
   readonly url: URL;
@@ -56,9 +74,11 @@ function* late(patience: number): Operation<never> {
 function exchange(url: URL, init: RequestInit): Operation<Answer> {
   return scoped(function* () {
     const signal = yield* useAbortSignal();
+    const trust = yield* ExtraTrust.expect();
     const sent = Date.now();
     try {
-      const response = yield* until(fetch(url, { ...init, signal, redirect: "manual" }));
+      const request = { ...init, ...trust, signal, redirect: "manual" } as const;
+      const response = yield* until(fetch(url, request));
       const ahead = aheadOf(response.headers, sent, Date.now());
       const text = yield* until(textOf(response));
       const { status, headers } = response;
@@ -107,5 +127,9 @@ export function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   const text = messageOf(cause ?? error);
   if (/ECONNREFUSED|Connection refused/i.test(text)) return "nothing listens there";
-  return text.replace(/^.*client error \(Connect\): /, "");
+  if (/CERT_ALTNAME_INVALID|NotValidForName/.test(text)) {
+    return "the certificate is for another host name";
+  }
+  return text.replace(/^.*client error \(Connect\): /, "")
+    .replace(/(?: fetching ".*"\.)? For more information, pass .*$/, "");
 }

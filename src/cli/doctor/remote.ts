@@ -2,6 +2,7 @@
 import { type Operation, race, scoped, sleep, until, useAbortSignal } from "effection";
 import type { HeaderLines } from "../../client/http.ts";
 import { isObject } from "../../lib/json.ts";
+import type { Trust } from "../../platform/trust.ts";
 import { isLoopback } from "../../server/guard.ts";
 import {
   CLIENT_CAPABILITIES,
@@ -13,7 +14,8 @@ import { MODERN_VERSION } from "../../wire/versions.ts";
 import { certificateFinding, trustFinding } from "./certificate.ts";
 import { clockFindings } from "./clock.ts";
 import { corsFinding } from "./cors.ts";
-import { type Answer, ask, type Finding, NoAnswer, reasonOf } from "./probe.ts";
+import { pageFinding } from "./pages.ts";
+import { type Answer, ask, ExtraTrust, type Finding, NoAnswer, reasonOf } from "./probe.ts";
 import { signInFindings } from "./sign-in.ts";
 
 export interface RemoteOptions {
@@ -22,6 +24,8 @@ export interface RemoteOptions {
   readonly headers: HeaderLines;
   /** The origin of web pages that must be able to call the server. */
   readonly origin?: string | undefined;
+  /** Certificate authorities to trust, besides those of the system. */
+  readonly trust?: Trust | undefined;
   /** The version of this program. */
   readonly version: string;
   /** Milliseconds to wait for each answer. Default: 5000. */
@@ -39,7 +43,9 @@ const PATIENCE = 5_000;
 const TOTAL = 45_000;
 
 export function* examineServer(options: RemoteOptions, report: Report): Operation<void> {
-  yield* race([examine(options, report), outOfTime(options, report)]);
+  yield* ExtraTrust.with(options.trust ?? {}, function* () {
+    yield* race([examine(options, report), outOfTime(options, report)]);
+  });
 }
 
 function* outOfTime({ total = TOTAL }: RemoteOptions, report: Report): Operation<void> {
@@ -60,6 +66,7 @@ function* examine(options: RemoteOptions, report: Report): Operation<void> {
   report(server);
   report(yield* readinessFinding(url, patience));
   report(yield* corsFinding(url, options.origin, patience));
+  report(yield* pageFinding(url, patience));
   const { findings, clocks } = yield* signInFindings(answer, options.headers, patience);
   report(...findings);
   report(...clockFindings([{ who: "the server", ahead: answer.ahead }, ...clocks]));
@@ -273,9 +280,9 @@ function firstPart(options: RemoteOptions): Operation<FirstPart> {
     const signal = yield* useAbortSignal();
     const request = requestOf("subscriptions/listen", { notifications: {} }, options);
     try {
-      const response = yield* until(
-        fetch(options.url, { ...request, signal, redirect: "manual" }),
-      );
+      const trust = yield* ExtraTrust.expect();
+      const whole = { ...request, ...trust, signal, redirect: "manual" } as const;
+      const response = yield* until(fetch(options.url, whole));
       const reader = response.body?.getReader();
       const { done = true } = reader ? yield* until(reader.read()) : {};
       const { headers, status } = response;

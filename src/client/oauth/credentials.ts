@@ -32,6 +32,12 @@ export interface StoredTokens {
   readonly key?: JWK;
 }
 
+/** A sign-in to one server. */
+export interface SignedIn {
+  readonly issuer: string;
+  readonly tokens: StoredTokens;
+}
+
 interface IssuerDocument {
   readonly version: 1;
   readonly issuer: string;
@@ -97,6 +103,13 @@ export class Credentials {
   async issuerOf(server: string): Promise<string | undefined> {
     const list = parsed<ServerList>(await this.#vault.read(LIST), this.#vault.where);
     return list?.issuers[server];
+  }
+
+  /** The sign-in to a server. Undefined if there is none. */
+  async signedIn(server: string): Promise<SignedIn | undefined> {
+    const issuer = await this.issuerOf(server);
+    const tokens = issuer === undefined ? undefined : await this.tokens(issuer, server);
+    return tokens && { issuer: issuer!, tokens };
   }
 
   /** The servers that somebody is signed in to. */

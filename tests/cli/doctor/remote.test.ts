@@ -1,17 +1,22 @@
 import assert from "node:assert/strict";
 import { ensure, type Operation, until } from "effection";
-import { createServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { writeFileSync } from "node:fs";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { createServer } from "node:tls";
 import { createMcpTool, createParley, type ParleyOptions } from "parley-mcp";
 import { expiryFinding } from "../../../src/cli/doctor/certificate.ts";
 import { clockFindings } from "../../../src/cli/doctor/clock.ts";
 import type { Finding } from "../../../src/cli/doctor/probe.ts";
 import { examineServer, type RemoteOptions } from "../../../src/cli/doctor/remote.ts";
 import { listen } from "../../../src/platform/listen.ts";
+import { useTrust } from "../../../src/platform/trust.ts";
 import { useProtected } from "../../auth/protected.ts";
+import { currentRuntime } from "../../harness/toolchain.ts";
 import { describe, it } from "../../suite.ts";
 import { MACHINE } from "../../support/authorization-server.ts";
-import { certificateFor } from "../../support/certificate.ts";
+import { type Certificate, certificateFor, createAuthority } from "../../support/certificate.ts";
+import { useFolder } from "../../support/folder.ts";
 import { useHttp } from "../../support/http-server.ts";
 import { runProgram } from "../../support/program.ts";
 import { useProxy } from "./proxy.ts";
@@ -28,6 +33,26 @@ function* useServer(options: ParleyOptions = {}): Operation<string> {
   const listening = yield* until(listen(parley.fetch, { port: 0, hostname: "127.0.0.1" }));
   yield* ensure(() => until(parley.close().then(() => listening.stop())));
   return `http://127.0.0.1:${listening.port}/mcp`;
+}
+
+/** A server behind a proxy that terminates TLS. */
+function* useSecureProxy(certificate: Certificate): Operation<string> {
+  const { port } = new URL(yield* useServer());
+  const sockets = new Set<Socket>();
+  const server = createServer(certificate, (outside) => {
+    const inside = connect(Number(port), "127.0.0.1");
+    for (const [from, to] of [[outside, inside], [inside, outside]] as const) {
+      sockets.add(from);
+      from.on("error", () => to.destroy()).on("close", () => to.destroy()).pipe(to);
+    }
+  });
+  server.on("tlsClientError", () => {});
+  yield* until(new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
+  yield* ensure(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return `https://localhost:${(server.address() as AddressInfo).port}/mcp`;
 }
 
 function* examine(url: string, options: Partial<RemoteOptions> = {}): Operation<Finding[]> {
@@ -179,19 +204,78 @@ describe("parley doctor URL", () => {
     assert.deepEqual(problems(yield* examine(url)), ["store"]);
   });
 
-  it("finds a certificate that is not trusted, or expires soon", function* () {
-    const server = createServer(certificateFor("localhost"), (_, response) => response.end());
-    yield* until(new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve)));
-    yield* ensure(() => {
-      server.closeAllConnections();
-      server.close();
-    });
-    const { port } = server.address() as AddressInfo;
-    const found = yield* examine(`https://localhost:${port}/mcp`);
-    assert.deepEqual(problems(found), ["tls"]);
+  it("finds a certificate that is not trusted, has expired, or expires soon", function* () {
+    const untrusted = yield* examine(yield* useSecureProxy(certificateFor("localhost")));
+    assert.deepEqual(problems(untrusted), ["tls"]);
+    assert.match(of("tls", untrusted.slice(-1)).remedy!, /--ca-file/);
+    const authority = createAuthority();
+    const past = yield* useSecureProxy(
+      certificateFor("localhost", { authority, expiresIn: -3_600_000 }),
+    );
+    const expired = yield* examine(past, { trust: yield* useTrust(authority.cert) });
+    assert.deepEqual(problems(expired), ["tls", "tls"]);
+    assert.match(of("tls", expired).message, /expired on/);
     const day = 24 * 3_600_000;
     const status = (days: number) => expiryFinding(days * day, 0).status;
     assert.deepEqual([-1, 1, 60].map(status), ["problem", "warning", "ok"]);
+  });
+
+  it("trusts a private authority if it is told to, for this host name only", function* () {
+    const authority = createAuthority();
+    const good = certificateFor("localhost", { authority, expiresIn: 90 * 24 * 3_600_000 });
+    // Each client is new, so that none resumes the connection of another.
+    const examineWith = function* (certificate: Certificate) {
+      const trust = yield* useTrust(authority.cert);
+      return yield* examine(yield* useSecureProxy(certificate), { trust });
+    };
+    const found = yield* examineWith(good);
+    assert.deepEqual(problems(found), [], JSON.stringify(found));
+    assert.equal(of("tls", found).status, "ok");
+    assert.equal(of("streams", found).status, "ok");
+    // Nobody else is trusted because of it.
+    const other = certificateFor("localhost", { authority: createAuthority() });
+    assert.deepEqual(problems(yield* examineWith(other)), ["tls"]);
+    const wrongName = certificateFor("elsewhere.example", { authority });
+    const named = yield* examineWith(wrongName);
+    assert.deepEqual(problems(named), ["tls"], JSON.stringify(named));
+  });
+
+  it("takes the authority from --ca-file, or from the variable of the runtime", function* () {
+    const authority = createAuthority();
+    const file = join(yield* useFolder(), "authority.pem");
+    writeFileSync(file, authority.cert);
+    const days = 90 * 24 * 3_600_000;
+    const url = yield* useSecureProxy(certificateFor("localhost", { authority, expiresIn: days }));
+    const trusted = yield* runProgram(["doctor", url, "--ca-file", file]);
+    assert.equal(trusted.code, 0, trusted.stdout + trusted.stderr);
+    assert.equal((yield* runProgram(["doctor", url])).code, 1);
+    const variable = currentRuntime() === "deno" ? "DENO_CERT" : "NODE_EXTRA_CA_CERTS";
+    const told = yield* runProgram(["doctor", url], { env: { [variable]: file } });
+    assert.equal(told.code, 0, told.stdout + told.stderr);
+    writeFileSync(file, "nothing");
+    const empty = yield* runProgram(["doctor", url, "--ca-file", file]);
+    assert.deepEqual([empty.code, empty.stdout], [2, ""]);
+    assert.match(empty.stderr, /^Cannot use the certificates in .+; .+PEM/);
+  });
+
+  it("finds a proxy that changes the headers of pages, or does not forward them", function* () {
+    const target = yield* useServer();
+    assert.equal(of("pages", yield* examine(target)).status, "ok");
+    const name = "content-security-policy";
+    for (
+      const change of [
+        (headers: Headers) => headers.delete(name),
+        (headers: Headers) => headers.set(name, "frame-ancestors *"),
+      ]
+    ) {
+      const found = yield* examine(yield* useProxy(target, { headers: change }));
+      assert.deepEqual(problems(found), ["pages"]);
+      assert.match(of("pages", found).message, /content-security-policy/);
+    }
+    const own = yield* useProxy(target, {
+      answers: ({ url }) => url!.startsWith("/pages/") ? 502 : undefined,
+    });
+    assert.equal(of("pages", yield* examine(own)).status, "skipped");
   });
 
   it("finds an address at which there is no MCP server, or that redirects", function* () {
