@@ -1,6 +1,9 @@
 /** Parsers of flag values. A parser throws `InvalidArgumentError` with the rule that the value breaks. */
 import { InvalidArgumentError } from "commander";
 import { parseRange } from "../lib/ip-address.ts";
+import type { Door } from "../model/events.ts";
+
+const DOORS: readonly Door[] = ["form", "app", "page", "model"];
 
 /** Adds a value of a repeatable flag to the values before it. */
 export function collect(value: string, before: readonly string[] = []): string[] {
@@ -58,11 +61,9 @@ export function toRanges(text: string, before: readonly string[] = []): string[]
   throw new InvalidArgumentError("It must be an IP address or a range such as 10.0.0.0/8.");
 }
 
-export function toDoors(text: string, before: readonly string[] = []): string[] {
-  const doors = text.split(",").map((door) => door.trim());
-  if (doors.every((door) => ["form", "app", "page", "model"].includes(door))) {
-    return [...before, ...doors];
-  }
+export function toDoors(text: string, before: readonly Door[] = []): Door[] {
+  const doors = text.split(",").map((door) => DOORS.find((one) => one === door.trim()));
+  if (doors.every((door) => door !== undefined)) return [...before, ...doors];
   throw new InvalidArgumentError("It must be a list of form, app, page and model.");
 }
 

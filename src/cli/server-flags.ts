@@ -1,7 +1,7 @@
 /**
  * The flags of a server, each with its key in the config file. This table is the only place that
  * defines a flag: `parley serve` and `parley stdio` take their flags from it, and so do the
- * environment variables and the config file.
+ * environment variables, the config file, and the types of the values.
  */
 import { type Command, Option } from "commander";
 import type { ConfigKey } from "./config.ts";
@@ -192,7 +192,7 @@ const HTTP_FLAGS = {
       "file to which a JSON line is added for each call: who called what, when, and how it ended",
     kind: "file",
   },
-} satisfies Flags;
+} as const satisfies Flags;
 
 /** Flags of every server. */
 const SERVER_FLAGS = {
@@ -282,7 +282,42 @@ const SERVER_FLAGS = {
     choices: LOG_FORMATS,
     default: "text",
   },
-} satisfies Flags;
+} as const satisfies Flags;
+
+/** The name that Commander gives the value of a flag: `logLevel` for `--log-level <level>`. */
+type ValueName<Text> = Text extends `${string}--${infer Rest}`
+  ? CamelCase<Rest extends `${infer Name} ${string}` ? Name : Rest>
+  : never;
+
+type CamelCase<Name extends string> = Name extends `${infer First}-${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name;
+
+/** The type of a flag's value. */
+type Value<F> = F extends { readonly parse: (...args: never) => infer Parsed } ? Parsed
+  : F extends { readonly choices: readonly (infer Choice)[] } ? Choice
+  : F extends { readonly flags: `${string}<${string}` } ? string
+  : boolean;
+
+/** The values of flags. A flag with a default always has a value. */
+type FlagValues<Table extends Flags> =
+  & {
+    readonly [K in keyof Table as Table[K] extends { default: unknown } ? NameOf<Table[K]> : never]:
+      Value<Table[K]>;
+  }
+  & {
+    readonly [
+      K in keyof Table as Table[K] extends { default: unknown } ? never : NameOf<Table[K]>
+    ]?: Value<Table[K]>;
+  };
+
+type NameOf<F> = F extends { readonly flags: infer Text } ? ValueName<Text> : never;
+
+/** The values of the flags of `parley stdio`. */
+export type StdioFlags = FlagValues<typeof SERVER_FLAGS>;
+
+/** The values of the flags of `parley serve`. */
+export type ServeFlags = StdioFlags & FlagValues<typeof HTTP_FLAGS>;
 
 /** All flags. The type makes sure that every key of the config file has one. */
 const FLAGS: { readonly [key in ConfigKey]: Flag } = { ...HTTP_FLAGS, ...SERVER_FLAGS };

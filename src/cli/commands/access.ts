@@ -4,23 +4,11 @@ import { checkAuthOptions } from "../../auth/options.ts";
 import { TokenFile } from "../../auth/token-file.ts";
 import { systemClock } from "../../lib/clock.ts";
 import { messageOf } from "../../lib/message-of.ts";
-import type { AuthOptions, SignInOptions, TokenProfile } from "../../server/access.ts";
+import type { AuthOptions, SignInOptions } from "../../server/access.ts";
 import { Problem, USAGE } from "../problem.ts";
+import type { ServeFlags } from "../server-flags.ts";
 
-export interface AccessFlags {
-  readonly host: string;
-  readonly publicUrl?: string;
-  readonly allowHost?: readonly string[];
-  readonly allowAnonymous?: boolean;
-  readonly authIssuer?: readonly string[];
-  readonly authAudience?: readonly string[];
-  readonly authScope?: readonly string[];
-  readonly authProfile?: TokenProfile;
-  readonly authClientId?: string;
-  readonly authClientSecretFile?: string;
-  readonly authDpopNonces?: boolean;
-  readonly tokenFile?: string;
-}
+export type AccessFlags = Pick<ServeFlags, "host"> & Partial<ServeFlags>;
 
 /** Whether only programs on this machine can connect to an address. */
 export function isLocal(host: string): boolean {

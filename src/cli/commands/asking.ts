@@ -1,19 +1,11 @@
 /** The flags that decide how tools ask people and models. */
-import type { Door } from "../../model/events.ts";
 import type { SamplingSetup } from "../../run/run-port.ts";
 import type { ParleyOptions } from "../../server/options.ts";
 import { pageOpener } from "../terminal/browser.ts";
-import { type ModelFlags, samplingSetup } from "./model.ts";
+import type { StdioFlags } from "../server-flags.ts";
+import { samplingSetup } from "./model.ts";
 
-export interface AskFlags extends ModelFlags {
-  readonly doors?: readonly Door[];
-  /** Seconds. */
-  readonly askWait: number;
-  /** Seconds. */
-  readonly askPatience?: number;
-  readonly browser: "auto" | "always" | "never";
-  readonly modelByCaller?: boolean;
-}
+export type AskFlags = Pick<StdioFlags, "askWait" | "browser"> & Partial<StdioFlags>;
 
 /** The options of a server that these flags set. */
 export function askOptions(

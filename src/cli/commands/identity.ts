@@ -3,14 +3,9 @@ import { nearest } from "../../lib/nearest.ts";
 import { registryLimits } from "../../registry/options.ts";
 import { type ParleyLimits, type ParleyOptions, serverLimits } from "../../server/options.ts";
 import { Problem, USAGE } from "../problem.ts";
+import type { StdioFlags } from "../server-flags.ts";
 
-export interface IdentityFlags {
-  readonly serverName?: string;
-  readonly serverVersion?: string;
-  readonly instructions?: string;
-  /** Limits by name. */
-  readonly limit?: { readonly [name: string]: number };
-}
+type IdentityFlags = Partial<StdioFlags>;
 
 export function identityOptions(
   { serverName, serverVersion, instructions }: IdentityFlags,

@@ -6,48 +6,25 @@ import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening, ListenOptions } from "../../platform/types.ts";
 import type { Environment } from "../environment.ts";
-import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
+import { OperatorLog } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
+import type { ServeFlags } from "../server-flags.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import { banner } from "../terminal/banner.ts";
 import { writeError } from "../terminal/terminal.ts";
-import { type AccessFlags, authFrom, isLocal, reachOf } from "./access.ts";
+import { authFrom, isLocal, reachOf } from "./access.ts";
 import { useAuditLog } from "./audit-log.ts";
 import { dataCheck } from "./data-check.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
-import { type AskFlags, askOptions } from "./asking.ts";
+import { askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
-import { type IdentityFlags, identityOptions, limitOptions } from "./identity.ts";
+import { identityOptions, limitOptions } from "./identity.ts";
 import { keysIn, sealerFrom } from "./key.ts";
-import { reloadSkills, type SkillsFlags } from "./skills.ts";
+import { reloadSkills } from "./skills.ts";
 
-export interface ServeOptions
-  extends FormPasswordFlags, AccessFlags, AskFlags, IdentityFlags, SkillsFlags {
-  readonly port: number;
-  readonly allowHost?: readonly string[];
-  readonly allowOrigin?: readonly string[];
-  readonly trustProxy?: readonly string[];
-  readonly legacySse?: boolean;
-  readonly console?: boolean;
-  /** Where durable calls are stored, as `sqlite:PATH`. */
-  readonly store?: string;
-  readonly state: "here" | "sealed";
-  /** How long an abandoned call is kept, in days. */
-  readonly keep: number;
-  /** The memory limit for all waiting calls, in megabytes. */
-  readonly maxMemory: number;
-  /** The size limit for all stored calls, in megabytes. */
-  readonly maxStore: number;
-  /** The limit of requests per minute for each named caller. */
-  readonly maxRequests?: number;
-  /** The file of the audit log. */
-  readonly auditLog?: string;
-  readonly logLevel: OperatorLogLevel;
-  readonly logFormat: LogFormat;
-  /** How long running calls may continue after a signal, in seconds. */
-  readonly grace: number;
-}
+/** The values of the flags. */
+export type ServeOptions = ServeFlags & FormPasswordFlags;
 
 const NO_KEY =
   "Cannot use --state sealed: all servers that share calls need the same key, and there is none; set PARLEY_KEY";

@@ -2,21 +2,20 @@
 import { type Operation, spawn, until } from "effection";
 import process from "node:process";
 import { claimStdout } from "../../platform/process-stdio.ts";
-import { type AskFlags, askOptions } from "./asking.ts";
+import { askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
-import { type IdentityFlags, identityOptions, limitOptions } from "./identity.ts";
-import { type LogFormat, OperatorLog, type OperatorLogLevel } from "../log.ts";
+import { identityOptions, limitOptions } from "./identity.ts";
+import { OperatorLog } from "../log.ts";
+import type { StdioFlags } from "../server-flags.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
 import { useStrayErrors } from "../stray-errors.ts";
 import type { Environment } from "../environment.ts";
 import { useParley } from "../../parley.ts";
-import { reloadSkills, type SkillsFlags } from "./skills.ts";
+import { reloadSkills } from "./skills.ts";
 
-export interface StdioOptions extends FormPasswordFlags, AskFlags, IdentityFlags, SkillsFlags {
-  readonly logLevel: OperatorLogLevel;
-  readonly logFormat: LogFormat;
-}
+/** The values of the flags. */
+export type StdioOptions = StdioFlags & FormPasswordFlags;
 
 export function* stdio(
   modules: readonly string[],
