@@ -5,7 +5,7 @@
 import { outside, REQUIRED, wrongFormat } from "../schema/wording.ts";
 import type { JsonObject } from "../model/content.ts";
 import type { Entered, FormField, FormProblem } from "./form.ts";
-import { isSwitch } from "./form-html.ts";
+import { isSwitch, splitMoment } from "./form-html.ts";
 
 /** The part of `URLSearchParams` and `FormData` that is needed. */
 export interface FormInput {
@@ -61,7 +61,7 @@ function readField(field: FormField, values: readonly string[]): unknown {
     case "json":
       return readJson(first.trim());
     case "date-time":
-      return readMoment(first.trim(), values[1]?.trim() ?? "");
+      return readMoment(field, first.trim(), values[1]?.trim() ?? "");
     default:
       return readText(field, first);
   }
@@ -105,19 +105,23 @@ function isDate(text: string): boolean {
   return !Number.isNaN(date.getTime()) && date.toISOString().startsWith(text);
 }
 
-function readMoment(local: string, zone: string): string | undefined {
+function readMoment(field: FormField, local: string, zone: string): string | undefined {
   if (local === "") return undefined;
-  const [, minutes, seconds = ":00"] =
-    /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?(?:\.\d+)?$/.exec(local) ??
-      [];
+  const [, minutes, seconds = ":00", fraction = ""] =
+    /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(:\d\d)?(\.\d+)?$/.exec(local) ?? [];
   const offset = /^(?:z|[+-]\d\d:\d\d)$/i.test(zone) ? zone.toUpperCase() : undefined;
   if (minutes === undefined || !isDate(local.slice(0, 10))) {
     throw new Wrong(wrongFormat("date-time")!);
   }
   if (offset === undefined) throw new Wrong("expected an offset from UTC such as +02:00, or Z");
-  const value = `${minutes}${seconds}${offset}`;
+  const value = `${minutes}${seconds}${fraction}${offset}`;
   if (Number.isNaN(Date.parse(value))) throw new Wrong(wrongFormat("date-time")!);
-  return value;
+  // Browsers shorten what they send. A default that nobody changed is the answer, in all its digits.
+  const { default: given } = field;
+  const isDefault = typeof given === "string" &&
+    given.toUpperCase().endsWith(offset) &&
+    Date.parse(splitMoment(given).join("")) === Date.parse(value);
+  return isDefault ? given : value;
 }
 
 function readNumber({ kind, min, max }: FormField, text: string): number | undefined {

@@ -172,7 +172,9 @@ function inputHtml(field: FormField, values: readonly string[], attributes: stri
       escaped(value)
     }</textarea>`;
   }
-  const main = `<input ${TYPES[kind]} id="${input}" name="${input}" value="${
+  // Browsers show parts of a second only with such a step.
+  const step = kind === "date-time" && value.includes(".") ? ' step="0.001"' : "";
+  const main = `<input ${TYPES[kind]}${step} id="${input}" name="${input}" value="${
     escaped(value)
   }"${attributes}>`;
   if (kind !== "date-time") return main;
@@ -204,10 +206,11 @@ function defaultsOf({ kind, choices, default: value }: FormField): readonly stri
  * Splits a date and time into the values of its two inputs: the local time, and the offset from
  * UTC.
  */
-function splitMoment(text: string): readonly string[] {
-  const [, local, zone] = /^(.{10}T\d\d:\d\d(?::\d\d)?)(?:\.\d+)?(Z|[+-]\d\d:\d\d)$/i.exec(text) ??
-    [];
-  return local && zone ? [local, zone] : [];
+export function splitMoment(text: string): readonly string[] {
+  // Browsers accept at most milliseconds.
+  const [, local, fraction = "", zone] =
+    /^(.{10}T\d\d:\d\d(?::\d\d)?)(\.\d{1,3})?\d*(Z|[+-]\d\d:\d\d)$/i.exec(text) ?? [];
+  return local && zone ? [`${local}${fraction}`, zone] : [];
 }
 
 /** A hint about the expected value, if the input does not show it. */

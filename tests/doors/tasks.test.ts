@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ABLE_WITH_TASKS, TASKS, TestClient } from "../support/modern/client.ts";
 import { serving } from "../support/modern/server.ts";
 import { describe, it } from "../suite.ts";
-import { connectHost, ERAS, textOf, ticketOf } from "./host.ts";
+import { connectHost, ERAS, type Result, textOf, ticketOf } from "./host.ts";
 
 const ask = createMcpTool("ask").description("Asks.")
   .elicits({ who: { response: z.object({ name: z.string() }) } })
@@ -34,6 +34,27 @@ describe("a task that asks", () => {
       const last = await client.call("continue_call", { ticket: ticketOf(second), answer: "Bob" });
       assert.equal(textOf(last), "Ada via model, Bob via model");
     });
+  });
+
+  it("names the view that can draw its forms, if both sides declare that", async () => {
+    const ui = "io.modelcontextprotocol/ui";
+    const mimeTypes = ["text/html;profile=mcp-app"];
+    const taskOf = async (extension: object) => {
+      let asked: Result;
+      await serving({ serve: [ask] }, async ({ fetch }) => {
+        const extensions = { [TASKS]: {}, [ui]: extension };
+        const capabilities = { elicitation: { form: {} }, extensions };
+        const client = new TestClient(fetch, { capabilities });
+        const { taskId } = await client.call("ask");
+        const { inputRequests } = await client.result("tasks/get", { taskId });
+        [asked] = Object.values(inputRequests);
+        await client.result("tasks/cancel", { taskId });
+      });
+      return asked.params._meta;
+    };
+    const meta = await taskOf({ mimeTypes, elicitation: {} });
+    assert.deepEqual(meta, { ui: { resourceUri: "ui://parley/ask.html" } });
+    assert.equal(await taskOf({ mimeTypes }), undefined);
   });
 
   it("asks a client with forms as its input", async () => {

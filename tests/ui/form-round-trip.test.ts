@@ -64,10 +64,14 @@ const field = fc.oneof(
     default: values.slice(1),
   })),
   date.map((value) => ({ type: "string", format: "date", default: value.slice(0, 10) })),
-  fc.tuple(date, fc.constantFrom("Z", "+02:00", "-11:30")).map(([value, zone]) => ({
+  fc.tuple(
+    date,
+    fc.constantFrom("", ".5", ".050", ".123456789"),
+    fc.constantFrom("Z", "+02:00", "-11:30"),
+  ).map(([value, fraction, zone]) => ({
     type: "string",
     format: "date-time",
-    default: value.slice(0, 19) + zone,
+    default: value.slice(0, 19) + fraction + zone,
   })),
 );
 
@@ -80,6 +84,22 @@ describe("a form that nobody changes", () => {
       const expected = Object.entries(properties).map(([name, one]) => [name, one.default]);
       assert.deepEqual(Object.entries(content), expected);
     }));
+  });
+
+  it("keeps the fractions of a time, though browsers shorten what they send", () => {
+    const at = (value: string) =>
+      formFields({
+        type: "object",
+        properties: { at: { type: "string", format: "date-time", default: value } },
+      });
+    const read = (fields: ReturnType<typeof at>, local: string, zone = "Z") =>
+      readForm(fields, new URLSearchParams([["f0", local], ["f0", zone]])).content.at;
+    const fields = at("2026-07-01T09:30:00.120000Z");
+    assert.match(fieldsHtml(fields), /value="2026-07-01T09:30:00\.120"/);
+    assert.equal(read(fields, "2026-07-01T09:30:00.12"), "2026-07-01T09:30:00.120000Z");
+    assert.equal(read(fields, "2026-07-01T09:30:00.5"), "2026-07-01T09:30:00.5Z");
+    assert.equal(read(fields, "2026-07-01T09:30"), "2026-07-01T09:30:00Z");
+    assert.equal(read(fields, "2026-07-01T09:30:00.12", "+02:00"), "2026-07-01T09:30:00.12+02:00");
   });
 
   it("is the same after it was shown again with what was entered", () => {

@@ -13,6 +13,7 @@ import type { ToolSessionRequest } from "../../model/events.ts";
 import type { ServerCore } from "../core.ts";
 import { defer } from "../doors/deferral.ts";
 import { asSent, canDefer, clientAnswer, holdTime, travelling } from "../doors/travel.ts";
+import { formViewOf } from "../views.ts";
 import { readAnswers } from "./answers.ts";
 
 const DEFAULT_TTL = 3_600_000;
@@ -68,7 +69,11 @@ export function detailedTask(core: ServerCore, session: LiveToolSession): JsonOb
     const deferral = deferralOf(core, session);
     if (deferral) return { ...base, status: "completed", result: deferral };
     const open = sentQuestions(core, session);
-    return open.length > 0 ? { ...base, inputRequests: inputRequests(open) } : base;
+    if (open.length === 0) return base;
+    return {
+      ...base,
+      inputRequests: inputRequests(open, formViewOf(session.tool, session.client)),
+    };
   }
   switch (outcome.status) {
     case "completed":

@@ -71,9 +71,9 @@ export function encodeProgress(
 }
 
 /** Returns the questions by name. The client sends its answers under the same names. */
-export function inputRequests(requests: readonly ToolSessionRequest[]): JsonObject {
+export function inputRequests(requests: readonly ToolSessionRequest[], view?: string): JsonObject {
   const inputs: JsonObject = {};
-  for (const request of requests) inputs[request.name] = inputRequest(request);
+  for (const request of requests) inputs[request.name] = inputRequest(request, view);
   return inputs;
 }
 
@@ -97,12 +97,15 @@ function inputRequestText(request: ToolSessionRequest, view: string | undefined)
   return `{"method":"elicitation/create","params":${params}}`;
 }
 
-function inputRequest(request: ToolSessionRequest): object {
+function inputRequest(request: ToolSessionRequest, view?: string): object {
   switch (request.type) {
     case "elicit_request": {
       const { params, sensitive } = request;
       if (params.mode === "form") {
-        return { method: "elicitation/create", params: { ...params, ...formMeta(sensitive) } };
+        return {
+          method: "elicitation/create",
+          params: { ...params, ...formMeta(sensitive, view) },
+        };
       }
       // Some clients reject a request without `elicitationId`; others ignore the field.
       const { mode, message, url, elicitationId } = params;
