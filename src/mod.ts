@@ -249,6 +249,7 @@ export { useToolSessionRegistry } from "./registry/use-registry.ts";
 export type { FindDefinition, RegistryLimits, RegistryOptions } from "./registry/options.ts";
 export { Sealer } from "./lib/sealer.ts";
 export type {
+  AnsweredQuestion,
   EndedCall,
   OperatorCalls,
   ToolSession,

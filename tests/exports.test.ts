@@ -63,6 +63,7 @@ const surface: string[] = [
   "type AnswerOutcome",
   "type AnswerVia",
   "type AnsweredBy",
+  "type AnsweredQuestion",
   "type AppendChange",
   "type AppendCondition",
   "type AskingViewOptions",

@@ -11,7 +11,13 @@ import { messageOf } from "../lib/message-of.ts";
 import { Sealer } from "../lib/sealer.ts";
 import type { Principal } from "../model/principal.ts";
 import { INVALID_REQUEST, SERVER_BUSY } from "../model/rpc-codes.ts";
-import { Access, type AuthOptions, type Gate, type VisitorSignIn } from "../server/access.ts";
+import {
+  Access,
+  type AccessRefusal,
+  type AuthOptions,
+  type Gate,
+  type VisitorSignIn,
+} from "../server/access.ts";
 import type { ParleyOptions } from "../server/options.ts";
 import { errorText } from "../wire/json-rpc.ts";
 import type { Reach } from "./bounded-fetch.ts";
@@ -22,8 +28,10 @@ import type { Nonces, Proofs } from "./dpop.ts";
 import {
   IssuerUnavailable,
   NonceRequired,
+  parametersOf,
   ProofRefused,
-  TokenExpired,
+  saysRevoked,
+  statusOf,
   TokenRefused,
   TooManyProofs,
 } from "./refusal.ts";
@@ -60,6 +68,7 @@ export class TokenGate implements Gate {
   readonly #file: TokenFile | undefined;
   readonly #server: Pick<ParleyOptions, "publicUrl">;
   readonly #sealer: Sealer;
+  readonly #report: NonNullable<ParleyOptions["report"]>;
   readonly #sessions: BrowserSessions;
   readonly #visitors: Visitors;
   #checks: Promise<Checks> | undefined;
@@ -69,6 +78,7 @@ export class TokenGate implements Gate {
     checkAuthOptions(options);
     this.#options = auth;
     this.#server = options;
+    this.#report = options.report ?? console.error;
     this.#sealer = options.sealer ?? new Sealer();
     this.#sessions = new BrowserSessions(
       this.#sealer,
@@ -87,7 +97,7 @@ export class TokenGate implements Gate {
     if (auth.tokenFile !== undefined) {
       this.#file = new TokenFile(auth.tokenFile, clock, (error) => {
         const what = "the token file cannot be used";
-        (options.report ?? console.error)({ what, toolName: "-", sessionId: "-", error });
+        this.#report({ what, toolName: "-", sessionId: "-", error });
       });
     }
     const audience = auth.audience === undefined ? undefined : [auth.audience].flat();
@@ -111,9 +121,13 @@ export class TokenGate implements Gate {
 
   callerOf(request: Request): Principal | Response | Promise<Principal | Response> {
     const authorization = request.headers.get("authorization");
-    if (authorization === null) return this.#challenge(request, 401);
+    if (authorization === null) {
+      this.refused({ reason: "the request has no token", status: 401, isOutage: false });
+      return this.#challenge(request, 401);
+    }
     const given = tokenIn(authorization);
     if (!given) {
+      this.refused({ reason: "the header has no token", status: 401, isOutage: false });
       return this.#challenge(request, 401, {
         error: "invalid_request",
         error_description:
@@ -249,7 +263,7 @@ export class TokenGate implements Gate {
       resource: () => this.#resource.url,
       callback: () => this.#visitors.callback,
       now: () => this.#clock.now(),
-      refused: (error) => this.#noteRefusal(error),
+      refused: (error) => this.#noteRefusal(error, 400),
       check: async (token) => {
         const { principal, jkt } = await tokens.verify(token);
         if (jkt === undefined && this.access.hasScopes(principal, scopes)) return principal;
@@ -263,12 +277,14 @@ export class TokenGate implements Gate {
   #admitted(request: Request, principal: Principal): Principal | Response {
     const { scopes = [] } = this.#options;
     if (scopes.length === 0 || this.access.hasScopes(principal, scopes)) return principal;
+    const reason = `the caller lacks a scope of ${scopes.join(" ")}`;
+    this.refused({ reason, status: 403, principal: principal.id, isOutage: false });
     return this.#challenge(request, 403, { error: "insufficient_scope", scope: scopes.join(" ") });
   }
 
   /** Returns the response for a token that is not accepted (GATE-2). */
   async #refusal(request: Request, error: unknown): Promise<Response> {
-    this.#noteRefusal(error);
+    this.#noteRefusal(error, statusOf(error));
     if (error instanceof ProofRefused) return await this.#proofRefusal(request, error);
     if (error instanceof TokenRefused) return this.#challenge(request, 401, parametersOf(error));
     if (error instanceof TooManyProofs) {
@@ -308,11 +324,18 @@ export class TokenGate implements Gate {
     return response;
   }
 
-  #noteRefusal(error: unknown): void {
-    const { onRefused } = this.#options;
+  refused(refusal: AccessRefusal): void {
+    try {
+      this.#options.onRefused?.(refusal);
+    } catch (error) {
+      this.#report({ what: "onRefused threw an error", toolName: "-", sessionId: "-", error });
+    }
+  }
+
+  #noteRefusal(error: unknown, status: number): void {
     const isOutage = error instanceof IssuerUnavailable;
     const reason = error instanceof TokenRefused ? error.reason : messageOf(error);
-    onRefused?.({ reason, isOutage });
+    this.refused({ reason, status, isOutage });
   }
 
   #challenge(
@@ -348,16 +371,6 @@ export class TokenGate implements Gate {
       },
     });
   }
-}
-
-/** Whether an error means that a token was revoked, if the token was valid before. */
-function saysRevoked(error: unknown): boolean {
-  return error instanceof TokenRefused && !(error instanceof TokenExpired) &&
-    !(error instanceof ProofRefused);
-}
-
-function parametersOf({ description }: TokenRefused): { readonly [name: string]: string } {
-  return { error: "invalid_token", error_description: description };
 }
 
 function hostIn({ headers }: Request): { readonly host: string | null } {

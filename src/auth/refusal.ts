@@ -47,3 +47,20 @@ export class IssuerUnavailable extends Error {
 export class IssuerProblem extends Error {
   override readonly name = "IssuerProblem";
 }
+
+/** Whether an error means that a token was revoked, if the token was valid before. */
+export function saysRevoked(error: unknown): boolean {
+  return error instanceof TokenRefused && !(error instanceof TokenExpired) &&
+    !(error instanceof ProofRefused);
+}
+
+/** The HTTP status of a refusal. */
+export function statusOf(error: unknown): number {
+  if (error instanceof TokenRefused) return 401;
+  return error instanceof TooManyProofs ? 429 : 503;
+}
+
+/** The parameters of the challenge in `WWW-Authenticate`. */
+export function parametersOf({ description }: TokenRefused): { readonly [name: string]: string } {
+  return { error: "invalid_token", error_description: description };
+}

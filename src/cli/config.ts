@@ -115,6 +115,8 @@ export interface ParleyConfig {
     readonly format?: "text" | "json";
     /** The file of the audit log. Default: none. */
     readonly auditFile?: string;
+    /** Also write arguments and answers to the audit log. Default: false. */
+    readonly auditData?: boolean;
   };
 }
 

@@ -69,11 +69,12 @@ export class OperatorLog {
   }
 
   /**
-   * Logs why a token was refused. Anybody can send a wrong token, so the line is a warning only if
+   * Logs why a request was refused. Anybody can send a wrong token, so the line is a warning only if
    * the issuer cannot be reached.
    */
-  refusal({ reason, isOutage }: AccessRefusal): void {
-    this.say(isOutage ? "warning" : "debug", "an access token was refused", { reason });
+  refusal({ reason, status, principal, name, isOutage }: AccessRefusal): void {
+    const fields = { reason, status, principal, name };
+    this.say(isOutage ? "warning" : "debug", "access control refused a request", fields);
   }
 
   /** Logs an error that the operator should look at. */

@@ -189,8 +189,12 @@ const HTTP_FLAGS = {
   "log.auditFile": {
     flags: "--audit-log <file>",
     description:
-      "file to which a JSON line is added for each call: who called what, when, and how it ended",
+      "file to which a JSON line is added for each call, answer and refusal: who, what, when, and how it ended",
     kind: "file",
+  },
+  "log.auditData": {
+    flags: "--audit-data",
+    description: "also write arguments and answers to the audit log, without sensitive fields",
   },
 } as const satisfies Flags;
 

@@ -4,7 +4,8 @@ import type { Clock } from "../lib/clock.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import { PageError } from "../model/errors.ts";
 import type { ClientInfo, ServerChange } from "../model/events.ts";
-import type { DoorPort, Fault, Middleware, SamplingSetup, Site } from "../run/run-port.ts";
+import type { DoorPort, Fault, SamplingSetup, Site } from "../run/run-port.ts";
+import type { SessionHooks } from "../session/session-home.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
 import type { EndedCall } from "../session/types.ts";
 import type { ToolSessionStore } from "../store/types.ts";
@@ -90,7 +91,7 @@ export interface RegistryOptions {
 }
 
 /** The callbacks of a server for the registry that runs its calls. */
-export interface ServerHooks extends Pick<RegistryOptions, "find"> {
+export interface ServerHooks extends Pick<RegistryOptions, "find">, SessionHooks {
   /** Other stores that the registry sweeps together with its own. */
   readonly sweep?: readonly Sweepable[];
   /** Called with each session that has resumed without a request, because it was due. */
@@ -99,8 +100,6 @@ export interface ServerHooks extends Pick<RegistryOptions, "find"> {
   readonly ended?: (session: LiveToolSession) => void;
   /** The functions of the server that tools can use. Default: none, so tools cannot open pages. */
   readonly site?: Site;
-  /** Runs around each call. Default: none. */
-  readonly around?: Middleware;
   /** Called with each change that tools announce to all clients. */
   readonly announce?: (change: ServerChange) => void;
 }

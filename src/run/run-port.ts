@@ -137,8 +137,8 @@ export interface RunPort {
   readonly principal: string;
   /** The caller as it was when the call began. Undefined if only its id is known. */
   readonly caller: Principal | undefined;
-  /** Runs around the body of the tool. Undefined if the server has no middleware. */
-  readonly around: Middleware | undefined;
+  /** The callbacks of the server. `around` runs around the body of the tool. */
+  readonly hooks: { readonly around?: Middleware };
   /** True if the session resumes from its record. */
   readonly replayed: boolean;
   readonly site: Site;

@@ -100,7 +100,7 @@ class ToolRun extends StrandBase<unknown> implements Run {
     this.#params = undefined;
     const tool = this.#tool;
     const host = this.#host;
-    const { around } = host;
+    const { around } = host.hooks;
     if (!around) return this.#inner(params);
     const { kind, name } = tool;
     const call = {

@@ -59,6 +59,8 @@ export interface Gate {
    * every request needs.
    */
   insufficientScope(headers: RequestHeaders | undefined, scopes: readonly string[]): string;
+  /** Tells the operator of a request that was refused. Never throws. */
+  refused(refusal: AccessRefusal): void;
   /** Stops all requests to authorization servers. */
   close(): void;
 }
@@ -146,6 +148,8 @@ export class Access {
     if (this.allows(definition, who)) return;
     const { kind, name, scopes } = definition;
     const missing = scopes!.all.filter((scope) => !this.#grantedTo(who!).has(scope));
+    const reason = `the caller lacks the scope ${missing.join(" ")}`;
+    this.#gate?.refused({ reason, status: 403, principal: who!.id, name, isOutage: false });
     throw new InsufficientScopeError(
       `Cannot use ${kind} "${name}": the caller lacks the scope ${
         missing.join(" ")
@@ -242,7 +246,7 @@ export interface AuthOptions {
    */
   readonly dpopNonces?: boolean;
   /**
-   * Called with the reason for each refused token or sign-in, for logs. Clients are told less. The
+   * Called with each request that access control refuses, for logs. Clients are told less. The
    * reason contains no token.
    */
   readonly onRefused?: (refusal: AccessRefusal) => void;
@@ -250,10 +254,19 @@ export interface AuthOptions {
   readonly fetch?: typeof fetch;
 }
 
-/** Why a token or a sign-in was refused. */
+/** A request that access control has refused. */
 export interface AccessRefusal {
-  /** The reason, for the operator. */
+  /** The reason, for the operator. It contains no token. */
   readonly reason: string;
+  /**
+   * The HTTP status: 401 for a token, 403 for a scope, 429 for a limit, 503 if the issuer cannot be
+   * reached, 400 for a sign-in in a browser.
+   */
+  readonly status: number;
+  /** The id of the caller, if it is known. */
+  readonly principal?: string;
+  /** The name of the tool, prompt or resource whose scope the caller lacks. */
+  readonly name?: string;
   /** True if the issuer could not be reached. The token may be valid. */
   readonly isOutage: boolean;
 }

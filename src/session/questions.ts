@@ -150,6 +150,14 @@ export class Questions {
       const request = open?.request ?? this.#session.replay!.unaskedRequest(answer.requestId)!;
       bodies.push(this.#answerBody(request, answer, open?.askedAt));
     }
+    const { answered } = this.#session.hooks;
+    if (answered) {
+      for (const body of bodies) {
+        const request = this.#pending?.open.get(body.requestId)?.request ??
+          this.#session.replay!.unaskedRequest(body.requestId)!;
+        answered(this.#session, request, body);
+      }
+    }
     for (const { requestId } of taken) {
       const open = this.#pending?.open.get(requestId);
       if (open) {

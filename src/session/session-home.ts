@@ -1,12 +1,29 @@
 /** The interfaces between a session and its registry, its owner and its record. */
 import type { Scope } from "effection";
-import type { ServerChange, ToolSessionEvent } from "../model/events.ts";
+import type {
+  AnswerBody,
+  ServerChange,
+  ToolSessionEvent,
+  ToolSessionRequest,
+} from "../model/events.ts";
 import type { Deadline, Deadlines } from "../lib/deadlines.ts";
 import type { Linked } from "../lib/linked-list.ts";
 import type { Fault, Middleware, SamplingSetup, Site } from "../run/run-port.ts";
 import type { LogLimits } from "./event-log.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type { LiveToolSession } from "./tool-session.ts";
+
+/** The callbacks of a server for its sessions. */
+export interface SessionHooks {
+  /** Runs around each call. Default: none. */
+  readonly around?: Middleware;
+  /** Called with each answer that is accepted, before the tool gets it. Default: none. */
+  readonly answered?: (
+    session: LiveToolSession,
+    request: ToolSessionRequest,
+    answer: AnswerBody,
+  ) => void;
+}
 
 /** The part of the registry that a session uses. `session/` may not import the registry itself. */
 export interface SessionHome {
@@ -18,7 +35,7 @@ export interface SessionHome {
   /** The server that sessions run for. */
   readonly server: {
     readonly site: Site;
-    readonly hooks: { readonly around?: Middleware };
+    readonly hooks: SessionHooks;
     announce(change: ServerChange): void;
   };
   report(fault: Fault): void;

@@ -32,14 +32,7 @@ import type {
   TraceContext,
 } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
-import type {
-  Fault,
-  Middleware,
-  RunOutcome,
-  RunPort,
-  SamplingSetup,
-  Site,
-} from "../run/run-port.ts";
+import type { Fault, RunOutcome, RunPort, SamplingSetup, Site } from "../run/run-port.ts";
 import { type Run, runTool } from "../run/run-tool.ts";
 import type { Definition } from "../tool/types.ts";
 import {
@@ -60,6 +53,7 @@ import { describeDivergence, type Divergence, Replay, watchReplay } from "./repl
 import {
   type RegistryNotes,
   type SessionHome,
+  type SessionHooks,
   type SessionOwner,
   type SessionRecord,
   type Trial,
@@ -305,8 +299,8 @@ export class LiveToolSession implements RunPort, RegistryNotes {
     return this.#home.sampling;
   }
 
-  get around(): Middleware | undefined {
-    return this.#home.server.hooks.around;
+  get hooks(): SessionHooks {
+    return this.#home.server.hooks;
   }
 
   get replayed(): boolean {

@@ -8,6 +8,7 @@ import type {
   ElicitResponse,
   RequestFailure,
   SampleResponse,
+  SampleVia,
   ToolResult,
   ToolSessionEvent,
   ToolSessionOutcome,
@@ -92,6 +93,30 @@ export interface ServedSessionOptions extends ToolSessionOptions {
    * task from the start.
    */
   readonly taskSince?: number;
+}
+
+/** An answer to a question of a call, for logs. The values of sensitive fields are masked. */
+export interface AnsweredQuestion {
+  /** Whether the question is of a tool, a prompt or a resource. */
+  readonly kind: Definition["kind"];
+  /** The name of the tool, prompt or resource. */
+  readonly toolName: string;
+  /** The id of the session. */
+  readonly sessionId: string;
+  /** The client that called. */
+  readonly client: ClientInfo;
+  /** The id of the caller whose call asks; empty for the anonymous caller. */
+  readonly principal: string;
+  /** The key of the question. */
+  readonly question: string;
+  /** Who was asked: a person, a language model, or the client for its roots. */
+  readonly asked: "person" | "model" | "client";
+  /** How the answer reached the server. */
+  readonly via?: AnswerVia | SampleVia;
+  /** The id of the person who signed in to answer. Absent if the client answered. */
+  readonly by?: string;
+  /** The answer. */
+  readonly response: ClientAnswer;
 }
 
 /** A call that has ended, for logs and metrics. It holds no arguments and no answers. */

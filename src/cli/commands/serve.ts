@@ -28,6 +28,8 @@ export type ServeOptions = ServeFlags & FormPasswordFlags;
 
 const NO_KEY =
   "Cannot use --state sealed: all servers that share calls need the same key, and there is none; set PARLEY_KEY";
+const NO_AUDIT_LOG =
+  "Cannot use --audit-data: there is no audit log to which data could be added; add --audit-log";
 const DAY = 24 * 3_600_000;
 const MB = 1024 * 1024;
 
@@ -63,9 +65,10 @@ export function* serve(
     );
   let server: Listening | undefined = undefined;
   const checkData = dataCheck(log);
+  if (options.auditData && options.auditLog === undefined) throw new Problem(NO_AUDIT_LOG, USAGE);
   const audit = options.auditLog === undefined
     ? undefined
-    : yield* useAuditLog(options.auditLog, log);
+    : yield* useAuditLog(options.auditLog, log, { hasData: options.auditData ?? false });
   const showsBanner = options.logFormat !== "json" && options.logLevel !== "silent";
   const links = options.console
     ? new (yield* until(import("./console-link.ts"))).ConsoleLinks(
@@ -81,8 +84,16 @@ export function* serve(
     trustProxy: options.trustProxy ?? [],
     legacySse: options.legacySse ?? false,
     ...(links && { console: links.options }),
-    ...(auth && { auth: { ...auth, onRefused: (refusal) => log.refusal(refusal) } }),
-    ...(audit && { use: [audit.middleware] }),
+    ...(auth && {
+      auth: {
+        ...auth,
+        onRefused: (refusal) => {
+          log.refusal(refusal);
+          audit?.refused(refusal);
+        },
+      },
+    }),
+    ...(audit && { use: [audit.middleware], onAnswer: audit.answered }),
     localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: formPasswords(options, log),

@@ -56,6 +56,8 @@ export class Callers {
     if (found === undefined || found instanceof Response) return found;
     const wait = this.#rates!.take(found.id, this.#now());
     if (wait === 0) return found;
+    const reason = "the caller has made too many requests in the last minute";
+    this.#gate?.refused({ reason, status: 429, principal: found.id, isOutage: false });
     const message =
       "Cannot serve the request: the caller has sent too many requests in the last minute; try again later";
     return refuse(429, { code: SERVER_BUSY, message }, undefined, {
