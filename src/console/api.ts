@@ -95,7 +95,7 @@ export class CallsApi {
     if (request.method !== method) {
       throw new Refused(
         405,
-        `Cannot use ${request.method} here: the path has another; use ${method}`,
+        `Cannot use ${request.method} here: the path has another method; use ${method}`,
       );
     }
     if (method === "POST" && !mayAct) {
@@ -169,7 +169,10 @@ export class CallsApi {
       sessionId: "-",
       error,
     });
-    return refusal(500, "Cannot use the calls: the server failed; see its log");
+    return refusal(
+      500,
+      "Cannot answer the request: an internal error occurred; see the server's log",
+    );
   }
 }
 
@@ -198,7 +201,10 @@ const COMMON = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** The changes of calls as SSE. It ends with its reader, with the server, or after a time. */
+/**
+ * A stream of the changes of calls, as SSE. It ends when its reader leaves, when the server closes,
+ * or after `STREAM_TIME`.
+ */
 class ChangeStream {
   readonly body: ReadableStream<Uint8Array>;
   readonly #changes: AsyncIterator<CallChange, undefined>;
@@ -323,7 +329,7 @@ function check(name: string, value: string, known: readonly string[]): void {
   if (known.includes(value)) return;
   throw new Refused(
     400,
-    `Cannot read "${name}": it is none of ${known.join(", ")}; correct the query`,
+    `Cannot read "${name}": it is not one of ${known.join(", ")}; correct the query`,
   );
 }
 

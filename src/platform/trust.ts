@@ -7,13 +7,13 @@ import process from "node:process";
 export type Trust = { readonly [option: string]: unknown };
 
 /**
- * What `fetch` needs to trust certificates of these authorities, in PEM form, besides those that it
- * trusts anyway. Undefined if this runtime cannot do that for single requests.
+ * The options with which `fetch` also trusts certificates of these authorities, which are in PEM
+ * form. Undefined if this runtime cannot do that for single requests.
  */
 export function useTrust(authorities: string): Operation<Trust | undefined> {
   return resource(function* (provide) {
     if (process.versions["bun"] !== undefined) {
-      // Bun trusts only the given ones, so add those that it knows.
+      // Bun trusts only the given authorities, so add those that it trusts by default.
       return yield* provide({ tls: { ca: [...rootCertificates, authorities] } });
     }
     if (typeof Deno === "undefined") return yield* provide(undefined);

@@ -48,7 +48,7 @@ export class FinishedSessions {
     return this.#byId.size;
   }
 
-  /** Adds a session. Deletes others for it (RETAIN-2), and returns them. */
+  /** Adds a session. Deletes other sessions if there are too many (RETAIN-2), and returns them. */
   add(session: LiveToolSession, now: number): readonly LiveToolSession[] {
     const earlier = this.#byId.get(session.id);
     if (earlier) this.delete(earlier);
@@ -242,7 +242,9 @@ export class Retention {
     this.#removed(session, this.#finished.delete(session));
   }
 
-  /** Called with a session that is not in memory. `wasKept` is true if it was until now. */
+  /**
+   * Called with a session that is no longer in this collection. `wasKept` is false if it never was.
+   */
   #removed(session: RegisteredSession, wasKept = true): void {
     session.expiry?.cancel();
     session.expiry = undefined;

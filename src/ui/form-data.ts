@@ -116,7 +116,8 @@ function readMoment(field: FormField, local: string, zone: string): string | und
   if (offset === undefined) throw new Wrong("expected an offset from UTC such as +02:00, or Z");
   const value = `${minutes}${seconds}${fraction}${offset}`;
   if (Number.isNaN(Date.parse(value))) throw new Wrong(wrongFormat("date-time")!);
-  // Browsers shorten what they send. A default that nobody changed is the answer, in all its digits.
+  // Browsers shorten times. If the person did not change a default, use the default with all its
+  // digits.
   const { default: given } = field;
   const isDefault = typeof given === "string" &&
     given.toUpperCase().endsWith(offset) &&

@@ -172,7 +172,7 @@ function inputHtml(field: FormField, values: readonly string[], attributes: stri
       escaped(value)
     }</textarea>`;
   }
-  // Browsers show parts of a second only with such a step.
+  // Browsers show fractions of a second only if `step` allows them.
   const step = kind === "date-time" && value.includes(".") ? ' step="0.001"' : "";
   const main = `<input ${TYPES[kind]}${step} id="${input}" name="${input}" value="${
     escaped(value)

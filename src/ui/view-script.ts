@@ -155,7 +155,9 @@ async function submit(send: () => Promise<void>): Promise<void> {
 const textOf = (result: ViewResult) =>
   (result.content ?? []).map(({ text = "" }) => text).join("\n").trim();
 
-/** False if the host lets views call no tools. Then the view shows no form (VIEW-5). */
+/**
+ * False if the host does not let views call tools. In that case, the view shows no form (VIEW-5).
+ */
 const canAnswer = () => host.capabilities.serverTools !== undefined;
 
 /** Requests are numbered, so that a reply that arrives after a later one is ignored. */
@@ -294,8 +296,8 @@ async function passedOn(result: ViewResult): Promise<void> {
   if (!canAnswer()) {
     note(
       "Your answer cannot be sent from here.",
-      "This app lets views show questions, but not answer them. Ask the assistant to continue: the " +
-        "question is then asked in another way.",
+      "This app lets views show questions, but not answer them. " +
+        "Ask the assistant to continue: the question is then asked in another way.",
     );
     return;
   }

@@ -5,7 +5,7 @@
 import type { Operation } from "effection";
 import { ask, type Finding, NoAnswer } from "./probe.ts";
 
-/** What each header must contain. */
+/** The text that each header must contain. */
 const NEEDED: readonly (readonly [name: string, content: RegExp])[] = [
   ["content-security-policy", /(?=.*default-src 'none')(?=.*frame-ancestors 'none')/],
   ["x-content-type-options", /^nosniff$/i],
@@ -25,7 +25,7 @@ export function* pageFinding(url: URL, patience: number): Operation<Finding> {
       return {
         check,
         status: "skipped",
-        message: "The headers of pages were not checked: none is open to this program",
+        message: "The headers of pages were not checked, because this program may not open pages",
       };
     }
     ({ headers } = answer);
@@ -42,7 +42,11 @@ export function* pageFinding(url: URL, patience: number): Operation<Finding> {
   const wrong = NEEDED.filter(([name, content]) => !content.test(headers.get(name) ?? ""))
     .map(([name]) => name);
   if (wrong.length === 0) {
-    return { check, status: "ok", message: "Pages on which people answer have their safe headers" };
+    return {
+      check,
+      status: "ok",
+      message: "The pages on which people answer have all headers that protect them",
+    };
   }
   return {
     check,

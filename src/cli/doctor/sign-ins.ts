@@ -55,11 +55,14 @@ export async function signInFinding(
 }
 
 async function storedCredentials(): Promise<Credentials | undefined> {
-  // Do not ask for access to a keyring that has nothing of ours.
+  // Do not ask for access to a keyring in which Parley has stored nothing.
   return await isVaultUsed() ? new Credentials(await openVault()) : undefined;
 }
 
-/** Whether the access token has expired. A refresh token makes up for that. */
+/**
+ * Whether a sign-in has expired: its access token has expired, and there is no refresh token to
+ * use.
+ */
 function isOver(signedIn: SignedIn | undefined, canRefresh = true): boolean {
   const { expiresAt = Infinity, refresh } = signedIn?.tokens ?? {};
   return signedIn !== undefined && expiresAt <= Date.now() &&

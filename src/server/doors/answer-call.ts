@@ -64,8 +64,8 @@ export class AppCalls {
   }
 
   /**
-   * Called when the model waits for a call. True if it waits again and no view has asked for the
-   * call: the host shows no views, or its views cannot call tools.
+   * Called when the model waits for a call. True if the model waits for the second time, and no
+   * view has asked for the call: the host shows no views, or its views cannot call tools.
    */
   isUnseen(session: LiveToolSession): boolean {
     if (this.#checkedIn.has(session)) return false;

@@ -76,12 +76,12 @@ export function continueCall(
   return { type: "wait", session, after };
 }
 
-/** Models may send an empty answer with a request that has none. */
+/** True if a request has an answer. Models may send an empty answer instead of none. */
 function isGiven(answer: unknown): boolean {
   return answer !== undefined && answer !== null && answer !== "";
 }
 
-/** Asks the questions of a view that nobody sees at the next door, if there is one. */
+/** If nobody sees the view of a call, asks its questions at the next door, if there is one. */
 function leaveUnseenView(core: ServerCore, session: LiveToolSession, after: number): void {
   const asked = questionsAtDoor(session, "app");
   if (asked.length === 0 || !core.apps.isUnseen(session)) return;

@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** What the screens about calls load from the server, and keep up to date. */
+/** Loads the data for the screens about calls, and keeps it up to date. */
 import { useCallback, useEffect, useReducer, useRef, useState } from "preact/hooks";
 import type {
   CallChange,
@@ -12,10 +12,13 @@ import type { ToolSessionEvent } from "../../model/events.ts";
 import { branchOf } from "./describe-event.ts";
 import { follow, get } from "./server.ts";
 
-/** Milliseconds between two updates of what is shown, however fast calls change. */
+/** Milliseconds between two updates of the screen, however fast calls change. */
 const PACE = 500;
 
-/** Counts up when a call has changed, at most twice a second. `id` is the call; default: any call. */
+/**
+ * A number that increases when a call has changed, at most twice a second. `id` is the call.
+ * Default: all calls.
+ */
 export function useChanges(id?: string): number {
   const [count, add] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {
@@ -62,7 +65,7 @@ const PAGE = 200;
 /** Up to this index, the list is loaded again when calls have changed. */
 const FRESH = 150;
 
-/** The calls that match a query, loaded as far as they are looked at. */
+/** The calls that match a query. Only those that the person has scrolled to are loaded. */
 export function useCalls(query: string, changes: number): CallList {
   const [page, setPage] = useState<CallPage>({ calls: [], total: 0 });
   const [problem, setProblem] = useState("");
@@ -101,7 +104,8 @@ export function useCalls(query: string, changes: number): CallList {
     load(undefined);
   }, [query]);
   useEffect(() => {
-    // What is far down stays as it is: loading the list again would move it.
+    // Do not load the list again if the person has scrolled far down, because its entries would
+    // move.
     if (changes > 0 && state.current.to < FRESH) load(undefined);
   }, [changes]);
 
@@ -132,7 +136,7 @@ export function loadEvents(id: string, from: number, limit: number): Promise<Cal
 const CHUNK = 200;
 const MAX_CHUNKS = 20;
 
-/** The log of a call, of which only the parts that are looked at are in memory. */
+/** The log of a call. Only the parts that the person looks at are in memory. */
 export class EventWindow {
   readonly #chunks = new Map<number, readonly ToolSessionEvent[]>();
   readonly #loading = new Set<number>();

@@ -1,4 +1,4 @@
-/** What the timeline says about an event: a word for its kind, a line of text, and its lane. */
+/** Describes an event for the timeline: a word for its kind, a line of text, and its lane. */
 import { isObject } from "../../lib/json.ts";
 import { textOf } from "../../model/content.ts";
 import type { Place, ToolSessionEvent } from "../../model/events.ts";

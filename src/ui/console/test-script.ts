@@ -1,4 +1,7 @@
-/** A call as a test: a `testTool` script that replays what happened. Masked values stay masked. */
+/**
+ * Writes a call as a test: a `testTool` script that replays its questions and answers. Masked
+ * values stay masked.
+ */
 import type { CallDetail } from "../../model/calls.ts";
 import type { ToolSessionEvent } from "../../model/events.ts";
 import { exchangesIn } from "./exchanges.tsx";
