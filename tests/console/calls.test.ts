@@ -103,6 +103,18 @@ describe("Calls in a browser", () => {
       await page.getByRole("tab", { name: "2025-11-25" }).click();
       await page.getByText('"method": "elicitation/create"').waitFor();
       await assertAccessible(page);
+      // Step by step, back to when the question was open.
+      await page.getByRole("tab", { name: "Replay" }).click();
+      const state = page.getByRole("region", { name: "State" });
+      await state.getByText("After event 1", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Forward" }).click();
+      await state.locator("li", { hasText: "who" }).waitFor();
+      await state.getByText("waiting", { exact: true }).waitFor();
+      await page.getByRole("button", { name: "Forward" }).click();
+      await state.locator("li", { hasText: "via operator" }).waitFor();
+      await assertAccessible(page);
+      await page.getByRole("slider", { name: "Event" }).press("End");
+      await state.getByText("completed", { exact: true }).waitFor();
       assert.doesNotMatch(await page.content(), /sesame/);
       assert.equal(await page.locator("main img").count(), 0);
     })());

@@ -24,7 +24,7 @@ const AGES = [["", "Any"], ["60000", "Over a minute"], ["3600000", "Over an hour
   "86400000",
   "Over a day",
 ]] as const;
-const ORDERS = [["", "Oldest question first"], ["newest", "Newest first"], [
+const ORDERS = [["", "Longest waiting"], ["newest", "Newest first"], [
   "oldest",
   "Oldest first",
 ]] as const;

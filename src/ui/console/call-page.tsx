@@ -8,6 +8,7 @@ import { useCall, useChanges } from "./calls-data.ts";
 import type { AboutConsole } from "./document.ts";
 import { Exchanges, readLog } from "./exchanges.tsx";
 import { Action, Badge, copy, duration, Empty, Json, Tabs, toast, useNow } from "./parts.tsx";
+import { Replay } from "./replay.tsx";
 import { SchemaForm } from "./schema-form.tsx";
 import { post } from "./server.ts";
 import { testScript } from "./test-script.ts";
@@ -22,7 +23,7 @@ const FINAL = ["completed", "failed", "cancelled"];
 export function CallPage({ id, about }: { id: string; about: AboutConsole }) {
   const changes = useChanges(id);
   const call = useCall(id, changes);
-  const [tab, setTab] = useState<"timeline" | "exchanges">("timeline");
+  const [tab, setTab] = useState<"timeline" | "exchanges" | "replay">("timeline");
   if (call === undefined) return <p class="note">Loading …</p>;
   if (call instanceof Error) {
     return (
@@ -73,11 +74,13 @@ export function CallPage({ id, about }: { id: string; about: AboutConsole }) {
       {call.outcome && <Outcome outcome={call.outcome} />}
       <Tabs
         label="Views of the call"
-        tabs={[["timeline", "Timeline"], ["exchanges", "Exchanges"]]}
+        tabs={[["timeline", "Timeline"], ["exchanges", "Exchanges"], ["replay", "Replay"]]}
         chosen={tab}
         choose={setTab}
       />
-      {tab === "timeline" ? <Timeline call={call} /> : <Exchanges call={call} />}
+      {tab === "timeline" && <Timeline call={call} />}
+      {tab === "exchanges" && <Exchanges call={call} />}
+      {tab === "replay" && <Replay call={call} />}
     </>
   );
 }
@@ -107,10 +110,11 @@ function OpenQuestion({ question, path, mayAct }: {
         {door && `, by ${door}`}
         {since !== undefined && `, for ${duration(Math.max(0, now - since))}`}
         {expiresAt !== undefined && `, until ${moment(expiresAt)}`}
+        {refused !== undefined && ` · ${refused}`}
       </p>
       {message && <p class="message">{message}</p>}
       {refused !== undefined
-        ? <p class="note">{refused}</p>
+        ? null
         : !mayAct
         ? <p class="note">You may only look: answering needs the scope console:act.</p>
         : schema

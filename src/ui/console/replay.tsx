@@ -1,0 +1,149 @@
+/** @jsxImportSource preact */
+/// <reference lib="dom" />
+/** Steps through the log of a call: what its state was after each event. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { CallDetail } from "../../model/calls.ts";
+import type { Place, ToolSessionEvent, ToolSessionRequest } from "../../model/events.ts";
+import { branchOf, describeEvent } from "./describe-event.ts";
+import { readLog } from "./exchanges.tsx";
+import { Badge, Json } from "./parts.tsx";
+
+/** The state of a call after an event. */
+export interface StateAt {
+  readonly status: string;
+  /** The questions that are open. */
+  readonly open: readonly ToolSessionRequest[];
+  /** The recorded outcomes: what a replay returns again. */
+  readonly facts: readonly { readonly lsn: number; readonly place: Place; readonly text: string }[];
+  readonly branches: readonly string[];
+}
+
+/** Reads the state of a call from its events up to an LSN. */
+export function stateAt(events: readonly ToolSessionEvent[], lsn: number): StateAt {
+  const open = new Map<string, ToolSessionRequest>();
+  const asked = new Map<string, Place>();
+  const facts: StateAt["facts"][number][] = [];
+  const branches = new Set<string>();
+  let status = "running";
+  for (const event of events) {
+    if (event.lsn > lsn) break;
+    const branch = branchOf(event);
+    if (branch !== "") branches.add(branch);
+    switch (event.type) {
+      case "elicit_request":
+      case "sample_request":
+      case "roots_request":
+        open.set(event.id, event);
+        asked.set(event.id, event.place);
+        break;
+      case "withdrawn":
+      case "answer": {
+        open.delete(event.requestId);
+        const place = asked.get(event.requestId);
+        if (place) facts.push({ lsn: event.lsn, place, text: describeEvent(event).text });
+        break;
+      }
+      case "fact":
+        facts.push({ lsn: event.lsn, place: event.place, text: describeEvent(event).text });
+        break;
+      case "result":
+        status = "completed";
+        break;
+      case "error":
+        status = "failed";
+        break;
+      case "cancelled":
+        status = "cancelled";
+        break;
+    }
+  }
+  const questions = [...open.values()];
+  if (status === "running" && questions.length > 0) status = "waiting";
+  return { status, open: questions, facts, branches: [...branches] };
+}
+
+export function Replay({ call }: { call: CallDetail }) {
+  const [log, setLog] = useState<Awaited<ReturnType<typeof readLog>>>();
+  useEffect(() => {
+    let isCurrent = true;
+    readLog(call).then((log) => isCurrent && setLog(log), () => {});
+    return () => void (isCurrent = false);
+  }, [call.id, call.lastLSN]);
+  if (!log) return <p class="note">Loading …</p>;
+  const [first] = log.events;
+  if (!first) return <p class="note">This call has no events.</p>;
+  return (
+    <>
+      {!log.isWhole && (
+        <p class="note">
+          The log is long. The steps start at event{" "}
+          {first.lsn}, and know nothing of what was before.
+        </p>
+      )}
+      <Steps events={log.events} />
+    </>
+  );
+}
+
+/** How many recorded outcomes are shown: the last ones. */
+const MAX_FACTS = 100;
+
+function Steps({ events }: { events: readonly ToolSessionEvent[] }) {
+  const first = events[0]!.lsn;
+  const last = events.at(-1)!.lsn;
+  const [at, setAt] = useState(first);
+  const state = useMemo(() => stateAt(events, at), [events, at]);
+  const event = events.find(({ lsn }) => lsn === at);
+  const go = (lsn: number) => setAt(Math.min(last, Math.max(first, lsn)));
+  return (
+    <>
+      <div class="card steps">
+        <button type="button" disabled={at === first} onClick={() => go(at - 1)}>Back</button>
+        <input
+          type="range"
+          aria-label="Event"
+          min={first}
+          max={last}
+          value={at}
+          onInput={({ currentTarget }) => go(Number(currentTarget.value))}
+        />
+        <button type="button" disabled={at === last} onClick={() => go(at + 1)}>Forward</button>
+        <span class="note" role="status">Event {at} of {last}</span>
+      </div>
+      <div class="split">
+        <div>
+          <section class="card" aria-label="State">
+            <div class="head">
+              <h2>After event {at}</h2>
+              <Badge state={state.status} />
+              {state.branches.map((name) => <span key={name} class="badge bare">branch {name}
+              </span>)}
+            </div>
+            <h3>Open questions</h3>
+            {state.open.length === 0 ? <p class="note">None.</p> : (
+              <ul>
+                {state.open.map(({ id, place }) => (
+                  <li key={id}>{place.key || place.kind}{place.branch && ` in ${place.branch}`}</li>
+                ))}
+              </ul>
+            )}
+            <h3>Recorded</h3>
+            {state.facts.length === 0 ? <p class="note">Nothing.</p> : (
+              <ol class="recorded">
+                {state.facts.slice(-MAX_FACTS).map(({ lsn, place, text }) => (
+                  <li key={lsn} value={lsn}>
+                    <b>{place.kind} {place.key}</b> <span class="note">{text}</span>
+                  </li>
+                ))}
+              </ol>
+            )}
+          </section>
+        </div>
+        <section class="card" aria-label="Event of this step">
+          <h2>{event && describeEvent(event).kind}</h2>
+          <Json value={event} />
+        </section>
+      </div>
+    </>
+  );
+}
