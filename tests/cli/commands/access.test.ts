@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
 import { writeFileSync } from "node:fs";
+import { request, type RequestOptions } from "node:http";
+import { networkInterfaces } from "node:os";
 import { type AccessFlags, authFrom, isLocal, reachOf } from "../../../src/cli/commands/access.ts";
 import { Problem } from "../../../src/cli/problem.ts";
 import { useFolder } from "../../support/folder.ts";
 import { TestClient } from "../../support/modern/client.ts";
-import { type Program, useProgram } from "../../support/program.ts";
+import { type Program, runProgram, useProgram } from "../../support/program.ts";
 import { describe, it } from "../../suite.ts";
 
 const LOCAL = { host: "127.0.0.1" };
@@ -87,6 +89,19 @@ describe("reachOf()", () => {
   });
 });
 
+/** An address of this machine that is not loopback: connections to it come from it. */
+const outside = Object.values(networkInterfaces()).flat()
+  .find((one) => one?.family === "IPv4" && !one.internal)?.address;
+
+/** The status of a GET, which `fetch` cannot send with another host name. */
+function statusOf(options: RequestOptions): Promise<number> {
+  return new Promise((resolve, reject) => {
+    request({ ...options, path: "/mcp" }, (response) => {
+      response.resume().on("end", () => resolve(response.statusCode!));
+    }).on("error", reject).end();
+  });
+}
+
 function* run(...args: string[]): Operation<Program & { code: number | null }> {
   const program = yield* useProgram(args);
   const { code } = yield* until(program.exit);
@@ -99,6 +114,54 @@ describe("parley serve", () => {
     assert.equal(code, 2);
     assert.match(stderr, /Cannot listen on "0\.0\.0\.0": .*--allow-anonymous/);
   });
+
+  it("says what to do instead for each address that others can reach, by flag, variable and file", function* () {
+    const folder = yield* useFolder();
+    writeFileSync(`${folder}/parley.config.json`, JSON.stringify({ host: "::", port: 0 }));
+    const ways = [
+      [["serve", "--host", "::", "--port", "0"], {}],
+      [["serve", "--port", "0"], { env: { HOST: "0.0.0.0" } }],
+      [["serve"], { cwd: folder }],
+    ] as const;
+    for (const [args, options] of ways) {
+      const { code, stderr } = yield* runProgram(args, options);
+      assert.equal(code, 2, stderr);
+      for (const flag of ["--auth-issuer", "--token-file", "--allow-anonymous"]) {
+        assert.ok(stderr.includes(flag), stderr);
+      }
+    }
+  });
+
+  it("says in its banner who can reach it", function* () {
+    const banners = [
+      [[], /Programs on this machine can call the server/],
+      [["--host", "0.0.0.0", "--allow-anonymous"], /Everybody on the network can call .+, without/],
+      [
+        ["--auth-issuer", ISSUER, "--public-url", "https://mcp.example.com", "--host", "0.0.0.0"],
+        /Only people and programs that sign in at https:\/\/login\.example\.com can call/,
+      ],
+    ] as const;
+    for (const [flags, words] of banners) {
+      const program = yield* useProgram(["serve", "--port", "0", ...flags]);
+      yield* until(program.says(words));
+    }
+  });
+
+  it.unless(outside ? undefined : "there is no address but loopback")(
+    "does not answer to Host: localhost from a peer that is not on loopback",
+    function* () {
+      const flags = ["--host", "0.0.0.0", "--port", "0", "--allow-anonymous"];
+      const program = yield* useProgram(["serve", ...flags, "--allow-host", outside!]);
+      const [, port] = yield* until(program.says(/http:\/\/[\w.]+:(\d+)\/mcp/));
+      const status = (address: string, host: string) =>
+        until(statusOf({ host: address, port: Number(port), headers: { host } }));
+      for (const name of ["localhost", `localhost:${port}`, "127.0.0.1", "[::1]", "LOCALHOST."]) {
+        assert.equal(yield* status(outside!, name), 403, name);
+      }
+      assert.equal(yield* status(outside!, outside!), 405);
+      assert.equal(yield* status("127.0.0.1", "localhost"), 405);
+    },
+  );
 
   it("accepts the tokens of parley token", function* () {
     const file = `${yield* useFolder()}/tokens`;
