@@ -1,5 +1,8 @@
 /** Reads what a server asks for when it refuses a request: the `WWW-Authenticate` header. */
 
+/** The error of a server that wants its nonce in the next proof (RFC 9449). */
+export const NEEDS_NONCE = "use_dpop_nonce";
+
 /** A challenge for OAuth. */
 export interface Challenge {
   /** The URL of the protected resource metadata. */
@@ -28,7 +31,9 @@ export function readChallenge(headers: Headers): Challenge | undefined {
   const bearer = all.find(({ scheme }) => scheme === "bearer")?.parameters;
   const dpop = all.find(({ scheme }) => scheme === "dpop")?.parameters;
   if (!bearer && !dpop) return undefined;
-  const { resource_metadata: resourceMetadata, scope, error } = { ...dpop, ...bearer };
+  const { resource_metadata: resourceMetadata, scope, error: said } = { ...dpop, ...bearer };
+  // A missing nonce is easy to correct. The `Bearer` challenge may say that the token is not valid.
+  const error = dpop?.error === NEEDS_NONCE ? NEEDS_NONCE : said;
   return {
     ...(resourceMetadata && { resourceMetadata }),
     ...(scope?.trim() && { scope: scope.trim() }),

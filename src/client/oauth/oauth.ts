@@ -22,7 +22,7 @@ import type { Vault } from "../../vault/types.ts";
 import { ClientError } from "../client-error.ts";
 import type { Authorization, HeaderLines, Refused } from "../http.ts";
 import { type Callback, useCallback } from "./callback.ts";
-import { type Challenge, readChallenge } from "./challenge.ts";
+import { type Challenge, NEEDS_NONCE, readChallenge } from "./challenge.ts";
 import { Credentials, type StoredTokens } from "./credentials.ts";
 import { discover, type Discovered, scopesFor } from "./discovery.ts";
 import { codeOf, type Grant, grantForCode, grantForRefresh, reasonOf } from "./grants.ts";
@@ -99,7 +99,7 @@ export class OAuth implements Authorization {
     const challenge = readChallenge(headers);
     if (!challenge) return false;
     if (status === 403 && challenge.error !== "insufficient_scope") return false;
-    if (challenge.error === "use_dpop_nonce" && hasNonce) {
+    if (challenge.error === NEEDS_NONCE && hasNonce) {
       return this.#tried.nonces++ < MAX_NONCES;
     }
     while (this.#busy) yield* this.#busy;

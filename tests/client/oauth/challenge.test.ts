@@ -20,6 +20,10 @@ const cases: readonly (readonly [string | undefined, Challenge | undefined])[] =
     'Bearer error="invalid_token", DPoP error="invalid_dpop_proof"',
     { error: "invalid_token", dpop: "offered" },
   ],
+  [
+    'Bearer error="invalid_token", DPoP error="use_dpop_nonce"',
+    { error: "use_dpop_nonce", dpop: "offered" },
+  ],
   ["Negotiate abc==, Bearer scope=a", { scope: "a" }],
   ['Basic realm="Bearer"', undefined],
   ["DPoP", { dpop: "required" }],

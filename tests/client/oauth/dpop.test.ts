@@ -165,17 +165,17 @@ describe("OAuth with DPoP", () => {
 });
 
 describe("parley call --url with DPoP", () => {
+  /** Lets the server ask for bound tokens, in its answer to requests without a token. */
+  function asking(response: Response): Response {
+    const challenge = response.headers.get("www-authenticate");
+    if (challenge === null || challenge.includes("error=")) return response;
+    const headers = new Headers(response.headers);
+    headers.set("www-authenticate", challenge.replace(/^Bearer/, "DPoP"));
+    return new Response(response.body, { status: response.status, headers });
+  }
+
   it("signs in, calls with proofs, and refreshes", function* () {
-    const server = yield* useProtectedServer({
-      tokenTtl: 9,
-      answer(response) {
-        const challenge = response.headers.get("www-authenticate");
-        if (challenge === null) return response;
-        const headers = new Headers(response.headers);
-        headers.set("www-authenticate", challenge.replace(/^Bearer/, "DPoP"));
-        return new Response(response.body, { status: response.status, headers });
-      },
-    });
+    const server = yield* useProtectedServer({ tokenTtl: 9, answer: asking });
     const env = signInEnvironment(yield* useFolder());
     for (let times = 0; times < 2; times++) {
       const called = yield* runProgram(["call", "hello", "--url", server.url], { env });
@@ -183,6 +183,20 @@ describe("parley call --url with DPoP", () => {
     }
     const sent = new Set(server.authorizations.map((one) => one?.split(" ")[0]));
     assert.deepEqual([...sent], [undefined, "DPoP"]);
-    assert.equal(server.issuer.requests.filter((one) => one === "POST /token").length, 2);
+    assert.equal(countOf(server.issuer.requests, "POST /token"), 2);
+  }, { within: 60_000 });
+
+  it("puts the nonces of a Parley server into its proofs, without a new token", function* () {
+    const server = yield* useProtectedServer({ answer: asking, auth: { dpopNonces: true } });
+    const env = signInEnvironment(yield* useFolder());
+    for (let times = 0; times < 2; times++) {
+      const called = yield* runProgram(["call", "hello", "--url", server.url], { env });
+      assert.deepEqual([called.code, called.stdout], [0, "Hello alice\n"], called.stderr);
+    }
+    assert.equal(countOf(server.issuer.requests, "POST /token"), 1);
   }, { within: 60_000 });
 });
+
+function countOf(requests: readonly string[], request: string): number {
+  return requests.filter((one) => one === request).length;
+}

@@ -1,7 +1,7 @@
 /** A Parley server that asks for sign-in, with its authorization server; and what signs in to it. */
 import { ensure, type Operation, until } from "effection";
 import process from "node:process";
-import { createMcpTool, createParley } from "parley-mcp";
+import { type AuthOptions, createMcpTool, createParley } from "parley-mcp";
 import { listen } from "../../../src/platform/listen.ts";
 import {
   type AuthorizationServer,
@@ -29,17 +29,19 @@ export interface ProtectedServer {
 export interface ProtectedServerOptions extends Partial<AuthorizationServerOptions> {
   /** Changes what a request is answered with. */
   readonly answer?: (response: Response) => Response;
+  /** More options of access control. */
+  readonly auth?: Partial<AuthOptions>;
 }
 
 export function* useProtectedServer(
-  { answer = (response) => response, ...options }: ProtectedServerOptions = {},
+  { answer = (response) => response, auth, ...options }: ProtectedServerOptions = {},
 ): Operation<ProtectedServer> {
   let url = "";
   const issuer = yield* useAuthorizationServer({ resources: () => [url], ...options });
   const parley = createParley({
     serve: [hello, book],
     publicUrl: () => new URL("/", url).href,
-    auth: { issuers: [issuer.issuer], scopes: ["mcp"] },
+    auth: { issuers: [issuer.issuer], scopes: ["mcp"], ...auth },
   });
   const authorizations: (string | null)[] = [];
   const fetch: typeof parley.fetch = async (request, ...rest) => {
