@@ -226,7 +226,7 @@ export const COMMANDS: {
     program.command("calls")
       .summary("show calls, and answer, cancel or revive them")
       .description(
-        "Shows the calls in a store, and answers, cancels or revives them. Stop the server first. Changes take effect when it starts again.",
+        "Shows the calls of a running server (--url) or of a store (--store), and answers, cancels or revives them. The server needs --console, and the same PARLEY_CONSOLE_TOKEN as this command. Before you use --store, stop the server. Changes take effect when it starts again.",
       )
       .addArgument(
         program.createArgument("<action>", "what to do").choices([
@@ -238,6 +238,12 @@ export const COMMANDS: {
         ]),
       )
       .argument("[id]", "id of the call, except for list")
+      .option("--url <address>", "address of a running server, such as http://127.0.0.1:7411")
+      .option(
+        "--header <line>",
+        'header to send to the server, as "Name: value" (repeatable)',
+        collect,
+      )
       .option("--store <address>", "store of the server, in the form sqlite:PATH")
       .option(
         "--tools <module>",
@@ -269,6 +275,7 @@ export const COMMANDS: {
         new Option("--limit <number>", "list at most this many calls, up to 500; default: 100")
           .argParser(toCount),
       )
+      .option("--watch", "print the list again after each change, until Ctrl-C")
       .option("--question <key>", "question to answer; default: the only open one")
       .option("--content <json>", "the answer, as JSON; default: you are asked for it")
       .option("--decline", "answer that the person declines")

@@ -1,10 +1,11 @@
 /** `parley calls`: shows the calls of a server or a store, and answers, cancels and revives them. */
-import { type Operation, until } from "effection";
+import { type Operation, race, scoped, sleep, until } from "effection";
 import { isObject } from "../../lib/json.ts";
 import { messageOf } from "../../lib/message-of.ts";
 import type {
   CallDetail,
   CallFilter,
+  CallPage,
   CallQuestion,
   CallState,
   OperatorAnswer,
@@ -15,12 +16,17 @@ import { callLines, detailLines, eventLine } from "../calls/shown.ts";
 import { type CallSource, useStoredCalls } from "../calls/source.ts";
 import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
+import { isTerminal, type Terminal } from "../terminal/terminal.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
 export type CallsAction = "list" | "show" | "answer" | "cancel" | "revive";
 
 export interface CallsOptions {
+  readonly url?: string;
+  readonly header?: readonly string[];
   readonly store?: string;
+  readonly watch?: boolean;
   readonly tools?: readonly string[];
   readonly tool?: string;
   readonly principal?: string;
@@ -34,6 +40,13 @@ export interface CallsOptions {
   readonly reason?: string;
   readonly json?: boolean;
 }
+
+/** Milliseconds for which changes are collected before the list is printed again. */
+const PAUSE = 200;
+/** Milliseconds until the next attempt, if the server ends a stream at once. */
+const RECONNECT = 1_000;
+/** Moves the cursor to the start of an empty screen. */
+const CLEAR = "\x1b[2J\x1b[H";
 
 /** How many events `parley calls show` prints at most: the last ones. */
 const SHOWN_EVENTS = 100;
@@ -80,12 +93,22 @@ function* useSource(
   environment: Environment,
 ): Operation<CallSource> {
   const { store, tools = [] } = options;
+  if (options.url !== undefined) {
+    if (store !== undefined) {
+      throw new Problem(
+        "Cannot find calls: both --url and --store were given; choose one of them",
+        USAGE,
+      );
+    }
+    const { remoteCalls } = yield* until(import("../calls/remote.ts"));
+    return remoteCalls(options.url, options.header ?? []);
+  }
   if (store !== undefined) {
     const needsTools = action === "answer" || action === "show";
     return yield* useStoredCalls(store, needsTools ? tools : undefined, environment);
   }
   throw new Problem(
-    "Cannot find calls: no store was given; add --store sqlite:PATH",
+    "Cannot find calls: neither a server nor a store was given; add --url or --store sqlite:PATH",
     USAGE,
   );
 }
@@ -104,19 +127,57 @@ function* list(
     ...(door !== undefined && { door }),
     ...(limit !== undefined && { limit }),
   };
-  const page = yield* source.list(filter);
-  if (options.json) {
-    terminal.print(visibleJson(page, 2));
-    return 0;
+  if (options.watch) return yield* watch(source, filter, options, terminal);
+  printPage(yield* source.list(filter), options, terminal);
+  return 0;
+}
+
+/** Prints the list again after each change, until Ctrl-C or the end of the server. */
+function* watch(
+  source: CallSource,
+  filter: CallFilter,
+  options: CallsOptions,
+  terminal: Terminal,
+): Operation<number> {
+  if (!source.changes) {
+    throw new Problem(
+      "Cannot watch a store: no server changes it; use --watch with --url",
+      USAGE,
+    );
   }
+  const signals = yield* useSignals();
+  const { changes } = source;
+  return yield* race([
+    (function* () {
+      return exitCodeOf((yield* signals.next()).value);
+    })(),
+    (function* (): Operation<never> {
+      for (;;) {
+        // The server ends a stream from time to time. The next one begins with the whole list.
+        const isEmpty = yield* scoped(function* () {
+          const stream = yield* changes();
+          for (let count = 0;; count++) {
+            const page = yield* source.list(filter);
+            if (isTerminal(1) && !options.json) terminal.print(CLEAR);
+            printPage(page, options, terminal);
+            if (!(yield* stream.next())) return count === 0;
+            yield* sleep(PAUSE);
+          }
+        });
+        if (isEmpty) yield* sleep(RECONNECT);
+      }
+    })(),
+  ]);
+}
+
+function printPage(page: CallPage, { json, watch }: CallsOptions, terminal: Terminal): void {
+  if (json) return terminal.print(watch ? visibleJson(page) : visibleJson(page, 2));
   if (page.calls.length === 0) {
-    terminal.note("There are no such calls.");
-    return 0;
+    return terminal.note("There are no such calls.");
   }
   for (const line of callLines(page.calls, Date.now(), terminal.out)) terminal.print(line);
   const left = page.total - page.calls.length;
-  if (left > 0) terminal.note(`There are ${left} more calls; add --limit ${page.total}.`);
-  return 0;
+  if (left > 0) terminal.note(`There are ${left} more calls; add a filter, or --limit up to 500.`);
 }
 
 function* show(

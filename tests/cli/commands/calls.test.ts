@@ -145,7 +145,7 @@ describe("parley calls --store", () => {
     const { file, ids: [id] } = yield* useStoreFile("tea");
     const store = ["--store", `sqlite:${file}`];
     const cases: [code: number, said: RegExp, ...args: string[]][] = [
-      [2, /no store was given/, "list"],
+      [2, /neither a server nor a store/, "list"],
       [1, /there is no such file/, "list", "--store", `sqlite:${file}.other`],
       [2, /no id was given/, "show", ...store],
       [1, /there is none with this id/, "show", "nobody", ...store],
@@ -168,5 +168,66 @@ describe("parley calls --store", () => {
       assert.equal(ran.code, 1);
       assert.match(ran.stderr, /another|in use|locked/);
     }));
+  });
+});
+
+const TOKEN = "a token of thirty-two characters!";
+
+/** A server with a console, in a process of its own. Returns its address. */
+function* useConsole(): Operation<string> {
+  const env = { PARLEY_CONSOLE_TOKEN: TOKEN };
+  const args = ["serve", TOOLS, "--console", "--port", "0"];
+  const program = yield* useProgram(args, { env });
+  const [, url] = yield* until(program.says(/(http:\/\/127\.0\.0\.1:\d+)/));
+  return url!;
+}
+
+describe("parley calls --url", () => {
+  it("lists, shows, answers and cancels calls of a running server, and watches the list", function* () {
+    const url = yield* useConsole();
+    const client = new TestClient(fetch, { url: `${url}/mcp` });
+    const remote = (...args: string[]) =>
+      useProgram(["calls", ...args, "--url", url], { env: { PARLEY_CONSOLE_TOKEN: TOKEN } });
+    const run = function* (...args: string[]): Operation<Ran> {
+      const program = yield* remote(...args);
+      const { code } = yield* until(program.exit);
+      return { code, stdout: program.stdout, stderr: program.stderr };
+    };
+    const watching = yield* remote("list", "--watch", "--json");
+    yield* until(watching.says(/"total":0/, "stdout"));
+    yield* until(client.call("order", { what: "tea" }));
+    yield* until(watching.says(/"total":1/, "stdout"));
+    yield* until(client.call("order", { what: "cake" }));
+    const { calls: [tea, cake] } = JSON.parse(
+      (yield* run("list", "--json", "--limit", "5")).stdout,
+    );
+    assert.equal(tea.questions[0].message, "Order tea?");
+    const answered = yield* run("answer", tea.id, "--content", '{"yes": true}');
+    assert.equal(answered.code, 0, answered.stderr);
+    yield* until(watching.says(/"state":"completed"/, "stdout"));
+    assert.match((yield* run("show", tea.id)).stdout, /via operator/);
+    assert.equal((yield* run("cancel", cake.id)).code, 0);
+    assert.equal((yield* run("cancel", cake.id)).code, 1);
+    assert.equal((yield* run("show", "nobody")).code, 1);
+    assert.equal((yield* run("answer", cake.id, "--decline")).code, 2);
+    watching.signal("SIGINT");
+    assert.equal((yield* until(watching.exit)).code, 130);
+  });
+
+  it("says what to do without a token, a console or a server", function* () {
+    const url = yield* useConsole();
+    const env = { PARLEY_CONSOLE_TOKEN: "" };
+    const said = function* (address: string, ...more: string[]): Operation<string> {
+      const program = yield* useProgram(["calls", "list", "--url", address, ...more], { env });
+      assert.ok((yield* until(program.exit)).code! > 0);
+      return program.stderr;
+    };
+    assert.match(yield* said(url), /set PARLEY_CONSOLE_TOKEN/);
+    assert.match(yield* said("http://127.0.0.1:1"), /check that it runs/);
+    assert.match(yield* said("nowhere"), /not a URL/);
+    assert.match(yield* said(url, "--store", "sqlite:x"), /choose one/);
+    const off = yield* useProgram(["serve", TOOLS, "--port", "0"]);
+    const [, other] = yield* until(off.says(/(http:\/\/127\.0\.0\.1:\d+)/));
+    assert.match(yield* said(other!), /start it with --console/);
   });
 });
