@@ -250,6 +250,7 @@ export type { FindDefinition, RegistryLimits, RegistryOptions } from "./registry
 export { Sealer } from "./lib/sealer.ts";
 export type {
   AnsweredQuestion,
+  AskedQuestion,
   EndedCall,
   OperatorCalls,
   ToolSession,

@@ -66,6 +66,7 @@ const surface: string[] = [
   "type AnsweredQuestion",
   "type AppendChange",
   "type AppendCondition",
+  "type AskedQuestion",
   "type AskingViewOptions",
   "type AudioContent",
   "type AuthOptions",

@@ -2,7 +2,7 @@
 import type { Fault } from "../run/run-port.ts";
 import { isLegacyVersion } from "../wire/versions.ts";
 import type { AccessRefusal } from "../server/access.ts";
-import type { EndedCall } from "../session/types.ts";
+import type { AnsweredQuestion, AskedQuestion, EndedCall } from "../session/types.ts";
 import { type Style, styleFor } from "./terminal/style.ts";
 import { isTerminal, writeError } from "./terminal/terminal.ts";
 import { visible, visibleJson } from "./terminal/visible.ts";
@@ -65,6 +65,34 @@ export class OperatorLog {
       era: eraOf(protocolVersion),
       protocol: protocolVersion,
       ...reasonOf(call),
+    });
+  }
+
+  /** Logs that a call asks and waits, or that it goes on because nobody has answered in time. */
+  question(question: AskedQuestion): void {
+    const via = question.isTimeout ? "timeout" : undefined;
+    this.#asking(question, question.isTimeout ? "goes on" : "waits", { via });
+  }
+
+  /** Logs that a call goes on after an answer. The answer itself is not logged. */
+  answer(answer: AnsweredQuestion): void {
+    const { via, elapsed } = answer;
+    const ms = elapsed === undefined ? undefined : Math.round(elapsed);
+    this.#asking(answer, "goes on", { via, ms });
+  }
+
+  #asking(
+    { kind, toolName, sessionId, question, asked, door }: Omit<AskedQuestion, "isTimeout">,
+    what: string,
+    fields: Fields,
+  ): void {
+    this.say("info", `${kind} ${toolName} ${what}`, {
+      [kind]: toolName,
+      question,
+      asked: asked === "person" ? undefined : asked,
+      door,
+      ...fields,
+      session: sessionId,
     });
   }
 
@@ -146,4 +174,25 @@ function quoted(value: string | number): string {
 
 function indented(text: string): string {
   return text.split("\n").map((line) => `    ${plain(line)}`).join("\n");
+}
+
+/**
+ * The options of a server that log questions and answers. `answered` gets the answers too. Without
+ * lines to write, the server does nothing for them.
+ */
+export function logQuestions(
+  log: OperatorLog,
+  answered?: (answer: AnsweredQuestion) => void,
+): {
+  onQuestion?: (question: AskedQuestion) => void;
+  onAnswer?: (answer: AnsweredQuestion) => void;
+} {
+  if (!log.has("info")) return answered ? { onAnswer: answered } : {};
+  return {
+    onQuestion: (question) => log.question(question),
+    onAnswer(answer) {
+      log.answer(answer);
+      answered?.(answer);
+    },
+  };
 }

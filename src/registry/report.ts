@@ -2,7 +2,7 @@
 import type { AnswerBody, ToolSessionRequest } from "../model/events.ts";
 import type { Fault } from "../run/run-port.ts";
 import type { LiveToolSession } from "../session/tool-session.ts";
-import type { AnsweredQuestion, EndedCall } from "../session/types.ts";
+import type { AnsweredQuestion, AskedQuestion, EndedCall } from "../session/types.ts";
 
 /** Wraps a `report` function so that it never throws. Default: prints to stderr. */
 export function reporter(report: (fault: Fault) => void = printFault): (fault: Fault) => void {
@@ -25,26 +25,56 @@ const ASKED = {
   roots_request: "client",
 } as const;
 
+/** What `onQuestion` and `onAnswer` are told of a question. */
+function questionOf(
+  session: LiveToolSession,
+  request: ToolSessionRequest,
+): Omit<AskedQuestion, "isTimeout"> {
+  const { id: sessionId, toolName, client, principal, tool: { kind } } = session;
+  const asked = ASKED[request.type];
+  const question = {
+    kind,
+    toolName,
+    sessionId,
+    client,
+    principal,
+    question: request.place.key,
+    asked,
+  };
+  if (request.type !== "elicit_request") return question;
+  return { ...question, door: request.params.mode === "url" ? "page" : request.door ?? "form" };
+}
+
+/** Calls `onQuestion` with a question that is sent, or that nobody has answered in time. */
+export function tellAsked(
+  session: LiveToolSession,
+  request: ToolSessionRequest,
+  isTimeout: boolean,
+  onQuestion: (question: AskedQuestion) => void,
+): void {
+  const { id: sessionId, toolName } = session;
+  try {
+    onQuestion({ ...questionOf(session, request), isTimeout });
+  } catch (error) {
+    session.report({ what: "onQuestion threw an error", toolName, sessionId, error });
+  }
+}
+
 /** Calls `onAnswer` with an answer that was accepted. */
 export function tellAnswered(
   session: LiveToolSession,
   request: ToolSessionRequest,
-  { response, via, by }: AnswerBody,
+  { response, via, by, elapsed }: AnswerBody,
   onAnswer: (answer: AnsweredQuestion) => void,
 ): void {
-  const { id: sessionId, toolName, client, principal, tool: { kind } } = session;
+  const { id: sessionId, toolName } = session;
   try {
     onAnswer({
-      kind,
-      toolName,
-      sessionId,
-      client,
-      principal,
-      question: request.place.key,
-      asked: ASKED[request.type],
+      ...questionOf(session, request),
       ...(via !== undefined && { via }),
       ...(by !== undefined && { by }),
       response,
+      ...(elapsed !== undefined && { elapsed }),
     });
   } catch (error) {
     session.report({ what: "onAnswer threw an error", toolName, sessionId, error });

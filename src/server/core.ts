@@ -4,7 +4,7 @@ import { Shares } from "../lib/shares.ts";
 import type { ServerChange } from "../model/events.ts";
 import type { ServerHooks } from "../registry/options.ts";
 import { LiveToolSessionRegistry } from "../registry/registry.ts";
-import { tellAnswered } from "../registry/report.ts";
+import { tellAnswered, tellAsked } from "../registry/report.ts";
 import type { Middleware } from "../run/run-port.ts";
 import type { ClientSessionStore } from "../store/types.ts";
 import type { Served } from "../tool/skill.ts";
@@ -104,10 +104,13 @@ export class ServerCore {
     this.askPatience = options.askPatience;
     this.openBrowser = options.openBrowser;
     this.canOpenBrowser = options.canOpenBrowser ?? (() => options.openBrowser !== undefined);
-    const { onAnswer } = options;
+    const { onAnswer, onQuestion } = options;
     const hooks: ServerHooks = {
       site: this.pages,
       ...(around && { around }),
+      ...(onQuestion && {
+        asked: (session, request, isTimeout) => tellAsked(session, request, isTimeout, onQuestion),
+      }),
       ...(onAnswer && {
         answered: (session, request, body) => tellAnswered(session, request, body, onAnswer),
       }),

@@ -6,7 +6,7 @@ import type { Door } from "../model/events.ts";
 import type { Principal } from "../model/principal.ts";
 import type { RegistryLimits } from "../registry/options.ts";
 import type { Fault, Middleware, SamplingSetup } from "../run/run-port.ts";
-import type { AnsweredQuestion, EndedCall } from "../session/types.ts";
+import type { AnsweredQuestion, AskedQuestion, EndedCall } from "../session/types.ts";
 import type { ClientSessionStore, ToolSessionStore } from "../store/types.ts";
 import type { Served } from "../tool/skill.ts";
 import type { AuthOptions } from "./access.ts";
@@ -257,6 +257,8 @@ export interface ParleyOptions {
   readonly use?: readonly Middleware[];
   /** Called with each call that has ended, for logs and metrics. */
   readonly onCall?: (call: EndedCall) => void;
+  /** Called with each question of a call, and again if nobody answers it in time, for logs. */
+  readonly onQuestion?: (question: AskedQuestion) => void;
   /** Called with each answer to a question of a call, for logs. Sensitive fields are masked. */
   readonly onAnswer?: (answer: AnsweredQuestion) => void;
 }

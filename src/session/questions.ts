@@ -206,7 +206,10 @@ export class Questions {
       asking.put = true;
       // There is no event for a question that is open again, so wake the readers.
       log.stir();
-    } else log.append(request, () => asking.put = true);
+    } else {
+      log.append(request, () => asking.put = true);
+      this.#session.hooks.asked?.(this.#session, request, false);
+    }
     this.#session.changed();
     if (preset !== undefined) {
       this.#session.presets!.delete(request.name);
@@ -329,6 +332,7 @@ export class Questions {
     // the answer. If the journal has failed, the question was never sent.
     if (!open.answered && lost === undefined) {
       log.append({ type: "withdrawn", requestId, reason }, then);
+      if (reason === "timeout") this.#session.hooks.asked?.(this.#session, open.request, true);
     }
     this.#session.changed();
   }

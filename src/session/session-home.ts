@@ -17,6 +17,12 @@ import type { LiveToolSession } from "./tool-session.ts";
 export interface SessionHooks {
   /** Runs around each call. Default: none. */
   readonly around?: Middleware;
+  /** Called with each question that is sent, and again if nobody answers it in time. Default: none. */
+  readonly asked?: (
+    session: LiveToolSession,
+    request: ToolSessionRequest,
+    isTimeout: boolean,
+  ) => void;
   /** Called with each answer that is accepted, before the tool gets it. Default: none. */
   readonly answered?: (
     session: LiveToolSession,

@@ -5,6 +5,7 @@ import type {
   AnswerVia,
   ClientAnswer,
   ClientInfo,
+  Door,
   ElicitResponse,
   RequestFailure,
   SampleResponse,
@@ -95,6 +96,28 @@ export interface ServedSessionOptions extends ToolSessionOptions {
   readonly taskSince?: number;
 }
 
+/** A question of a call, for logs and metrics. It does not hold the text of the question. */
+export interface AskedQuestion {
+  /** Whether a tool, a prompt or a resource asks. */
+  readonly kind: Definition["kind"];
+  /** The name of the tool, prompt or resource. */
+  readonly toolName: string;
+  /** The id of the session. */
+  readonly sessionId: string;
+  /** The client that called. */
+  readonly client: ClientInfo;
+  /** The id of the caller whose call asks; empty for the anonymous caller. */
+  readonly principal: string;
+  /** The key of the question. */
+  readonly question: string;
+  /** Who is asked: a person, a language model, or the client for its roots. */
+  readonly asked: "person" | "model" | "client";
+  /** The door at which a person is asked. Absent if no person is asked. */
+  readonly door?: Door;
+  /** True if nobody has answered the question in time. It was reported before, when it was asked. */
+  readonly isTimeout: boolean;
+}
+
 /** An answer to a question of a call, for logs. The values of sensitive fields are masked. */
 export interface AnsweredQuestion {
   /** Whether the question is of a tool, a prompt or a resource. */
@@ -117,6 +140,10 @@ export interface AnsweredQuestion {
   readonly by?: string;
   /** The answer. */
   readonly response: ClientAnswer;
+  /** The door at which a person was asked. Absent if no person was asked. */
+  readonly door?: Door;
+  /** Milliseconds from the question to the answer, if it is known. */
+  readonly elapsed?: number;
 }
 
 /** A call that has ended, for logs and metrics. It holds no arguments and no answers. */

@@ -6,7 +6,7 @@ import { type Parley, useParley } from "../../parley.ts";
 import { listen } from "../../platform/listen.ts";
 import type { Listen, ListenerNotice, Listening, ListenOptions } from "../../platform/types.ts";
 import type { Environment } from "../environment.ts";
-import { OperatorLog } from "../log.ts";
+import { logQuestions, OperatorLog } from "../log.ts";
 import { Problem, USAGE } from "../problem.ts";
 import type { ServeFlags } from "../server-flags.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
@@ -93,7 +93,8 @@ export function* serve(
         },
       },
     }),
-    ...(audit && { use: [audit.middleware], onAnswer: audit.answered }),
+    ...(audit && { use: [audit.middleware] }),
+    ...logQuestions(log, audit?.answered),
     localOnly: isLocal(options.host),
     publicUrl: options.publicUrl ?? (() => server && ownAddress(server, options)),
     formPasswords: formPasswords(options, log),

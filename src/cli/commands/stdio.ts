@@ -5,7 +5,7 @@ import { claimStdout } from "../../platform/process-stdio.ts";
 import { askOptions } from "./asking.ts";
 import { type FormPasswordFlags, formPasswords } from "./form-passwords.ts";
 import { identityOptions, limitOptions } from "./identity.ts";
-import { OperatorLog } from "../log.ts";
+import { logQuestions, OperatorLog } from "../log.ts";
 import type { StdioFlags } from "../server-flags.ts";
 import { loadDefinitions } from "./definitions-to-serve.ts";
 import { exitCodeOf, useSignals } from "../signals.ts";
@@ -35,6 +35,7 @@ export function* stdio(
     ...askOptions(options),
     formPasswords: formPasswords(options, log),
     report: (fault) => log.fault(fault),
+    ...logQuestions(log),
     onCall: (call) => log.call(call),
   });
   if (skills) yield* spawn(() => reloadSkills(parley, skills, log));
