@@ -269,23 +269,3 @@ describe("the metadata of the protected resource", () => {
       assert.equal((await elsewhere.json()).resource, RESOURCE);
     }));
 });
-
-describe("limits.maxRequestsPerMinute", () => {
-  it("refuses further requests of a caller with 429 and Retry-After, and of nobody else", async () => {
-    const issuer = await TestIssuer.create();
-    const parley = issuer.server({}, { limits: { maxRequestsPerMinute: 3 } });
-    const [alice, again, bob] = await Promise.all(
-      ["alice", "alice", "bob"].map((sub, i) => issuer.token({ claims: { sub, jti: `${i}` } })),
-    );
-    for (let i = 0; i < 3; i++) assert.equal((await call(parley, alice)).status, 200);
-    const client = clientWith(parley, again);
-    const refused = await client.start("tools/list");
-    assert.equal(refused.status, 429, "another token of the same caller");
-    assert.equal(refused.response.headers.get("retry-after"), "20");
-    await refused.leave();
-    assert.equal((await call(parley, bob)).status, 200);
-    issuer.clock.advance(20_000);
-    assert.equal((await call(parley, alice)).status, 200);
-    await parley.close();
-  });
-});
