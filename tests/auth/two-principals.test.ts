@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ABLE, TestClient as LegacyClient } from "../support/legacy/client.ts";
 import { TASKS, TestClient as ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
-import { RESOURCE, TestIssuer, whoami } from "./issuer.ts";
+import { ISSUER, RESOURCE, TestIssuer, whoami } from "./issuer.ts";
 
 const question = { ok: { response: z.object({ yes: z.boolean() }) } };
 const ask = createMcpTool("ask").description("Asks.").elicits(question).durable()
@@ -27,15 +27,15 @@ const page = createMcpTool("page").description("Opens a page.").execute(function
 });
 const notes = createMcpResource("notes").uri("notes://{owner}")
   .lists(function* ({ principal }) {
-    return [{ uri: `notes://${principal.subject}`, name: "yours" }];
+    return [{ uri: `notes://${principal.subject}`, name: principal.id }];
   })
   .completes({
     *owner(_value, _others, { principal }) {
-      return [principal.subject];
+      return [principal.subject, principal.id];
     },
   })
   .read(function* ({ owner }, ctx) {
-    return `${owner} read by ${ctx.principal.subject}`;
+    return `${owner} read by ${ctx.principal.id}`;
   });
 
 type Claims = { readonly [name: string]: unknown };
@@ -225,20 +225,27 @@ describe("the property of one principal", () => {
 
   it("lists and completions contain only what the caller may see, and are not shared by caches", () =>
     scene(async ({ modern, legacy }) => {
-      for (const [name, subject] of [["owner", "alice"], ["stranger", "bob"]] as const) {
+      const callers = [
+        ["owner", "alice", "user"],
+        ["stranger", "bob", "user"],
+        ["machine", "alice", "client"],
+      ] as const;
+      for (const [name, subject, kind] of callers) {
+        const id = `${ISSUER}|${kind}|${subject}`;
         for (const client of [modern(name), await legacy(name)]) {
           const { resources, cacheScope } = (await client.request("resources/list")).result;
           assert.equal(resources[0].uri, `notes://${subject}`);
+          assert.equal(resources[0].name, id);
           assert.ok(cacheScope === undefined || cacheScope === "private");
           const { completion } = (await client.request("completion/complete", {
             ref: { type: "ref/resource", uri: "notes://{owner}" },
             argument: { name: "owner", value: "" },
           })).result;
-          assert.deepEqual(completion.values, [subject]);
+          assert.deepEqual(completion.values, [subject, id]);
           const { contents } = (await client.request("resources/read", {
             uri: "notes://alice",
           })).result;
-          assert.equal(contents[0].text, `alice read by ${subject}`);
+          assert.equal(contents[0].text, `alice read by ${id}`);
         }
       }
     }));
