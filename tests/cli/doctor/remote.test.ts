@@ -181,6 +181,50 @@ describe("parley doctor URL", () => {
     }
   });
 
+  /** An authorization server that does one thing wrong, and a server that names it. */
+  function* useIssuer(
+    change: { readonly [name: string]: unknown },
+    date?: string,
+  ): Operation<string> {
+    const address = yield* useHttp((request, response) => {
+      const issuer = new URL(address).origin;
+      const document = request.url === "/jwks" ? { keys: [] } : {
+        issuer,
+        authorization_endpoint: `${issuer}/authorize`,
+        token_endpoint: `${issuer}/token`,
+        jwks_uri: `${issuer}/jwks`,
+        code_challenge_methods_supported: ["S256"],
+        ...change,
+      };
+      response.writeHead(200, { "content-type": "application/json", ...(date && { date }) });
+      response.end(JSON.stringify(document));
+    });
+    const { url } = yield* useProtected({ auth: () => ({ issuers: [new URL(address).origin] }) });
+    return url;
+  }
+
+  it("finds an authorization server whose clock differs from that of the server", function* () {
+    const right = yield* examine(yield* useIssuer({}));
+    assert.deepEqual(problems(right), [], JSON.stringify(right));
+    const date = new Date(Date.now() + 3_600_000).toUTCString();
+    const found = yield* examine(yield* useIssuer({}, date));
+    assert.deepEqual(problems(found), ["clock"]);
+    assert.match(of("clock", found).message, /behind the clock of http/);
+  });
+
+  it("finds an authorization server with which clients cannot sign in", function* () {
+    const mistakes = [
+      { code_challenge_methods_supported: ["plain"] },
+      { authorization_endpoint: undefined },
+      { token_endpoint: undefined },
+      { jwks_uri: "http://127.0.0.1:9/jwks" },
+    ];
+    for (const mistake of mistakes) {
+      const found = yield* examine(yield* useIssuer(mistake));
+      assert.deepEqual(problems(found), ["issuer"], JSON.stringify(mistake));
+    }
+  });
+
   it("finds a proxy that refuses the preflight of web pages, and an origin that may not call", function* () {
     const target = yield* useServer();
     const refusing = yield* useProxy(target, {
