@@ -67,6 +67,29 @@ async function outcomeOf(cell: Cell): Promise<string> {
   }
 }
 
+describe("the table", () => {
+  it("leaves a question unanswered only if the client is silent, or no other door is left", () => {
+    for (const kind of KINDS) {
+      for (const by of BY) {
+        for (const server of SERVERS) {
+          for (const transport of TRANSPORTS) {
+            const cell: Cell = { era: "legacy", transport, kind, scenario: "killed", by, server };
+            const [first, later = first] = expected(cell).split(",");
+            const why = JSON.stringify(cell);
+            for (const how of [first, later]) {
+              if (how === "silence") assert.equal(kind, "never answers", why);
+              if (how === "none") assert.notEqual(by, "anyone", why);
+              if (how === "decline") {
+                assert.deepEqual([kind, server], ["declines at once", "no pages"], why);
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+});
+
 for (const era of ERAS) {
   for (const transport of TRANSPORTS) {
     describe(`a question in the ${era} era over ${transport}`, () => {
