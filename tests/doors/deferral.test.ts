@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import {
   createManualClock,
+  createMcpPrompt,
   createMcpTool,
   createParley,
   DefinitionError,
@@ -125,6 +126,26 @@ for (const era of ERAS) {
         const result = await host.call("continue_call", { ticket: ticketOf(deferral) });
         assert.equal(textOf(result), "Roses (client)");
         assert.deepEqual(asked, ["sampling/createMessage"]);
+      });
+    });
+
+    it("can be a prompt: its message has the link, and continue_call returns its messages", async () => {
+      const greet = createMcpPrompt("greet").description("Greets.")
+        .elicits({ name: { response: z.object({ name: z.string() }), by: "person" } })
+        .execute(function* (_params, ctx) {
+          const name = yield* ctx.elicit("name", { message: "Your name?" });
+          return name.action === "accept" ? `Greet ${name.content.name}, ${name.via}` : "Greet me";
+        });
+      const options = { serve: [greet], publicUrl: ORIGIN };
+      await servingEra(era, options, async ({ fetch, parley: { fetch: browse } }) => {
+        const host = await connectHost(era, fetch);
+        const { result } = await host.request("prompts/get", { name: "greet" });
+        const [{ role, content: { text } }, ...others] = result.messages;
+        assert.deepEqual([role, others], ["user", []]);
+        await answerPage(browse, linkIn(text), { name: "Ada" });
+        const [, ticket] = /"ticket":"([^"]+)"/.exec(text)!;
+        const last = await host.call("continue_call", { ticket });
+        assert.equal(textOf(last), "user: Greet Ada, page");
       });
     });
 
