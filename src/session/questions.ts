@@ -191,7 +191,8 @@ export class Questions {
     asking.askedAt = deadlines.now();
     const request = asking.request = before?.request ??
       pending.number(id, question, expiresAt, durable ? asking.askedAt : undefined);
-    const preset = before ? undefined : this.#session.presets?.get(request.name);
+    let preset = before ? undefined : this.#session.presets?.get(request.name);
+    if (preset !== undefined && !isForClient(request)) preset = undefined;
     // Set this before the event is appended. Otherwise a reader would treat an answered question as
     // open.
     asking.answered = preset !== undefined || before?.answering === true;
@@ -406,6 +407,21 @@ export class AskEffect implements OpenRequest {
 }
 
 const nothing = () => {};
+
+/**
+ * False for questions that are asked at another door than the client's form, or of the model that
+ * called: the client must not answer them.
+ */
+function isForClient(request: ToolSessionRequest): boolean {
+  switch (request.type) {
+    case "elicit_request":
+      return request.door === undefined || request.door === "form";
+    case "sample_request":
+      return request.by !== "caller";
+    case "roots_request":
+      return true;
+  }
+}
 
 function isAccepted(response: ClientAnswer): response is ElicitResponse & { content: JsonObject } {
   return typeof response === "object" && response !== null && "content" in response &&

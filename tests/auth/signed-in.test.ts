@@ -19,6 +19,7 @@ import { Browser } from "../support/cookie-browser.ts";
 import { ORIGIN } from "../support/exchange.ts";
 import { useFolder } from "../support/folder.ts";
 import { living } from "../support/life.ts";
+import { TestClient } from "../support/modern/client.ts";
 import { connectSignedIn, SignIn } from "../support/signed-in-clients.ts";
 import { describe, it } from "../suite.ts";
 import { TestIssuer } from "./issuer.ts";
@@ -267,6 +268,20 @@ for (const era of ERAS) {
     });
   });
 }
+
+describe("a question for the signed-in caller, in the modern era, over HTTP", () => {
+  it("takes no answer that the client sends with the call", function* () {
+    const server = yield* useAsking();
+    const client = new TestClient(fetch, {
+      url: server.url,
+      headers: { authorization: `Bearer ${server.token}` },
+      capabilities: CLIENTS["has forms"],
+    });
+    const inputResponses = { sure: { action: "accept", content: { code: "7" } } };
+    const result = yield* until(client.call("pay", {}, { inputResponses }));
+    assert.equal(result.structuredContent.questions[0].door, "page");
+  });
+});
 
 describe("the record of an answer", () => {
   it("names the person who signed in to give it", function* () {

@@ -3,8 +3,10 @@
  * message, and nothing is lost or doubled.
  */
 import assert from "node:assert/strict";
-import type { ManualClock } from "parley-mcp";
+import { createMcpTool, type ManualClock } from "parley-mcp";
+import { z } from "zod";
 import { ORIGIN } from "../support/exchange.ts";
+import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { idle, until } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
 import { asking } from "./asking-tools.ts";
@@ -256,6 +258,30 @@ for (const era of ERAS) {
         assert.equal(textOf(result), "y");
       }));
 
+    it("is an answer in the client's reply to a URL: the page has to send it", async () => {
+      const effects = asking();
+      const options = { serve: effects.serve, publicUrl: ORIGIN };
+      await servingEra(era, options, async ({ fetch, clock, parley: { fetch: browse } }) => {
+        let asked = 0;
+        const host = await connectHost(era, fetch, {
+          capabilities: { elicitation: { url: {} } },
+          answer() {
+            asked++;
+            return { action: "accept", content: { n: "forged" } };
+          },
+        });
+        const calling = host.call("twice");
+        await until(() => asked === 1);
+        await idle();
+        clock.advance(20_000);
+        const deferral = await calling;
+        assert.deepEqual(effects.done, []);
+        await answerPage(browse, linkIn(textOf(deferral)), { n: "one" });
+        assert.deepEqual(effects.done, ["one"]);
+        await host.call("continue_call", { ticket: ticketOf(deferral), cancel: true });
+      });
+    });
+
     it("is an address that was forged, or belongs to another caller", async () => {
       const effects = asking();
       const principal = (request: Request) => request.headers.get("x-user") ?? "nobody";
@@ -294,3 +320,40 @@ for (const era of ERAS) {
       }));
   });
 }
+
+describe("an answer that a modern client sends before it was asked", () => {
+  const inputResponses = { n: { action: "accept", content: { n: "early" } } };
+  const asks = (more: object) =>
+    createMcpTool("ask").description("Asks.")
+      .elicits({ n: { response: z.object({ n: z.string() }), ...more } })
+      .execute(function* (_params, ctx) {
+        const answer = yield* ctx.elicit("n", { message: "Which n?" });
+        return answer.action === "accept" ? `${answer.content.n} via ${answer.via}` : answer.action;
+      });
+  const FORMS = { elicitation: { form: {} } };
+
+  it("counts if the question is asked in a form", async () => {
+    await servingEra("modern", { serve: [asks({})] }, async ({ fetch }) => {
+      const client = new ModernClient(fetch, { capabilities: FORMS });
+      assert.equal(textOf(await client.call("ask", {}, { inputResponses })), "early via form");
+    });
+  });
+
+  const elsewhere: [string, object, object, string][] = [
+    ["on a page, by a person", { by: "person" }, {}, "page"],
+    ["on a page, because it is sensitive", { sensitive: ["n"] }, FORMS, "page"],
+    ["on a page, because it has no other door", { doors: ["page"] }, FORMS, "page"],
+    ["through the model", { doors: ["model"] }, {}, "model"],
+  ];
+  for (const [where, more, capabilities, door] of elsewhere) {
+    it(`does not count if the question is asked ${where}`, async () => {
+      const openBrowser = () => {};
+      const options = { serve: [asks(more)], publicUrl: ORIGIN, openBrowser };
+      await servingEra("modern", options, async ({ fetch }) => {
+        const client = new ModernClient(fetch, { capabilities });
+        const result = await client.call("ask", {}, { inputResponses });
+        assert.equal(result.structuredContent?.questions[0].door, door, textOf(result));
+      });
+    });
+  }
+});
