@@ -17,13 +17,22 @@ import type { McpToolLimits, McpToolRequirements, ScopeList } from "./settings.t
 import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 
 /** The variable names in a URI template. */
-export type UriVariables<U extends string> = U extends `${string}{${infer V}}${infer Rest}`
-  ? (V extends `+${infer Name}` ? Name : V) | UriVariables<Rest>
+export type UriVariables<U extends string> = U extends `${string}{${infer E}}${infer Rest}` ?
+    | NamesIn<E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer L}` ? L : E>
+    | UriVariables<Rest>
   : never;
+
+type NamesIn<L extends string> = L extends `${infer First},${infer Rest}`
+  ? NamesIn<First> | NamesIn<Rest>
+  : L extends `${infer Name}*` ? Name
+  : L;
 
 /** Builds a resource. Each method returns a new builder. */
 export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
-  /** Sets the URI, or a template such as `notes://{folder}/{name}` for a family of resources. */
+  /**
+   * Sets the URI, or a template such as `notes://{folder}/{name}{?page}` for a family of resources.
+   * A variable of a query that the URI does not contain is an empty text.
+   */
   uri<U extends string>(uri: U): McpResourceBuilder<UriVariables<U>, E>;
   description(text: string): McpResourceBuilder<V, E>;
   /** Sets the name that people see. */
