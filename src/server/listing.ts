@@ -1,4 +1,5 @@
 /** Tools, prompts and resources as they appear in lists. Both eras use the same format. */
+import type { JsonObject } from "../model/content.ts";
 import type { ClientInfo } from "../model/events.ts";
 import { mayDefer, withWaiting } from "./doors/deferral.ts";
 import type {
@@ -21,8 +22,14 @@ export function listedTool(tool: FinalizedMcpTool, client: ClientInfo = NOBODY):
     }),
     ...(tool.annotations && { annotations: tool.annotations }),
     ...(tool.icons && { icons: tool.icons }),
-    ...viewMeta(tool, client),
+    ...metaOf(tool, client),
   };
+}
+
+/** The `_meta` of the author, and that of the tool's view. */
+function metaOf(tool: FinalizedMcpTool, client: ClientInfo): { _meta?: JsonObject } {
+  const view = viewMeta(tool, client);
+  return tool.meta ? { _meta: { ...tool.meta, ...view._meta } } : view;
 }
 
 const NOBODY: ClientInfo = { protocolVersion: "", capabilities: {} };
@@ -34,6 +41,7 @@ export function listedPrompt(prompt: FinalizedMcpPrompt): object {
     description: prompt.description,
     ...(prompt.arguments.length > 0 && { arguments: prompt.arguments }),
     ...(prompt.icons && { icons: prompt.icons }),
+    ...(prompt.meta && { _meta: prompt.meta }),
   };
 }
 
@@ -47,7 +55,7 @@ export function listedTemplate(resource: FinalizedMcpResource): object {
 }
 
 function described(resource: FinalizedMcpResource) {
-  const { name, title, description, mimeType, annotations, icons } = resource;
+  const { name, title, description, mimeType, annotations, icons, meta } = resource;
   return {
     name,
     ...(title !== undefined && { title }),
@@ -55,5 +63,6 @@ function described(resource: FinalizedMcpResource) {
     ...(mimeType !== undefined && { mimeType }),
     ...(annotations && { annotations }),
     ...(icons && { icons }),
+    ...(meta && { _meta: meta }),
   };
 }

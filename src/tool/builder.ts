@@ -5,7 +5,7 @@
  * definition throw when the tool is built, not when it is called.
  */
 import type { Operation } from "effection";
-import type { Icon } from "../model/content.ts";
+import type { Icon, JsonObject } from "../model/content.ts";
 import type { Infer, InferInput, SchemaInput } from "../schema/types.ts";
 import { checkedDefinition, type RawDefinition } from "./check.ts";
 import type { ElicitForm } from "./elicit-types.ts";
@@ -95,6 +95,8 @@ export interface McpToolBuilder<D extends McpToolDraft> {
   /** Sets hints for clients about the behaviour of the tool. */
   annotations(hints: ToolAnnotations): McpToolBuilder<D>;
   icons(icons: readonly Icon[]): McpToolBuilder<D>;
+  /** Sets `_meta` in lists, for clients that know its keys, such as `com.example/team`. */
+  meta(fields: JsonObject): McpToolBuilder<D>;
   /** Sets the schema of the arguments. It must be an object schema. */
   parameters<S extends SchemaInput>(
     schema: McpToolOnce<D, "parameters", S>,
@@ -195,6 +197,7 @@ class Builder {
   title = (title: string) => this.#with({ title });
   annotations = (annotations: ToolAnnotations) => this.#with({ annotations });
   icons = (icons: readonly Icon[]) => this.#with({ icons });
+  meta = (meta: JsonObject) => this.#with({ meta });
   parameters = (parameters: SchemaInput) => this.#with({ parameters });
   output = (output: SchemaInput) => this.#with({ output });
   elicits = (elicits: ElicitsMap) => this.#with({ elicits });

@@ -1,5 +1,5 @@
 /** Validates the definitions of tools, prompts and resources when they are built. */
-import type { Icon } from "../model/content.ts";
+import type { Icon, JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import { checkedHeaders } from "../schema/header-parameters.ts";
 import { fieldsOf, formSchema, isPlainObject, objectSchema, schemaReader } from "../schema/lazy.ts";
@@ -26,6 +26,7 @@ export interface RawDefinition {
   readonly title?: string;
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
+  readonly meta?: JsonObject;
   readonly parameters?: SchemaInput;
   readonly output?: SchemaInput;
   readonly elicits?: ElicitsMap;
@@ -76,6 +77,7 @@ export function checkedDefinition(raw: RawDefinition, body: ToolBody): Finalized
     ...(raw.title !== undefined && { title: raw.title }),
     ...(raw.annotations && { annotations: raw.annotations }),
     ...(raw.icons && { icons: raw.icons }),
+    ...(raw.meta && { meta: checkedMeta(subject, raw.meta) }),
     ...(raw.view !== undefined && { view: viewLoader(subject, raw.view) }),
     ...(raw.visibility && { visibility: checkedVisibility(subject, raw.visibility) }),
     ...("output" in raw && {
@@ -135,6 +137,20 @@ export function checkedCore<K extends Definition["kind"]>(
     ...(raw.durable && { durable: raw.durable }),
     body,
   };
+}
+
+/** Prefixes that MCP reserves, such as `io.modelcontextprotocol/` and `dev.mcp/`. */
+const RESERVED_META = /^(?:[^/]+\.)?(?:modelcontextprotocol|mcp)(?:\.[^/]*)?\//;
+
+export function checkedMeta(subject: string, meta: JsonObject): JsonObject {
+  const wrong = Object.keys(meta).find((key) => key === "ui" || RESERVED_META.test(key));
+  if (wrong === undefined) return meta;
+  throw new DefinitionError(
+    subject,
+    `the key "${wrong}" of meta`,
+    "is reserved",
+    wrong === "ui" ? "use .view()" : 'use a prefix of your own, as in "com.example/team"',
+  );
 }
 
 /** The characters that RFC 6749 allows in a scope. */

@@ -2,7 +2,7 @@
 import type { Operation } from "effection";
 import type { Icon, JsonObject } from "../model/content.ts";
 import type { Infer, SchemaInput } from "../schema/types.ts";
-import { checkedCompleters, checkedCore, refuseUndescribed } from "./check.ts";
+import { checkedCompleters, checkedCore, checkedMeta, refuseUndescribed } from "./check.ts";
 import type {
   Completer,
   ElicitsMap,
@@ -20,6 +20,8 @@ export interface McpPromptBuilder<A, E extends ElicitsMap> {
   /** Sets the name that people see. */
   title(text: string): McpPromptBuilder<A, E>;
   icons(icons: readonly Icon[]): McpPromptBuilder<A, E>;
+  /** Sets `_meta` in lists, for clients that know its keys, such as `com.example/team`. */
+  meta(fields: JsonObject): McpPromptBuilder<A, E>;
   /**
    * Sets the schema of the arguments, which the person fills in. It must be an object schema.
    * Values arrive as strings.
@@ -48,6 +50,7 @@ interface RawPrompt {
   readonly description?: string;
   readonly title?: string;
   readonly icons?: readonly Icon[];
+  readonly meta?: JsonObject;
   readonly parameters?: SchemaInput;
   readonly elicits?: ElicitsMap;
   readonly requires?: McpToolRequirements;
@@ -84,6 +87,7 @@ function builder(raw: RawPrompt) {
     description: (description: string) => builder({ ...raw, description }),
     title: (title: string) => builder({ ...raw, title }),
     icons: (icons: readonly Icon[]) => builder({ ...raw, icons }),
+    meta: (meta: JsonObject) => builder({ ...raw, meta }),
     arguments: (parameters: SchemaInput) => builder({ ...raw, parameters }),
     completes: (completers: { readonly [argument: string]: Completer }) =>
       builder({ ...raw, completers }),
@@ -100,6 +104,7 @@ function builder(raw: RawPrompt) {
         description: refuseUndescribed(subject, raw.description),
         ...(raw.title !== undefined && { title: raw.title }),
         ...(raw.icons && { icons: raw.icons }),
+        ...(raw.meta && { meta: checkedMeta(subject, raw.meta) }),
         arguments: list,
         completers: checkedCompleters(subject, raw.completers, list.map(({ name }) => name)),
       };

@@ -1,9 +1,9 @@
 /** `createMcpResource`: the builder of resources, which clients read by URI. */
 import type { Operation } from "effection";
-import type { ContentAnnotations, Icon } from "../model/content.ts";
+import type { ContentAnnotations, Icon, JsonObject } from "../model/content.ts";
 import { DefinitionError } from "../model/errors.ts";
 import type { Schema } from "../schema/types.ts";
-import { checkedCompleters, checkedCore } from "./check.ts";
+import { checkedCompleters, checkedCore, checkedMeta } from "./check.ts";
 import { toResourceResult } from "./result.ts";
 import type {
   Completer,
@@ -18,14 +18,13 @@ import { type UriPattern, uriPattern } from "./uri-pattern.ts";
 
 /** The variable names in a URI template. */
 export type UriVariables<U extends string> = U extends `${string}{${infer E}}${infer Rest}` ?
-    | NamesIn<E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer L}` ? L : E>
+    | (E extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer List}`
+      ? UriVariables<`{${List}}`>
+      : E extends `${infer First},${infer Others}` ? UriVariables<`{${First}}{${Others}}`>
+      : E extends `${infer Name}*` ? Name
+      : E)
     | UriVariables<Rest>
   : never;
-
-type NamesIn<L extends string> = L extends `${infer First},${infer Rest}`
-  ? NamesIn<First> | NamesIn<Rest>
-  : L extends `${infer Name}*` ? Name
-  : L;
 
 /** Builds a resource. Each method returns a new builder. */
 export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
@@ -41,6 +40,8 @@ export interface McpResourceBuilder<V extends string, E extends ElicitsMap> {
   size(bytes: number): McpResourceBuilder<V, E>;
   annotations(annotations: ContentAnnotations): McpResourceBuilder<V, E>;
   icons(icons: readonly Icon[]): McpResourceBuilder<V, E>;
+  /** Sets `_meta` in lists, for clients that know its keys, such as `com.example/team`. */
+  meta(fields: JsonObject): McpResourceBuilder<V, E>;
   /** Sets the function that lists members of a family for clients. */
   lists(list: ResourceLister): McpResourceBuilder<V, E>;
   /** Sets functions that suggest values for the variables of the template. */
@@ -71,6 +72,7 @@ interface RawResource {
   readonly size?: number;
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
+  readonly meta?: JsonObject;
   readonly list?: ResourceLister;
   readonly completers?: { readonly [variable: string]: Completer };
   readonly elicits?: ElicitsMap;
@@ -116,6 +118,7 @@ function builder(raw: RawResource) {
     size: (size: number) => builder({ ...raw, size }),
     annotations: (annotations: ContentAnnotations) => builder({ ...raw, annotations }),
     icons: (icons: readonly Icon[]) => builder({ ...raw, icons }),
+    meta: (meta: JsonObject) => builder({ ...raw, meta }),
     lists: (list: ResourceLister) => builder({ ...raw, list }),
     completes: (completers: { readonly [variable: string]: Completer }) =>
       builder({ ...raw, completers }),
@@ -146,6 +149,7 @@ function builder(raw: RawResource) {
         ...(raw.size !== undefined && { size: raw.size }),
         ...(raw.annotations && { annotations: raw.annotations }),
         ...(raw.icons && { icons: raw.icons }),
+        ...(raw.meta && { meta: checkedMeta(subject, raw.meta) }),
         ...(raw.list && { list: raw.list }),
         completers: checkedCompleters(subject, raw.completers, uri.variables),
       };

@@ -330,6 +330,8 @@ export interface FinalizedMcpTool<
   readonly title?: string;
   readonly annotations?: ToolAnnotations;
   readonly icons?: readonly Icon[];
+  /** The `_meta` in lists. */
+  readonly meta?: JsonObject;
   readonly output?: Schema<unknown>;
   /** Present if the tool may run as a task. */
   readonly task?: McpToolTask;
@@ -388,6 +390,8 @@ export interface FinalizedMcpPrompt extends Definition {
   readonly title?: string;
   readonly description: string;
   readonly icons?: readonly Icon[];
+  /** The `_meta` in lists. */
+  readonly meta?: JsonObject;
   readonly arguments: readonly PromptArgument[];
   readonly completers: ReadonlyMap<string, Completer>;
 }
@@ -402,6 +406,7 @@ export interface ListedResource {
   readonly size?: number;
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
+  readonly _meta?: JsonObject;
 }
 
 /** The return type of a resource: text, bytes, one or several contents, or a complete result. */
@@ -423,6 +428,8 @@ export interface FinalizedMcpResource extends Definition {
   readonly size?: number;
   readonly annotations?: ContentAnnotations;
   readonly icons?: readonly Icon[];
+  /** The `_meta` in lists. */
+  readonly meta?: JsonObject;
   readonly completers: ReadonlyMap<string, Completer>;
   /** Lists members of the family. */
   readonly list?: ResourceLister;

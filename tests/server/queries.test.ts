@@ -78,16 +78,65 @@ describe("a list", () => {
       assert.deepEqual(tools.map(({ name }: { name: string }) => name), ["c", "b"]);
     }));
 
-  it("refuses an invalid cursor, and one whose entry is gone", () =>
+  it("continues at the place of the last entry, if that entry was removed", () =>
     serving({ serve: names.map(tool), limits: { pageSize: 2 } }, async ({ fetch, parley }) => {
       const client = await TestClient.connect(fetch);
+      const first = (await client.request("tools/list")).result;
+      parley.remove("tool", first.tools.at(-1).name);
+      const seen: string[] = first.tools.map(({ name }: { name: string }) => name);
+      for (let cursor = first.nextCursor; cursor !== undefined;) {
+        const { tools, nextCursor } = (await client.request("tools/list", { cursor })).result;
+        seen.push(...tools.map(({ name }: { name: string }) => name));
+        cursor = nextCursor;
+      }
+      assert.deepEqual(seen, names);
+    }));
+
+  it("refuses an invalid cursor", () =>
+    serving({ serve: names.map(tool), limits: { pageSize: 2 } }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch);
       const { nextCursor } = (await client.request("tools/list")).result;
-      parley.remove("tool", "d");
-      for (const cursor of [nextCursor, "", "x", "e", 5, {}, null]) {
+      for (const cursor of ["", "x", "e", `${nextCursor}=`, ` ${nextCursor}`, 5, {}, null]) {
         const { error } = await client.request("tools/list", { cursor });
         assert.equal(error?.code, -32602, `${cursor}`);
       }
     }));
+
+  it("has the _meta of the author, and refuses reserved keys", () => {
+    const meta = { "com.example/team": { id: 5 }, plain: true };
+    const one = createMcpTool("one").description("x").meta(meta).execute(function* () {});
+    const two = createMcpPrompt("two").description("x").meta(meta).execute(function* () {
+      return "x";
+    });
+    const three = createMcpResource("three").uri("three://x").meta(meta).read(function* () {
+      return "x";
+    });
+    const family = createMcpResource("four").uri("four://{x}").meta(meta).read(function* () {
+      return "x";
+    });
+    for (
+      const key of ["ui", "io.modelcontextprotocol/x", "modelcontextprotocol/x", "dev.mcp/x"]
+    ) {
+      assert.throws(
+        () => createMcpTool("a").description("x").meta({ [key]: 1 }).execute(function* () {}),
+        /Cannot define tool "a": the key ".+" of meta is reserved; use/,
+      );
+    }
+    return serving({ serve: [one, two, three, family] }, async ({ fetch }) => {
+      const client = await TestClient.connect(fetch);
+      for (
+        const [method, list] of [
+          ["tools/list", "tools"],
+          ["prompts/list", "prompts"],
+          ["resources/list", "resources"],
+          ["resources/templates/list", "resourceTemplates"],
+        ] as const
+      ) {
+        const { result } = await client.request(method);
+        assert.deepEqual(result[list][0]._meta, meta, method);
+      }
+    });
+  });
 
   it("includes the members that a template lists, each address once", () =>
     serving({
