@@ -68,13 +68,13 @@ export class OperatorLog {
     });
   }
 
-  /** Logs that a call asks and waits, or that it goes on because nobody has answered in time. */
+  /** Logs that a call asks and waits, or that it continues because nobody has answered in time. */
   question(question: AskedQuestion): void {
     const via = question.isTimeout ? "timeout" : undefined;
     this.#asking(question, question.isTimeout ? "goes on" : "waits", { via });
   }
 
-  /** Logs that a call goes on after an answer. The answer itself is not logged. */
+  /** Logs that a call continues after an answer. The answer itself is not logged. */
   answer(answer: AnsweredQuestion): void {
     const { via, elapsed } = answer;
     const ms = elapsed === undefined ? undefined : Math.round(elapsed);
@@ -177,8 +177,8 @@ function indented(text: string): string {
 }
 
 /**
- * The options of a server that log questions and answers. `answered` gets the answers too. Without
- * lines to write, the server does nothing for them.
+ * The options of a server that log questions and answers. `answered` gets the answers too. If the
+ * log writes no such lines, the server does no work for them.
  */
 export function logQuestions(
   log: OperatorLog,

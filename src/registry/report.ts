@@ -25,7 +25,7 @@ const ASKED = {
   roots_request: "client",
 } as const;
 
-/** What `onQuestion` and `onAnswer` are told of a question. */
+/** The data about a question that `onQuestion` and `onAnswer` get. */
 function questionOf(
   session: LiveToolSession,
   request: ToolSessionRequest,

@@ -246,8 +246,8 @@ export interface AuthOptions {
    */
   readonly dpopNonces?: boolean;
   /**
-   * Called with each request that access control refuses, for logs. Clients are told less. The
-   * reason contains no token.
+   * Called with each request that access control refuses, for logs. Clients get less information.
+   * The reason contains no token.
    */
   readonly onRefused?: (refusal: AccessRefusal) => void;
   /** Sends the requests to issuers. Default: the global `fetch`. */

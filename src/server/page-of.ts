@@ -6,9 +6,9 @@ import { INVALID_PARAMS } from "../model/rpc-codes.ts";
 import type { ServerCore } from "./core.ts";
 
 /**
- * Returns one page of a list. The cursor names the last entry of the page before, so entries that are
- * added or removed elsewhere change nothing. If that entry itself was removed, the page starts at
- * its former place.
+ * Returns one page of a list. The cursor names the last entry of the page before, so entries that
+ * are added or removed elsewhere in the list do not matter. If that entry itself was removed, the
+ * page starts at its former place.
  */
 export function pageOf<T>(
   { limits: { pageSize } }: ServerCore,

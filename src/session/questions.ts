@@ -409,8 +409,8 @@ export class AskEffect implements OpenRequest {
 const nothing = () => {};
 
 /**
- * False for questions that are asked at another door than the client's form, or of the model that
- * called: the client must not answer them.
+ * True if the client may answer a question. False if the question is asked at another door than the
+ * client's form, or if the model that called the tool is asked.
  */
 function isForClient(request: ToolSessionRequest): boolean {
   switch (request.type) {

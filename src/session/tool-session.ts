@@ -324,7 +324,10 @@ export class LiveToolSession implements RunPort, RegistryNotes {
         this.#facts !== undefined && this.#facts.nextWake !== undefined && !this.concurrent);
   }
 
-  /** When the session must resume if it leaves memory now. Null: when a request needs it. */
+  /**
+   * The time at which the session must resume if it leaves memory now. Null if it resumes only when
+   * a request needs it.
+   */
   get wakeAt(): number | null {
     if (this.needsCaller || this.log.closed) return null;
     const nextExpiry = this.#questions?.nextExpiry;

@@ -120,7 +120,7 @@ export interface AskedQuestion {
 
 /** An answer to a question of a call, for logs. The values of sensitive fields are masked. */
 export interface AnsweredQuestion {
-  /** Whether the question is of a tool, a prompt or a resource. */
+  /** Whether a tool, a prompt or a resource asked. */
   readonly kind: Definition["kind"];
   /** The name of the tool, prompt or resource. */
   readonly toolName: string;

@@ -3,7 +3,7 @@
  * template; the server finds the values of its variables in the expanded URI.
  *
  * Levels 1 to 3 are supported, and `{/path*}`. The rest of level 4 is not: a prefix such as
- * `{name:3}` loses the end of the value, and a list cannot be told from several variables.
+ * `{name:3}` loses the end of the value, and a list cannot be distinguished from several variables.
  */
 
 export interface UriPattern {
@@ -18,7 +18,10 @@ const EXPRESSION = /\{([^{}]*)\}/g;
 const OPERATORS = /^([+#./;?&]?)(.*)$/s;
 const VARIABLE = /^([A-Za-z_][A-Za-z0-9_]*)(\*?)$/;
 
-/** Each variable that matches any text multiplies the time to match a URI by the URI's length. */
+/**
+ * Maximum number of variables that match any text. Each of them multiplies the time to match a URI
+ * by the URI's length.
+ */
 const MAX_OPEN = 2;
 
 /** One group of the regular expression: a variable, or the pairs of a query. */
@@ -114,7 +117,7 @@ function each(names: readonly string[], source: string): string {
   return names.map(() => source).join("");
 }
 
-/** The values of the variables. Undefined if a query has a name that is no variable. */
+/** The values of the variables. Undefined if a query has a name that is not a variable. */
 function valuesIn(
   texts: readonly (string | undefined)[],
   groups: readonly Group[],

@@ -98,7 +98,7 @@ class Api {
           if (done) return false;
           waiting += events.read(value).length;
         }
-        // What has arrived together counts as one change.
+        // Changes that have arrived together count as one.
         waiting = 0;
         return true;
       },
@@ -113,7 +113,7 @@ class Api {
     const signal = yield* useAbortSignal();
     const headers = { ...this.#headers, ...init.headers as Record<string, string> };
     try {
-      // A redirect could send the token elsewhere.
+      // Do not follow redirects, because they could send the token to another server.
       const options = { ...init, headers, signal, redirect: "manual" } as const;
       return yield* until(fetch(new URL(path, this.#base), options));
     } catch (error) {

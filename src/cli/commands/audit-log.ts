@@ -79,7 +79,7 @@ export function* useAuditLog(
         ? "failed"
         : undefined;
       const about = { principal, kind, name, session: sessionId, client: client.name };
-      // An operator is not the caller. The server answers samples with its own model.
+      // The caller did not answer if an operator did, or if the server's own model did.
       const isOther = via === "operator" || via === "server";
       const how = { question, asked, via, by: by ?? (isOther ? undefined : principal), action };
       lines.write({

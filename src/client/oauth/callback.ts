@@ -32,7 +32,7 @@ export interface CallbackOptions {
   readonly before?: number | undefined;
 }
 
-/** Listens until the scope ends. */
+/** Listens for the browser until the scope ends. */
 export function useCallback({ port, before }: CallbackOptions): Operation<Callback> {
   return resource(function* (provide) {
     const waiting = new Map<string, (parameters: URLSearchParams) => void>();

@@ -32,7 +32,8 @@ export function readChallenge(headers: Headers): Challenge | undefined {
   const dpop = all.find(({ scheme }) => scheme === "dpop")?.parameters;
   if (!bearer && !dpop) return undefined;
   const { resource_metadata: resourceMetadata, scope, error: said } = { ...dpop, ...bearer };
-  // A missing nonce is easy to correct. The `Bearer` challenge may say that the token is not valid.
+  // Prefer this error, because a missing nonce is easy to correct. The `Bearer` challenge may say
+  // that the token is not valid.
   const error = dpop?.error === NEEDS_NONCE ? NEEDS_NONCE : said;
   return {
     ...(resourceMetadata && { resourceMetadata }),

@@ -51,7 +51,7 @@ export function openWithPassword(
     const before = current;
     const next = current = secretOf(manager);
     saving = saving.then(() => renew(next, before));
-    // `saved()` throws the error later.
+    // Ignore the error here, because `saved()` throws it later.
     saving.catch(() => {});
   });
   manager.session = current.session;
