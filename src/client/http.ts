@@ -110,9 +110,17 @@ function* exchange(
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     // OAUTH-1: another origin gets no tokens.
     const token = isElsewhere ? {} : yield* tokenFor(authorization, method, at);
-    const lines = { ...all, ...token };
-    const request = { method, headers: lines, ...body, signal, redirect: "manual" } as const;
     const isRepeatable = REPEATABLE.includes(String(message?.method));
+    const request = {
+      method,
+      headers: { ...all, ...token },
+      ...body,
+      // Use a new connection for a call: the server may be about to close an idle one, and a call
+      // must not be sent twice. Deno ignores this.
+      ...(method === "POST" && !isRepeatable && { keepalive: false }),
+      signal,
+      redirect: "manual",
+    } as const;
     const response = yield* fetched(at, request, isRepeatable);
     if (!isRedirect(response.status)) {
       return { response, redirectedTo: at.origin === origin ? undefined : at.href };

@@ -7,6 +7,7 @@ import { connect } from "../../src/client/connect.ts";
 import { LegacyServer } from "../../src/client/legacy.ts";
 import { ModernServer } from "../../src/client/modern.ts";
 import type { Person, Question } from "../../src/client/person.ts";
+import { currentRuntime } from "../harness/toolchain.ts";
 import { describe, it } from "../suite.ts";
 import { useHttp } from "../support/http-server.ts";
 
@@ -173,6 +174,24 @@ describe("connect()", () => {
     const server = yield* connect({ url, headers: {} }, ME);
     yield* fails(server.call(TOOL, {}, person([])));
     assert.deepEqual(seen, ["POST server/discover", "POST server/discover", "POST tools/call"]);
+  });
+});
+
+describe("send()", () => {
+  it.when(currentRuntime() === "bun")("calls a tool on a new connection", function* () {
+    const ports: { [method: string]: number | undefined } = {};
+    const { url } = yield* useFake(({ id, method }, response, request) => {
+      ports[method!] = request.socket.remotePort;
+      response.setHeader("content-type", "application/json");
+      const result = { tools: [], content: [], supportedVersions: ["2026-07-28"] };
+      response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    });
+    const server = yield* connect({ url, headers: {} }, ME);
+    yield* server.tools();
+    yield* server.call(TOOL, {}, person([]));
+    assert.notEqual(ports["tools/call"], undefined);
+    assert.notEqual(ports["tools/call"], ports["tools/list"]);
+    assert.equal(ports["tools/list"], ports["server/discover"]);
   });
 });
 
