@@ -17,7 +17,7 @@ export const STYLE = `
 body { margin: 0; background: var(--paper); color: var(--ink);
   font: 1rem/1.5 var(--font-sans, system-ui, sans-serif); overflow-wrap: anywhere }
 main { max-width: 38rem; margin: 0 auto; padding: 2rem }
-.page { background: var(--shade); padding: 1.5rem 0 } .page main { background: var(--paper); border-radius: 1rem; box-shadow: 0 1px 3px #0003 }
+.page { background: light-dark(#eef0f3, #0c0d0e); padding: 1.5rem 0 } .page main { background: var(--paper); border-radius: 1rem; box-shadow: 0 1px 3px #0003 }
 h1 { font-size: 1.35rem; line-height: 1.25; margin: 0 0 .5rem }
 p { margin: 0 0 1rem }
 .who, .help, .optional, .note { color: var(--quiet); font-size: .9rem }
@@ -39,7 +39,10 @@ input:not([type=radio], [type=checkbox]), select, textarea { width: 100%; min-he
 input[type=radio], input[type=checkbox] { width: 1.15rem; height: 1.15rem; margin: .2rem 0 0; flex: none; accent-color: var(--accent) }
 .option, .switch > label { display: flex; gap: .65rem; padding: .55rem .7rem; border-radius: var(--round);
   background: var(--shade); cursor: pointer }
-.option { margin-bottom: .3rem }
+.option { margin-bottom: .3rem } .option:hover, .switch > label:hover { background: color-mix(in srgb, var(--ink) 9%, var(--paper)) }
+.option:has(:checked) { box-shadow: inset 0 0 0 1.5px var(--accent) }
+/* A legend that does not float leaves a gap in the border of an invalid group. */
+legend { float: left; width: 100% } legend + * { clear: both }
 .moment { display: flex; flex-wrap: wrap; gap: .5rem } .moment input { flex: 1 1 12rem; min-width: 0; width: auto !important } .moment input + input { flex: 0 1 6.5rem }
 .actions { display: flex; flex-wrap: wrap; gap: .75rem; margin-top: 1.75rem } .actions + .note { margin: 1rem 0 0 }
 button { min-height: 2.75rem; padding: .5rem 1.4rem; border-radius: var(--round); cursor: pointer;

@@ -135,6 +135,26 @@ describe("the asking page in a browser", () => {
     ]);
   }, LONG);
 
+  inBrowser("is accessible and fits, in light and dark, narrow and wide", function* () {
+    const page = yield* open(new HandPlace(everything()));
+    yield* until((async () => {
+      await page.getByRole("button", { name: "Accept" }).click();
+      await page.locator(".problems").waitFor();
+      await page.getByLabel("Window").check();
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        for (const width of [320, 360, 1200]) {
+          await page.setViewportSize({ width, height: 740 });
+          assert.equal(
+            await page.evaluate(() => document.documentElement.scrollWidth > innerWidth),
+            false,
+          );
+          await assertAccessible(page);
+        }
+      }
+    })());
+  }, LONG);
+
   inBrowser("works without JavaScript, and shows no secret again", function* () {
     const place = new HandPlace(
       question({ user: { type: "string" }, pin: { type: "string", title: "PIN" } }, {
