@@ -71,14 +71,14 @@ export class OperatorLog {
   /** Logs that a call asks and waits, or that it continues because nobody has answered in time. */
   question(question: AskedQuestion): void {
     const via = question.isTimeout ? "timeout" : undefined;
-    this.#asking(question, question.isTimeout ? "goes on" : "waits", { via });
+    this.#asking(question, question.isTimeout ? "continues" : "waits", { via });
   }
 
   /** Logs that a call continues after an answer. The answer itself is not logged. */
   answer(answer: AnsweredQuestion): void {
     const { via, elapsed } = answer;
     const ms = elapsed === undefined ? undefined : Math.round(elapsed);
-    this.#asking(answer, "goes on", { via, ms });
+    this.#asking(answer, "continues", { via, ms });
   }
 
   #asking(

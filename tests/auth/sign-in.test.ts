@@ -193,7 +193,7 @@ describe("the session of a person", () => {
     token_endpoint: `${ISSUER}/token`,
   };
 
-  it("goes on for ten minutes while the issuer is down", () =>
+  it("lasts for ten minutes while the issuer is down", () =>
     sealed(LOCAL, async ({ issuer, parley, sessions, page }) => {
       const [cookie] = sessions.begin(ALICE, issuer.clock.now()).split(";");
       const visit = async () => {

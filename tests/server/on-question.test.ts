@@ -40,7 +40,7 @@ function server(store = new InMemoryToolSessionStore(), fails = false) {
 }
 
 describe("onQuestion and onAnswer", () => {
-  it("tell of each question and how the call goes on, also after a restart", async () => {
+  it("tell of each question and how the call continues, also after a restart", async () => {
     const store = new InMemoryToolSessionStore();
     const one = server(store);
     await new TestClient(one.parley.fetch).call("order");
@@ -103,7 +103,7 @@ describe("logQuestions()", () => {
     return { lines, log };
   };
 
-  it("writes a line when a call waits, and when it goes on", () => {
+  it("writes a line when a call waits, and when it continues", () => {
     const { lines, log } = logged("info");
     const { onQuestion, onAnswer } = logQuestions(log);
     onQuestion!(question);
@@ -114,8 +114,8 @@ describe("logQuestions()", () => {
     const shared = { ...base, question: "sure", door: "page" };
     assert.deepEqual(lines.map((line) => JSON.parse(line)), [
       { ...shared, message: "tool order waits" },
-      { ...shared, message: "tool order goes on", via: "form", ms: 1_235 },
-      { ...shared, message: "tool order goes on", via: "timeout", asked: "model" },
+      { ...shared, message: "tool order continues", via: "form", ms: 1_235 },
+      { ...shared, message: "tool order continues", via: "timeout", asked: "model" },
     ]);
   });
 

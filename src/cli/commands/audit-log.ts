@@ -6,8 +6,8 @@
  *          answers. Values of sensitive fields are never written.
  * AUDIT-2  A line has a limited length, and so has the number of refusals in a minute: anybody can
  *          cause them.
- * AUDIT-3  If a line cannot be written, the server goes on, the operator is told once, and the next
- *          line that can be written says how many are missing.
+ * AUDIT-3  If a line cannot be written, the server continues, the operator is told once, and the
+ *          next line that can be written says how many are missing.
  */
 import { Buffer } from "node:buffer";
 import { closeSync, openSync, writeSync } from "node:fs";

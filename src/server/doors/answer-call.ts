@@ -174,6 +174,6 @@ function stateOf(
     };
   }
   const state = askState(core, session);
-  const said = state.state === "question" ? "The person is asked." : "The call goes on.";
+  const said = state.state === "question" ? "The person is asked." : "The call continues.";
   return { content: [text(said)], _meta: { [ASK_META]: { ...state, ...more, ...tell } } };
 }

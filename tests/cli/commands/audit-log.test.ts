@@ -234,7 +234,7 @@ describe("the audit log", () => {
     for (const line of all) assert.ok(JSON.stringify(line).length <= 16_384);
   });
 
-  it("goes on if the disk is full, tells the operator once, and says what is missing", function* () {
+  it("continues if the disk is full, tells the operator once, and says what is missing", function* () {
     let room = Infinity;
     const write = (handle: number, text: Buffer) => {
       const bytes = Math.min(text.length, room);
