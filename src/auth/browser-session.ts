@@ -21,6 +21,14 @@ interface Session {
   readonly person: Principal;
   /** When the issuer last confirmed who the person is and what they may do. */
   readonly begun: number;
+  /** The scopes that the issuer was asked for. It may have granted fewer. */
+  readonly asked: readonly string[];
+}
+
+/** A person who visits a page. */
+export interface Visitor extends Session {
+  /** True if the issuer should check the person again. */
+  readonly isOld: boolean;
 }
 
 export class BrowserSessions {
@@ -40,15 +48,22 @@ export class BrowserSessions {
   visitorIn(
     request: Request,
     now: number,
-  ): { readonly person: Principal; readonly isOld: boolean } | undefined {
+  ): Visitor | undefined {
     const session = this.open(cookieIn(request, NAME), CONTEXT, now) as Session | undefined;
-    return session && { person: session.person, isOld: now - session.begun >= RENEW_AFTER };
+    return session && { ...session, isOld: now - session.begun >= RENEW_AFTER };
   }
 
-  /** The value of `Set-Cookie` that starts a session (BROWSER-1). */
-  begin({ id, subject, issuer, client, scopes }: Principal, now: number): string {
+  /**
+   * The value of `Set-Cookie` that starts a session (BROWSER-1). `asked` are the scopes that the
+   * issuer was asked for.
+   */
+  begin(
+    { id, subject, issuer, client, scopes }: Principal,
+    now: number,
+    asked: readonly string[] = scopes,
+  ): string {
     const who = { id, subject, ...(issuer && { issuer }), ...(client && { client }), scopes };
-    const session: Session = { person: { ...who, claims: {} }, begun: now };
+    const session: Session = { person: { ...who, claims: {} }, begun: now, asked };
     return this.cookie(NAME, session, CONTEXT, SESSION_TIME, now);
   }
 

@@ -170,6 +170,12 @@ export class TokenGate implements Gate {
     return isForm(request) ? this.#visitors.refuseForm(request, refusal) : refusal;
   }
 
+  stepUp(request: Request, scopes: readonly string[]): Promise<Response> | undefined {
+    if (!this.#options.signIn || !isNavigation(request)) return undefined;
+    return this.#visitors.stepUp(request, scopes)
+      ?.catch((error) => this.#refusal(request, error));
+  }
+
   refuseVisitor(request: Request, visitor: Principal): Response | undefined {
     const isPerson = this.#options.signIn && isNavigation(request) &&
       !request.headers.has("authorization");

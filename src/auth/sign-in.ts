@@ -35,6 +35,8 @@ interface Attempt {
   readonly verifier: string;
   /** The page to return to, as a path of this server. */
   readonly page: string;
+  /** The scopes that the issuer is asked for. */
+  readonly scopes: readonly string[];
 }
 
 export interface SignInParts {
@@ -74,6 +76,7 @@ export class SignIn {
       state: generateRandomState(),
       verifier: generateRandomCodeVerifier(),
       page,
+      scopes,
     };
     const url = await issuer.signInUrl();
     const parameters = {
@@ -115,7 +118,7 @@ export class SignIn {
       const person = await this.#parts.check(token);
       // The origin comes first, so that no path can lead to another server.
       const page = new URL(this.#parts.callback()).origin + attempt.page;
-      return redirect(page, [sessions.begin(person, now()), sessions.remove(name)]);
+      return redirect(page, [sessions.begin(person, now(), attempt.scopes), sessions.remove(name)]);
     } catch (error) {
       // Tell only the operator the reason: the person cannot do anything about it.
       this.#parts.refused(error);

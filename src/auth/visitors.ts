@@ -12,7 +12,7 @@
 import type { Principal } from "../model/principal.ts";
 import type { VisitorSignIn } from "../server/access.ts";
 import { escapeHtml, isOwnPost, respondWith } from "../server/html-page.ts";
-import { type BrowserSessions, cookieIn } from "./browser-session.ts";
+import { type BrowserSessions, cookieIn, type Visitor } from "./browser-session.ts";
 import type { SignIn } from "./sign-in.ts";
 
 /** The paths for browsers, relative to the public URL. */
@@ -43,7 +43,7 @@ export class Visitors {
   }
 
   /** The person whose session a request belongs to, and whether to check them again (VISITOR-1). */
-  in(request: Request): { readonly person: Principal; readonly isOld: boolean } | undefined {
+  in(request: Request): Visitor | undefined {
     return this.#parts.sessions.visitorIn(request, this.#parts.now());
   }
 
@@ -72,6 +72,13 @@ export class Visitors {
     const page = this.#pageOf(new URL(again ?? request.url, request.url));
     const asksWho = cookieIn(request, SIGNED_OUT) !== undefined;
     return await signIn.begin(page, [...scopes, ...person?.scopes ?? []], asksWho);
+  }
+
+  /** Sends a person to the issuer for more scopes. Undefined if they were asked for before. */
+  stepUp(request: Request, scopes: readonly string[]): Promise<Response> | undefined {
+    const { person, asked } = this.in(request) ?? {};
+    if (!person || scopes.every((scope) => asked!.includes(scope))) return undefined;
+    return this.begin(request, person, { scopes });
   }
 
   /** The page for a person who may not see a page, because it belongs to another caller. */

@@ -103,12 +103,12 @@ export class ServerContext implements McpToolServerContext {
   }
 
   *#usePage(options: PageOptions): Operation<Page> {
-    const { site, principal, facts } = this.host;
+    const { site, principal, facts, tool } = this.host;
     // Record the name of the page, so that its URL stays the same after a replay.
     const isRecorded = options.path === undefined && !facts.isInside;
     const name = isRecorded ? yield* this.fresh("page") : crypto.randomUUID();
     return yield* resource<Page>(function* (provide) {
-      const page = yield* site.open(options, principal, name);
+      const page = yield* site.open({ ...options, owner: () => tool }, principal, name);
       try {
         yield* provide(page);
       } finally {

@@ -56,13 +56,19 @@ export type RunOutcome =
   | { readonly type: "error"; readonly error: RpcError }
   | { readonly type: "halted" };
 
+/** A page, and the tool, prompt or resource whose scopes its visitors need. */
+export interface OwnedPage extends PageOptions {
+  /** Undefined if it does not exist any more. */
+  owner?(): Definition | undefined | Promise<Definition | undefined>;
+}
+
 /** The functions of the server that tools can use, and the method that opens pages. */
 export interface Site extends ServerSite {
   /**
    * Opens a page for a principal, until the page is closed or expires. If the page has no path, its
    * URL contains `name`.
    */
-  open(page: PageOptions, principal: string, name: string): Operation<Page>;
+  open(page: OwnedPage, principal: string, name: string): Operation<Page>;
   readonly doors: DoorPort;
 }
 

@@ -46,6 +46,11 @@ export interface Gate {
   /** Whether the caller with this id is a person who can sign in in a browser. */
   canSignIn(principal: string): boolean;
   /**
+   * Sends a person to the issuer for more scopes. Undefined if that does not help: the person was
+   * asked for them before, or the visitor is no person who opens a page.
+   */
+  stepUp(request: Request, scopes: readonly string[]): Promise<Response> | undefined;
+  /**
    * The response to a person who may not see a page, because it belongs to another caller.
    * Undefined if the visitor is not a person in a browser.
    */

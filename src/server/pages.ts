@@ -10,7 +10,7 @@ import type { Operation, Scope } from "effection";
 import { PageError } from "../model/errors.ts";
 import type { Deadlines } from "../lib/deadlines.ts";
 import { FORM_ONLY } from "../registry/options.ts";
-import type { DoorPort, Fault, Site } from "../run/run-port.ts";
+import type { DoorPort, Fault, OwnedPage, Site } from "../run/run-port.ts";
 import { Owned, Shares } from "../lib/shares.ts";
 import { Strand } from "../lib/strand.ts";
 import type { Page, PageOptions } from "../tool/site.ts";
@@ -38,6 +38,7 @@ export interface HeldPage {
   readonly open: boolean;
   /** True if people who can sign in must do so: an access token does not open the page. */
   readonly isForPerson: boolean;
+  readonly owner: OwnedPage["owner"];
   readonly respond: PageOptions["respond"];
   close(): void;
 }
@@ -105,11 +106,12 @@ export class Pages implements Site {
   }
 
   *open(
-    options: PageOptions & { readonly isForPerson?: true },
+    options: OwnedPage & { readonly isForPerson?: true },
     principal: string,
     name: string,
   ): Operation<Page> {
-    const { path = `/pages/${name}`, respond, stays, open = false, isForPerson = false } = options;
+    const { path = `/pages/${name}`, respond, stays, open = false, isForPerson = false, owner } =
+      options;
     this.#makeRoom(principal);
     const { url, release } = yield* this.#place(options.port);
     // Check again: other pages may have been opened while this one waited for its port.
@@ -130,7 +132,7 @@ export class Pages implements Site {
       end?.cancel();
       release();
     };
-    const page: HeldPage = { principal, open, isForPerson, respond, close };
+    const page: HeldPage = { principal, open, isForPerson, owner, respond, close };
     const end = stays && Number.isFinite(stays)
       ? this.#home!.deadlines.add(stays, close)
       : undefined;

@@ -5,12 +5,14 @@ import {
   createMcpTool,
   DefinitionError,
   type Parley,
+  Sealer,
 } from "parley-mcp";
 import { z } from "zod";
+import { BrowserSessions } from "../../src/auth/browser-session.ts";
 import { ABLE, TestClient } from "../support/legacy/client.ts";
 import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
-import { TestIssuer, whoami } from "./issuer.ts";
+import { ISSUER, TestIssuer, whoami } from "./issuer.ts";
 
 const book = createMcpTool("book").description("Books.").scopes("flights:book")
   .execute(function* (_, ctx) {
@@ -272,4 +274,88 @@ describe(".scopes()", () => {
     }
     assert.throws(() => tool.scopes({} as never).execute(execute), DefinitionError);
   });
+});
+
+describe("the page of a tool with scopes", () => {
+  const open = createMcpTool("open").description("Opens a page.").scopes("flights:book")
+    .execute(function* (_, ctx) {
+      const { url } = yield* ctx.usePage({
+        stays: 86_400_000,
+        *respond() {
+          return new Response("The page");
+        },
+      });
+      return url;
+    });
+  const ALICE = { id: `${ISSUER}|user|alice`, subject: "alice", issuer: ISSUER, claims: {} };
+  const HTML = { accept: "text/html" };
+
+  async function opened(
+    body: (scene: {
+      issuer: TestIssuer;
+      page: string;
+      /** The status, the challenge and the body of a visit. */
+      visit(headers: { [name: string]: string }, method?: string): Promise<Response>;
+      /** The cookie of a session with these scopes, after the issuer was asked for others. */
+      session(scopes: string[], asked?: string[]): { cookie: string };
+    }) => Promise<void>,
+  ): Promise<void> {
+    const issuer = await TestIssuer.create();
+    issuer.answers["/.well-known/openid-configuration"] = () =>
+      Response.json({
+        issuer: ISSUER,
+        jwks_uri: `${ISSUER}/jwks`,
+        authorization_endpoint: `${ISSUER}/auth`,
+      });
+    const sealer = new Sealer("a key that both have");
+    const auth = { ...AUTH, signIn: { clientId: "pages" } };
+    const parley = issuer.server(auth, { serve: [open], sealer });
+    const token = await issuer.token({ claims: { scope: "mcp flights:book" } });
+    const headers = { authorization: `Bearer ${token}` };
+    const { content } = await new ModernClient(parley.fetch, { headers }).call("open");
+    const sessions = new BrowserSessions(sealer, () => false);
+    try {
+      await body({
+        issuer,
+        page: content[0].text,
+        visit: (headers, method = "GET") =>
+          parley.fetch(new Request(content[0].text, { method, headers })),
+        session: (scopes, asked) => {
+          const [cookie] = sessions.begin({ ...ALICE, scopes }, issuer.clock.now(), asked)
+            .split(";");
+          return { cookie: cookie! };
+        },
+      });
+    } finally {
+      await parley.close();
+    }
+  }
+
+  it("does not open for a token of its owner that has lost the scope", () =>
+    opened(async ({ issuer, visit }) => {
+      for (const [scope, status] of [["mcp flights:book", 200], ["mcp", 403]] as const) {
+        const token = await issuer.token({ claims: { scope } });
+        const response = await visit({ authorization: `Bearer ${token}` });
+        assert.equal(response.status, status);
+        if (status === 403) assert.match(response.headers.get("www-authenticate")!, CHALLENGE);
+        assert.equal((await response.text()).includes("The page"), status === 200);
+      }
+    }));
+
+  it("lets a person sign in for the scope once, and refuses if that does not help", () =>
+    opened(async ({ visit, session }) => {
+      const first = await visit({ ...HTML, ...session(["mcp"]) });
+      assert.equal(first.status, 303);
+      const asked = new URL(first.headers.get("location")!).searchParams.get("scope");
+      assert.equal(asked, "mcp flights:book");
+      const denied = session(["mcp"], ["mcp", "flights:book"]);
+      for (const method of ["GET", "POST"]) {
+        const refused = await visit({ ...HTML, ...denied }, method);
+        assert.equal(refused.status, 403);
+        assert.match(refused.headers.get("www-authenticate")!, CHALLENGE);
+        assert.match(await refused.text(), /You may not use this page/);
+      }
+      const granted = await visit({ ...HTML, ...session(["mcp", "flights:book"]) });
+      assert.equal(await granted.text(), "The page");
+    }));
 });

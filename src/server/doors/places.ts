@@ -118,9 +118,13 @@ export class AskingPlaces {
       if (found instanceof Promise) yield* until(found);
       return yield* show(request);
     };
+    const owner = async () => {
+      const found = await registry.lookup(sessionId);
+      return found?.tool;
+    };
     const opening = startOperation(
       registry.scope,
-      () => pages.open({ respond, isForPerson: true }, principal, name),
+      () => pages.open({ respond, owner, isForPerson: true }, principal, name),
     );
     const opened = ({ outcome }: StartedOperation<Page>) => {
       delete place.opening;

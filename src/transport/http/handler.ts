@@ -27,13 +27,14 @@ import {
   pathOf,
 } from "../../server/guard.ts";
 import { gone, type HeldPage } from "../../server/pages.ts";
-import type { Caller, SessionEra } from "../../server/reply.ts";
+import { noticePage } from "../../server/html-page.ts";
+import { type Caller, refusalOf, type SessionEra } from "../../server/reply.ts";
 import { ServerCard } from "../../server/server-card.ts";
 import { readMessage } from "../../wire/json-rpc.ts";
 import type { Caching } from "../../wire/modern/encode.ts";
 import { readBody, type Unread } from "./body.ts";
 import { Callers, type FoundCaller } from "./callers.ts";
-import { refuse, Responder } from "./respond.ts";
+import { refuse, Responder, respondWithRefusal } from "./respond.ts";
 import { LegacySse } from "./sse-2024.ts";
 
 /** The options of a handler, including those that the platform adds. */
@@ -305,11 +306,35 @@ export class Handler implements McpHandler {
     const visitor = await this.#callers.visitorOf(request, isForPerson);
     if (visitor instanceof Response) return visitor;
     const page = pages.find((page) => page.principal === idOf(visitor));
-    if (page) return await this.core.pages.visit(page, request);
+    if (page) {
+      const refusal = visitor && await this.#lacksScope(request, page, visitor);
+      return refusal ?? await this.core.pages.visit(page, request);
+    }
     return (visitor && this.#gate?.refuseVisitor(request, visitor)) ?? refuse(
       403,
       "Cannot show the page: it belongs to another caller; sign in as the caller who started it",
     );
+  }
+
+  /**
+   * The response to a visitor who lacks a scope of the tool whose page it is: the same person may
+   * have lost it since the call began. Undefined if the visitor has all of them.
+   */
+  async #lacksScope(
+    request: Request,
+    page: HeldPage,
+    who: Principal,
+  ): Promise<Response | undefined> {
+    const headers = readHeaders(request.headers, this.#headerLists);
+    const owner = await page.owner?.();
+    if (!owner || this.core.access.allows(owner, who)) return undefined;
+    const stepUp = await this.#gate?.stepUp(request, owner.scopes!.all);
+    if (stepUp) return stepUp;
+    const refusal = refusalOf(this.core, owner, { who, headers })!;
+    if (!headers.accept?.includes("text/html")) return respondWithRefusal(refusal);
+    const text =
+      "Your account lacks a right that this page needs. Ask whoever runs the server for it.";
+    return noticePage(refusal.status, "You may not use this page", text, refusal.headers);
   }
 
   async #post(
