@@ -116,7 +116,7 @@ describe("a call that is cancelled while the page of its question is open", () =
     });
   });
 
-  it("goes on if a modern client stops waiting, because the client can come back", async () => {
+  it("continues if a modern client stops waiting, because the client can come back", async () => {
     const effects = asking();
     const options = { serve: effects.serve, publicUrl: ORIGIN };
     await servingEra("modern", options, async ({ fetch, parley: { fetch: browse } }) => {

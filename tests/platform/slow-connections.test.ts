@@ -32,7 +32,7 @@ describe("slow connections on Deno", () => {
     ] as const
   ) {
     onDeno(
-      `are closed if too many of them ${kind}; a running call goes on`,
+      `are closed if too many of them ${kind}; a running call continues`,
       async () => {
         const parley = createParley({ serve: [ask], limits: { bodyTimeout: 1_000 } });
         const notices: ListenerNotice[] = [];

@@ -33,7 +33,7 @@ describe("a body of many small parts", () => {
       }));
   }
 
-  it("is refused over stdio too, and the connection goes on", function* () {
+  it("is refused over stdio too, and the connection stays open", function* () {
     const { client } = yield* useStdio({ serve: [echo] });
     client.initialize();
     for (const value of Object.values(bodies)) {

@@ -35,7 +35,7 @@ const html = askingView();
 
 describe("the view that asks, in a host with AppBridge", () => {
   inBrowser(
-    "shown while the call waits: asks, marks problems, goes on, tells the model",
+    "shown while the call waits: asks, marks problems, continues, tells the model",
     function* () {
       const call = new ScriptedCall([SEAT, CONFIRM]);
       call.canBeFound = false;
@@ -232,7 +232,7 @@ describe("the view that asks, in a host with AppBridge", () => {
     assert.deepEqual(call.answers.length, 2);
   }, LONG);
 
-  inBrowser("goes on if its question was answered elsewhere", function* () {
+  inBrowser("continues if its question was answered elsewhere", function* () {
     const call = new ScriptedCall([CONFIRM, SEAT]);
     const app = yield* useApp(call.callTool);
     const { view } = app;

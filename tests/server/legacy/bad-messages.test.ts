@@ -152,7 +152,7 @@ describe("a call", () => {
       assert.match(result.content[0].text, /text/);
     }));
 
-  it("with an id that is already in use is refused, and the first call goes on", async () => {
+  it("with an id that is already in use is refused, and the first call continues", async () => {
     const { tool, runs } = handTool();
     await serving({ serve: [tool] }, async ({ fetch, clock }) => {
       const client = await TestClient.connect(fetch);

@@ -223,7 +223,7 @@ describe("race()", () => {
 });
 
 describe("a question with a timeout", () => {
-  it("that expires while no request is open lets the run go on", async () => {
+  it("that expires while no request is open lets the run continue", async () => {
     const served = createMcpTool("t").description("Waits a minute").elicits(forms)
       .execute(function* (_params, ctx) {
         const answer = yield* ctx.elicit("a", { message: "a?" }, { timeout: 60_000 });

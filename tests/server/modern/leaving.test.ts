@@ -266,7 +266,7 @@ describe("a reader that stalls", () => {
 });
 
 describe("a question that is withdrawn", () => {
-  it("before anybody has read it is not asked, and the call goes on", async () => {
+  it("before anybody has read it is not asked, and the call continues", async () => {
     const gate = new Gate();
     const impatient = createMcpTool("impatient").description("Does not wait long").elicits(question)
       .parameters(z.object({ again: z.boolean() }))

@@ -25,7 +25,7 @@ const wanted = possible || process.env["CI"] !== undefined;
 describe("a disk that is full", () => {
   it.when(wanted)(
     wanted
-      ? "fails what does not fit in words, keeps what was acknowledged, and goes on with room"
+      ? "reports writes that do not fit, keeps what was acknowledged, and works again when there is room"
       : "NEEDS A FILE SYSTEM OF ITS OWN, which `unshare -rm` and a tmpfs would make: not allowed here",
     function* () {
       const folder = yield* useFolder();
