@@ -11,6 +11,8 @@ export type {
   CallQuestion,
   CallState,
   CallSummary,
+  DryReplay,
+  DryReplayStep,
   OperatorAnswer,
 } from "./model/calls.ts";
 export type { Parley } from "./parley.ts";

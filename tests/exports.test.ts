@@ -97,6 +97,8 @@ const surface: string[] = [
   "type ContentBlockBase",
   "type Definition",
   "type Door",
+  "type DryReplay",
+  "type DryReplayStep",
   "type Durability",
   "type ElicitAnswer",
   "type ElicitContext",

@@ -200,7 +200,7 @@ function* askClient(
 }
 
 /** The reserved name of the step that asks the provider. Steps of authors cannot use it. */
-const PROVIDER_STEP = "__sample__";
+export const PROVIDER_STEP = "__sample__";
 
 /**
  * Asks the provider. The answer is recorded like that of a client, so that a replay does not ask

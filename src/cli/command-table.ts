@@ -235,6 +235,7 @@ export const COMMANDS: {
           "answer",
           "cancel",
           "revive",
+          "replay",
         ]),
       )
       .argument("[id]", "id of the call, except for list")

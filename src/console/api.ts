@@ -10,6 +10,7 @@
  *     POST calls/ID/answer      { question, action, content? }    { outcome }
  *     POST calls/ID/cancel      { reason? }                       { cancelled }
  *     POST calls/ID/revive                                        { revived }
+ *     POST calls/ID/replay                                        DryReplay
  *
  * An error is `{ error: { code, message } }`, where `code` is the HTTP status.
  *
@@ -138,6 +139,9 @@ export class CallsApi {
         }
         return json({ cancelled: await calls.cancel(id, reason?.slice(0, MAX_REASON)) });
       }
+      case "replay":
+        await bodyOf(request);
+        return json(await calls.replay(id));
       default:
         await bodyOf(request);
         return json({ revived: await calls.revive(id) });
@@ -183,6 +187,7 @@ const METHODS: { readonly [action: string]: "GET" | "POST" } = {
   answer: "POST",
   cancel: "POST",
   revive: "POST",
+  replay: "POST",
 };
 
 const MAX_REASON = 1_000;

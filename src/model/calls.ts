@@ -164,33 +164,40 @@ export interface OperatorAnswer {
   readonly content?: JsonObject;
 }
 
-/** The result of running a recorded call again, without effects, against the loaded code. */
+/** The result of running a recorded call again, without effects, with the code that is loaded now. */
 export interface DryReplay {
   /**
-   * `same`: the code did everything that is recorded. `diverged`: it did something else.
-   * `refused`: it cannot run, for example because the tool is gone or has another version.
+   * `same`: the code did everything that is recorded. `diverged`: it did something else. `refused`:
+   * it was not run, for example because this server does not have the tool.
    */
   readonly verdict: "same" | "diverged" | "refused";
-  /** The reason, unless the verdict is `same`. */
+  /** The reason. Absent if the verdict is `same`. */
   readonly problem?: string;
-  /** The LSN of the recorded event at which the code diverged, if there is one. */
+  /** The LSN of the recorded event at which the code did something else, if there is one. */
   readonly divergedAt?: number;
-  /** The step that the code did instead of the recorded one, if there is one. */
+  /** What the code did instead. Absent if it did nothing instead. */
   readonly did?: Place;
-  /** The recorded steps in order, and whether the code reached them. */
+  /**
+   * The versions of the tool, if they differ. A server does not continue a call that another version
+   * began.
+   */
+  readonly versions?: { readonly recorded?: string; readonly loaded?: string };
+  /** The recorded questions, steps, sleeps and values in order, and whether the code reached them. */
   readonly steps: readonly DryReplayStep[];
-  /** What the code would do after the last recorded event: ask, run a step, sleep, or end. */
+  /**
+   * What the code would do next: the steps, sleeps and questions that it began after the record, and
+   * `result` or `error` if it ended. Empty if it waits for a recorded question or sleep.
+   */
   readonly next: readonly (Place | "result" | "error")[];
 }
 
-/** One recorded question, step, sleep or value in a dry replay. */
+/** A recorded question, step, sleep or value in a dry replay. */
 export interface DryReplayStep {
   /** The LSN of the event that began it. */
   readonly lsn: number;
+  /** The LSN of its outcome. Absent if it has none. */
+  readonly outcomeLSN?: number;
   readonly place: Place;
-  /**
-   * `same`: reached in the recorded order. `missing`: not reached. `diverged`: the code did another
-   * step.
-   */
-  readonly status: "same" | "missing" | "diverged";
+  /** `same`: the code reached it. `diverged`: the code did something else. `missing`: not reached. */
+  readonly status: "same" | "diverged" | "missing";
 }

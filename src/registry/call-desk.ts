@@ -10,6 +10,7 @@ import type {
   CallFilter,
   CallPage,
   CallSummary,
+  DryReplay,
   OperatorAnswer,
 } from "../model/calls.ts";
 import { CallActionError, SessionSetAsideError } from "../model/errors.ts";
@@ -39,6 +40,7 @@ export class CallDesk {
       store: parts.store,
       find: (kind, name) => parts.server.find(kind, name),
       now: () => parts.deadlines.now(),
+      sealer: registry.sealer,
     });
   }
 
@@ -114,6 +116,15 @@ export class CallDesk {
     session.halt(reason);
     yield* session.cancel(reason);
     return true;
+  }
+
+  *replay(id: string): Operation<DryReplay> {
+    const session = this.#registry.find(id);
+    if (session && (!session.durable || session.portable)) {
+      const problem = "only calls of durable tools have a record in the store";
+      return { verdict: "refused", problem, steps: [], next: [] };
+    }
+    return yield* this.#stored.replay(id);
   }
 
   /** Returns a session, and resumes it if only the store has it. */

@@ -16,6 +16,7 @@ import type {
   CallFilter,
   CallPage,
   CallState,
+  DryReplay,
   OperatorAnswer,
 } from "../model/calls.ts";
 import type { AnswerOutcome } from "../model/events.ts";
@@ -70,6 +71,10 @@ export class RegistryCalls implements OperatorCalls {
 
   revive(id: string): Promise<boolean> {
     return this.#registry.setAside.revive(id);
+  }
+
+  replay(id: string): Promise<DryReplay> {
+    return this.#run((desk) => desk.replay(id));
   }
 
   watch(id?: string): AsyncIterableIterator<CallChange, undefined> {

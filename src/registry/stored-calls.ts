@@ -3,7 +3,7 @@
  * Without a server, an operator can also answer, cancel and revive them: the change is written to
  * the record, and the next server that opens the store continues the call.
  */
-import { action, type Operation } from "effection";
+import { action, type Operation, until } from "effection";
 import { mask } from "../ask/mask.ts";
 import type { Sealer } from "../lib/sealer.ts";
 import type {
@@ -13,6 +13,7 @@ import type {
   CallFilter,
   CallPage,
   CallSummary,
+  DryReplay,
   OperatorAnswer,
 } from "../model/calls.ts";
 import { CallActionError } from "../model/errors.ts";
@@ -205,6 +206,29 @@ export class StoredCalls {
     const { store, now } = this.#options;
     const expiresAt = now() + KEPT;
     return (yield* reviveRecord(store, id, now(), expiresAt)) !== undefined;
+  }
+
+  /** Runs a call again with the loaded code, without effects. */
+  *replay(id: string): Operation<DryReplay> {
+    const { store, sealer } = this.#options;
+    const entry = yield* this.#entry(id, "replay");
+    const definition = this.#find(entry);
+    if (!definition) {
+      const problem = `this server does not have ${entry.toolName}`;
+      return { verdict: "refused", problem, steps: [], next: [] };
+    }
+    const { client = { capabilities: {} }, principal = "", caller } = metaOf(entry);
+    const { dryReplay } = yield* until(import("../session/dry-replay.ts"));
+    return yield* dryReplay({
+      id,
+      definition,
+      params: entry.params,
+      client,
+      principal: caller ?? principal,
+      createdAt: entry.createdAt,
+      version: entry.toolVersion,
+      events: yield* store.read(id),
+    }, { sealer });
   }
 
   *#entry(id: string, verb: string): Operation<ToolSessionEntry> {

@@ -194,6 +194,11 @@ export class Replay {
     this.#settle(step, this.#nextLSN++, { type: "answered", response, ...how });
   }
 
+  /** The recorded steps in order, except those inside a phase that has an outcome. */
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
   /** A number that changes with every step that is reached and every outcome that is delivered. */
   get progress(): number {
     return this.#reached + this.#delivered + this.#waiting.size;

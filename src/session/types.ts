@@ -23,6 +23,7 @@ import type {
   CallEventWindow,
   CallFilter,
   CallPage,
+  DryReplay,
   OperatorAnswer,
 } from "../model/calls.ts";
 import type { Principal } from "../model/principal.ts";
@@ -196,6 +197,12 @@ export interface OperatorCalls {
    * many attempts as a new one. Returns false if no call with this id is set aside.
    */
   revive(id: string): Promise<boolean>;
+  /**
+   * Runs a recorded call again with the code that is loaded now, and reports where the code does
+   * something else than what is recorded. It has no effects: nothing is sent or stored, and no step
+   * runs. The call itself does not change. Throws `CallActionError` if there is no such call.
+   */
+  replay(id: string): Promise<DryReplay>;
 }
 
 /**

@@ -130,6 +130,7 @@ describe("/console/api", () => {
       assert.match(JSON.stringify(call.outcome), /true via operator/);
       assert.deepEqual((await server.post(`calls/${id}/cancel`)).body, { cancelled: false });
       const next = await server.ask("cake");
+      assert.equal((await server.post(`calls/${next}/replay`)).body.verdict, "same");
       assert.deepEqual((await server.post(`calls/${next}/cancel`, { reason: "no" })).body, {
         cancelled: true,
       });

@@ -384,3 +384,33 @@ describe("calls.watch()", () => {
     assert.equal(calls.watched, false);
   });
 });
+
+describe("calls.replay()", () => {
+  it("runs a recorded call again with the loaded code, in memory and in the store", async () => {
+    const store = new InMemoryToolSessionStore();
+    const one = server({ store });
+    const { id } = await opened(one.registry, durable);
+    assert.deepEqual((await one.calls.replay(id)).verdict, "same");
+    const live = await opened(one.registry, plain);
+    assert.deepEqual((await one.calls.replay(live.id)).verdict, "refused");
+    await assert.rejects(one.calls.replay("nobody"), (e) => reasonOf(e) === "not_found");
+    await one.registry.close();
+    const other = createMcpTool("durable").description("d").durable({ version: "2" })
+      .elicits({ login }).execute(function* (_params, ctx) {
+        yield* ctx.elicit("login", { message: "?" });
+        return "";
+      });
+    const { registry, calls } = server({ store, find: () => other });
+    const result = await calls.replay(id);
+    assert.deepEqual(
+      [result.verdict, result.divergedAt, result.did?.key, result.versions],
+      ["diverged", 2, "login", { recorded: "1", loaded: "2" }],
+    );
+    assert.equal(registry.counts.live, 0, "the call itself does not resume");
+    assert.equal((await calls.get(id))!.takeovers, 0);
+    await registry.close();
+    const none = server({ store, find: () => undefined });
+    assert.equal((await none.calls.replay(id)).verdict, "refused");
+    await none.registry.close();
+  });
+});

@@ -32,6 +32,7 @@ export function remoteCalls(url: string, header: readonly string[]): CallSource 
     *revive(id) {
       return (yield* api.post<{ revived: boolean }>(`${path(id)}/revive`, {})).revived;
     },
+    replay: (id) => api.post(`${path(id)}/replay`, {}),
     changes: () => api.changes(),
   };
 }

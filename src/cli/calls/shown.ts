@@ -2,8 +2,8 @@
  * Calls and events as text for the terminal. Control characters in the text of clients and tools
  * are escaped.
  */
-import type { CallDetail, CallQuestion, CallSummary } from "../../model/calls.ts";
-import type { ToolSessionEvent } from "../../model/events.ts";
+import type { CallDetail, CallQuestion, CallSummary, DryReplay } from "../../model/calls.ts";
+import type { Place, ToolSessionEvent } from "../../model/events.ts";
 import type { Style } from "../terminal/style.ts";
 import { visible, visibleJson } from "../terminal/visible.ts";
 
@@ -117,6 +117,33 @@ function told(event: ToolSessionEvent): string {
     default:
       return "";
   }
+}
+
+/** The steps of a dry replay, and where the code did something else. */
+export function replayLines(replay: DryReplay, style: Style): string[] {
+  const { verdict, problem, steps, next, versions, did } = replay;
+  const placed = ({ branch, kind, key, count }: Place) =>
+    line(`${kind} ${key}${count > 0 ? ` (number ${count + 1})` : ""}${branch && ` in ${branch}`}`);
+  return [
+    ...steps.map(({ lsn, place, status }) => {
+      const text = `${String(lsn).padStart(5)}  ${status.padEnd(8)}  ${placed(place)}`;
+      return status === "same" ? text : style.red(text);
+    }),
+    ...(did ? [`instead: ${placed(did)}`] : []),
+    ...next.map((one) => `next: ${typeof one === "string" ? one : placed(one)}`),
+    ...(versions
+      ? [
+        `The call began with version ${
+          line(versions.recorded ?? "none")
+        } of the tool, and version ${
+          line(versions.loaded ?? "none")
+        } is loaded: a server does not continue it.`,
+      ]
+      : []),
+    verdict === "same" ? style.green("The code does what is recorded.") : style.red(
+      `The replay ${verdict === "refused" ? "was refused" : "diverged"}: ${line(problem ?? "")}`,
+    ),
+  ];
 }
 
 /** One line: line breaks become spaces, and control characters are escaped. */

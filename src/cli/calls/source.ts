@@ -9,6 +9,7 @@ import type {
   CallEventWindow,
   CallFilter,
   CallPage,
+  DryReplay,
   OperatorAnswer,
 } from "../../model/calls.ts";
 import { CallActionError } from "../../model/errors.ts";
@@ -25,6 +26,7 @@ export interface CallSource {
   answer(id: string, question: string, answer: OperatorAnswer): Operation<AnswerOutcome>;
   cancel(id: string, reason?: string): Operation<boolean>;
   revive(id: string): Operation<boolean>;
+  replay(id: string): Operation<DryReplay>;
   /** Waits for the next change of any call. Undefined if calls cannot change. */
   readonly changes?: () => Operation<{ next(): Operation<boolean> }>;
 }
@@ -66,6 +68,7 @@ export function* useStoredCalls(
     answer: (id, question, answer) => explained(() => calls.answer(id, question, answer)),
     cancel: (id, reason = "cancelled by the operator") => explained(() => calls.cancel(id, reason)),
     revive: (id) => calls.revive(id),
+    replay: (id) => explained(() => calls.replay(id)),
   };
 }
 

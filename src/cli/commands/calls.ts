@@ -12,7 +12,7 @@ import type {
 } from "../../model/calls.ts";
 import type { JsonObject } from "../../model/content.ts";
 import type { Door } from "../../model/events.ts";
-import { callLines, detailLines, eventLine } from "../calls/shown.ts";
+import { callLines, detailLines, eventLine, replayLines } from "../calls/shown.ts";
 import { type CallSource, useStoredCalls } from "../calls/source.ts";
 import type { Environment } from "../environment.ts";
 import { FAILED, Problem, USAGE } from "../problem.ts";
@@ -20,7 +20,7 @@ import { exitCodeOf, useSignals } from "../signals.ts";
 import { isTerminal, type Terminal } from "../terminal/terminal.ts";
 import { visibleJson } from "../terminal/visible.ts";
 
-export type CallsAction = "list" | "show" | "answer" | "cancel" | "revive";
+export type CallsAction = "list" | "show" | "answer" | "cancel" | "revive" | "replay";
 
 export interface CallsOptions {
   readonly url?: string;
@@ -70,6 +70,8 @@ export function* calls(
       return yield* show(source, id, options, environment);
     case "answer":
       return yield* answer(source, id, options, environment);
+    case "replay":
+      return yield* replay(source, id, options, environment);
     case "cancel": {
       const cancelled = yield* source.cancel(id, options.reason);
       const refused = `Cannot cancel "${id}": it has ended already; look at its outcome`;
@@ -104,7 +106,7 @@ function* useSource(
     return remoteCalls(options.url, options.header ?? []);
   }
   if (store !== undefined) {
-    const needsTools = action === "answer" || action === "show";
+    const needsTools = action === "answer" || action === "show" || action === "replay";
     return yield* useStoredCalls(store, needsTools ? tools : undefined, environment);
   }
   throw new Problem(
@@ -215,6 +217,19 @@ function* answer(
   const refused = `Cannot answer "${key}" of ${id}: the question is ${outcome}; look at the call`;
   const done = `Answered "${key}" of ${id}.`;
   return told(environment, options, { outcome }, done, isTaken ? undefined : refused);
+}
+
+/** Prints what a dry replay found. The exit code is 1 unless the code does what is recorded. */
+function* replay(
+  source: CallSource,
+  id: string,
+  { json }: CallsOptions,
+  { terminal }: Environment,
+): Operation<number> {
+  const result = yield* source.replay(id);
+  if (json) terminal.print(visibleJson(result, 2));
+  else for (const line of replayLines(result, terminal.out)) terminal.print(line);
+  return result.verdict === "same" ? 0 : FAILED;
 }
 
 function* found(source: CallSource, id: string): Operation<CallDetail> {

@@ -132,6 +132,17 @@ describe("parley calls --store", () => {
     }));
   });
 
+  it("replays a call without effects, and says whether the code does what is recorded", function* () {
+    const { file, ids: [id] } = yield* useStoreFile("tea");
+    const store = ["--store", `sqlite:${file}`];
+    const same = yield* parley("replay", id!, ...store, "--tools", TOOLS);
+    assert.equal(same.code, 0, same.stderr);
+    assert.match(same.stdout, /1 {2}same {6}elicit sure\n.*does what is recorded/);
+    const other = yield* parley("replay", id!, ...store, "--json");
+    assert.equal(other.code, 1);
+    assert.equal(JSON.parse(other.stdout).verdict, "refused");
+  });
+
   it("cancels a call for good", function* () {
     const { file, ids: [id] } = yield* useStoreFile("tea");
     const store = ["--store", `sqlite:${file}`];
@@ -206,6 +217,7 @@ describe("parley calls --url", () => {
     assert.equal(answered.code, 0, answered.stderr);
     yield* until(watching.says(/"state":"completed"/, "stdout"));
     assert.match((yield* run("show", tea.id)).stdout, /via operator/);
+    assert.equal((yield* run("replay", cake.id)).code, 0);
     assert.equal((yield* run("cancel", cake.id)).code, 0);
     assert.equal((yield* run("cancel", cake.id)).code, 1);
     assert.equal((yield* run("show", "nobody")).code, 1);
