@@ -44,6 +44,7 @@ describe("the tasks", () => {
       "docs",
       "exhaust",
       "parley",
+      "screenshots",
       "skills",
       "soak",
       "start",

@@ -16,6 +16,9 @@ const MAX_RADIOS = 7;
 /** A field for longer texts has several lines. */
 const LONG_TEXT = 200;
 
+/** A higher limit is not worth a hint: people type less. */
+const MAX_TOLD = 10_000;
+
 /** Escapes text for HTML, in elements and in attributes. */
 export function escaped(text: string): string {
   return text.replace(/[&<>"'`]/g, (char) => `&#${char.charCodeAt(0)};`);
@@ -51,7 +54,9 @@ function fieldHtml(field: FormField, { entered, problems = [] }: FormState): str
   const own = problems.filter(({ field: name }) => name === field.name);
   const given = field.sensitive ? undefined : entered?.get(input);
   const values = given ?? (entered || field.sensitive ? [] : defaultsOf(field));
-  const help = [field.help, hintOf(field)].filter((text) => text !== undefined);
+  const hint = hintOf(field);
+  const text = field.help !== undefined && hint !== undefined ? sentence(field.help) : field.help;
+  const help = [text, hint].filter((part) => part !== undefined);
   const helpHtml = help.length > 0
     ? `<p class="help" id="${input}-help">${escaped(help.join(" "))}</p>`
     : "";
@@ -217,7 +222,9 @@ export function splitMoment(text: string): readonly string[] {
 function hintOf({ kind, min, max }: FormField): string | undefined {
   switch (kind) {
     case "text":
-      return (min ?? 0) > 1 || max !== undefined ? limits(min, max, "character") : undefined;
+      return (min ?? 0) > 1 || (max ?? Infinity) < MAX_TOLD
+        ? limits(min, max, "character")
+        : undefined;
     case "integer":
       return min === undefined && max === undefined
         ? "A whole number."

@@ -135,7 +135,7 @@ function Row({ call, style, now }: {
         <b>{tool}</b>
         <span>{detail}</span>
       </span>
-      <span class="by">{client?.name ?? (principal || "unknown client")}</span>
+      <span class="by">{client?.name ?? principal}</span>
       <span class="by">{question ? question.door ?? question.type : ""}</span>
       <span class="age">
         {state === "waiting" && question ? "waits " : ""}
