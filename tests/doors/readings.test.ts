@@ -1,14 +1,15 @@
 /** A resource that asks: its error names the page, and a read after the answer gives the text. */
 import assert from "node:assert/strict";
-import { createMcpResource, type ParleyOptions } from "parley-mcp";
+import { createMcpResource, createMcpTool, type ParleyOptions } from "parley-mcp";
 import { z } from "zod";
 import { type Fetch, ORIGIN } from "../support/exchange.ts";
 import { TestClient } from "../support/legacy/client.ts";
 import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { idle } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
-import { connectHost, type Era, ERAS, type Host, servingEra } from "./host.ts";
+import { connectHost, type Era, ERAS, type Host, servingEra, ticketOf } from "./host.ts";
 import { answerPage, linkIn } from "./page.ts";
+import { connectStdio } from "./stdio.ts";
 
 const who = { response: z.object({ name: z.string() }) };
 
@@ -21,7 +22,12 @@ function note(): Required<Pick<ParleyOptions, "serve">> & { readonly runs: () =>
       const answer = yield* ctx.elicit("who", { message: "Who?" });
       return answer.action === "accept" ? `${name} for ${answer.content.name}` : answer.action;
     });
-  return { serve: [one], runs: () => runs };
+  const tool = createMcpTool("note").description("Asks, too.").elicits({ who })
+    .execute(function* (_params, ctx) {
+      const answer = yield* ctx.elicit("who", { message: "Who?" });
+      return answer.action;
+    });
+  return { serve: [one, tool], runs: () => runs };
 }
 
 const URI = "note://one";
@@ -132,6 +138,23 @@ for (const era of ERAS) {
 }
 
 describe("a resource that asks, for callers without a name", () => {
+  for (const era of ERAS) {
+    it(`is the same run on a private channel, in the ${era} era`, async () => {
+      const { serve, runs } = note();
+      await servingEra(era, { serve, publicUrl: ORIGIN }, async ({ parley }) => {
+        const host = await connectStdio(era, parley, { capabilities: {} });
+        try {
+          const link = linkIn(await refused(host));
+          await answerPage(parley.fetch, link, { name: "Ada" });
+          assert.equal(await read(host), "one for Ada");
+          assert.equal(runs(), 1);
+        } finally {
+          await host.close();
+        }
+      });
+    });
+  }
+
   const anonymous = async (
     era: Era,
     body: (hosts: readonly [Host, Host], fetch: Fetch, runs: () => number) => Promise<void>,
@@ -163,8 +186,11 @@ describe("a resource that asks, for callers without a name", () => {
       await answerPage(fetch, link, { name: "Ada" });
       assert.equal(await read(one, uri), "one for Ada");
       assert.equal(runs(), 2);
-      // A ticket that was changed is not a ticket.
+      // A ticket that was changed is not a ticket, and that of a tool reads nothing.
       await refused(one, `${uri.slice(0, -4)}AAAA`);
+      const tool = await one.call("note");
+      await refused(one, `${URI}#${ticketOf(tool)}`);
+      assert.equal(runs(), 4);
     });
   });
 });

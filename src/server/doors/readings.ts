@@ -32,6 +32,12 @@ export function withoutTicket<T>(uri: T): T | string {
   return typeof uri === "string" ? uri.replace(TICKET, "") : uri;
 }
 
+/** True if a run is a read of this resource, for this caller. A ticket can be that of another call. */
+export function isReadOf(session: LiveToolSession, name: string, principal: string): boolean {
+  const { tool, toolName } = session;
+  return tool.kind === "resource" && toolName === name && session.principal === principal;
+}
+
 export class Readings {
   readonly #core: ServerCore;
   /** The runs, by the ids of their sessions. */

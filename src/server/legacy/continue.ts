@@ -5,6 +5,7 @@ import { resultFor } from "../../wire/legacy/encode.ts";
 import type { CheckedCaller } from "../access.ts";
 import { answerCall } from "../doors/answer-call.ts";
 import { continueCall, lastRead, ticketIn } from "../doors/continue-call.ts";
+import { isReadOf } from "../doors/readings.ts";
 import { failed, value } from "../reply.ts";
 import { Call } from "./call.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -59,7 +60,7 @@ export function readLegacy(
   const sessionId = core.readings.find(uri, viewScope, principal);
   if (sessionId === undefined) return start();
   const go = (session: LiveToolSession | undefined) => {
-    if (session?.toolName === name && session.principal === principal) {
+    if (session && isReadOf(session, name, principal)) {
       return takeOver(client, id, meta, session, lastRead(session));
     }
     core.readings.taken({ id: sessionId });

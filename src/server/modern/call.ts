@@ -20,7 +20,7 @@ import type { ServerCore } from "../core.ts";
 import { answerCall, type ViewScope } from "../doors/answer-call.ts";
 import { continuedResult } from "../doors/call-state.ts";
 import { continueCall, lastRead } from "../doors/continue-call.ts";
-import { withoutTicket } from "../doors/readings.ts";
+import { isReadOf, withoutTicket } from "../doors/readings.ts";
 import { ANSWER_CALL, CONTINUE_CALL } from "../doors/door-tools.ts";
 import { asksElsewhere, defer, fitsDeferral, tooManyRounds } from "../doors/deferral.ts";
 import {
@@ -194,7 +194,7 @@ export class ModernCalls {
     const { meta, caller: { principal } } = context;
     const found = readings.find(binding.params.uri, scopeOf(context), principal);
     const session = found === undefined ? undefined : registry.find(found);
-    if (session?.toolName !== name || session.principal !== principal) {
+    if (!session || !isReadOf(session, name, principal)) {
       if (found !== undefined) readings.taken({ id: found });
       return undefined;
     }
