@@ -92,6 +92,11 @@ export class Questions {
     return this.#pending?.open.get(requestId)?.askedAt;
   }
 
+  /** False for a question that is still being recorded, so that no client has received it. */
+  isSent(requestId: string): boolean {
+    return this.#pending?.open.get(requestId)?.put ?? true;
+  }
+
   /** Returns the question that was sent with this name, whether or not it is open. */
   named(name: string): ToolSessionRequest | undefined {
     for (const { request } of this.#pending?.open.values() ?? []) {

@@ -1,6 +1,9 @@
 /** Answers that meet: at two doors at the same moment, or with the end of their call. */
 import assert from "node:assert/strict";
+import { createMcpTool } from "parley-mcp";
+import { z } from "zod";
 import { ORIGIN } from "../support/exchange.ts";
+import { HandStore } from "../support/hand-store.ts";
 import { TestClient } from "../support/legacy/client.ts";
 import { TestClient as ModernClient } from "../support/modern/client.ts";
 import { idle, until } from "../support/turn.ts";
@@ -154,4 +157,57 @@ describe("a call that is cancelled while the page of its question is open", () =
       });
     });
   }
+});
+
+describe("an answer to a question that is still being recorded", () => {
+  it("does not count: the client has not been asked, and the question is for a page", async () => {
+    const store = new HandStore();
+    const release = async () => {
+      for (const { commit } of store.commits.splice(0)) commit();
+      await idle();
+    };
+    const n = z.object({ n: z.string() });
+    const ask = createMcpTool("ask").description("Asks.").durable()
+      .elicits({ one: { response: n }, two: { response: n, doors: ["page"] } })
+      .execute(function* (_params, ctx) {
+        yield* ctx.elicit("one", { message: "One?" });
+        const two = yield* ctx.elicit("two", { message: "Two?" });
+        return two.action === "accept" ? `${two.content.n} via ${two.via}` : two.action;
+      });
+    const options = { serve: [ask], publicUrl: ORIGIN, store, openBrowser: () => {} };
+    await servingEra("legacy", options, async ({ fetch, parley: { fetch: browse } }) => {
+      const client = await TestClient.connect(fetch, {
+        capabilities: { elicitation: { form: {} } },
+      });
+      const calling = client.call("ask");
+      await idle();
+      await release();
+      const call = await calling;
+      const one = await call.expect("elicitation/create");
+      const answering = client.answer(one, { action: "accept", content: { n: "1" } });
+      await idle();
+      await release();
+      assert.equal((await answering).status, 202);
+      // The second question waits for the store. Its id can be guessed.
+      assert.equal(store.commits.length, 1);
+      const id = String(one.id).replace(/1$/, "2");
+      assert.equal((store.commits[0]!.events[0] as { id?: string }).id, id);
+      const forged = { action: "accept", content: { n: "forged" } };
+      const early = await client.answer({ ...one, id }, forged);
+      assert.equal(early.status, 400);
+      await release();
+      const { result } = (await call.rest()).at(-1)!;
+      const link = linkIn(textOf(result));
+      const { html } = await show(browse, link);
+      const posting = postForm(browse, link, html, { n: "page" });
+      await idle();
+      await release();
+      await release();
+      assert.equal((await posting).status, 303);
+      const continuing = client.call("continue_call", { ticket: ticketOf(result) });
+      await idle();
+      await release();
+      assert.equal(await (await continuing).text(), "page via page");
+    });
+  });
 });

@@ -65,7 +65,10 @@ function respond(
 ): AnswerOutcome {
   const response = responseIn(client, session, message);
   const request = session.openRequests().find((request) => request.id === id);
-  if (!request) return session.respond(id, response);
+  if (!request) {
+    // Ids can be guessed. A question that is not sent yet may be for another door.
+    return session.questions.isSent(id) ? session.respond(id, response) : "unknown";
+  }
   const answer = clientAnswer(
     client.core,
     session,
