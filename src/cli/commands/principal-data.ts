@@ -1,5 +1,5 @@
 /** `parley store export|erase`: the data of one caller in a store. */
-import { ensure, type Operation, resource, until, useAbortSignal } from "effection";
+import { ensure, type Operation, race, resource, until, useAbortSignal } from "effection";
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -10,6 +10,7 @@ import type { ClientSessionPlace } from "../../store/types.ts";
 import type { SqliteStores } from "../../store/sqlite/stores.ts";
 import type { Environment } from "../environment.ts";
 import { Problem } from "../problem.ts";
+import { exitCodeOf, useSignals } from "../signals.ts";
 import type { Terminal } from "../terminal/terminal.ts";
 
 export interface PrincipalDataOptions {
@@ -30,9 +31,11 @@ export function* principalData(
       `Cannot ${action} the data of "${principal}": there is no store at "${store}"; write the address as sqlite:PATH`,
     );
   }
-  return action === "export"
-    ? yield* exported(path, principal, terminal)
-    : yield* erased(path, principal, terminal);
+  if (action === "erase") return yield* erased(path, principal, terminal);
+  // A signal must not leave the copy behind, which has the data of every caller.
+  const signals = yield* useSignals();
+  const ended = yield* race([exported(path, principal, terminal), signals.next()]);
+  return typeof ended === "number" ? ended : exitCodeOf(ended.value);
 }
 
 /** Exports the data from a copy of the store, so that a server can keep using the store. */

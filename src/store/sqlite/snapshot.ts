@@ -31,15 +31,13 @@ export async function copyStore(
   const copy = join(folder, `${randomUUID()}.db`);
   try {
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      signal?.throwIfAborted();
       const before = await stateOf(path);
-      if (Date.now() - before.changed >= SETTLED) {
-        await copied(path, copy);
-        await copied(`${path}-wal`, `${copy}-wal`);
-        const after = await stateOf(path);
-        if (after.changed === before.changed && after.id === before.id) return copy;
-      }
       await new Promise((resolve) => setTimeout(resolve, SETTLED));
+      signal?.throwIfAborted();
+      if (await stateOf(path) !== before) continue;
+      await copied(path, copy);
+      await copied(`${path}-wal`, `${copy}-wal`);
+      if (await stateOf(path) === before) return copy;
     }
   } catch (error) {
     await removeCopy(copy);
@@ -55,9 +53,10 @@ export async function removeCopy(copy: string): Promise<void> {
   for (const end of ["", "-wal", "-shm"]) await rm(copy + end, { force: true });
 }
 
-async function stateOf(path: string): Promise<{ changed: number; id: string }> {
-  const { mtimeMs, ino, size } = await stat(path);
-  return { changed: mtimeMs, id: `${ino} ${size}` };
+/** Changes whenever the file does. */
+async function stateOf(path: string): Promise<string> {
+  const { mtimeNs, ino, size } = await stat(path, { bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
 }
 
 /** Copies one file. A log that does not exist, because the store is closed, is not an error. */

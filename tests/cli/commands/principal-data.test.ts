@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type Operation, until } from "effection";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { createMcpTool, createParley, InMemoryToolSessionStore, openStore } from "parley-mcp";
 import { z } from "zod";
@@ -10,6 +10,7 @@ import { TestClient as LegacyClient } from "../../support/legacy/client.ts";
 import { TestClient } from "../../support/modern/client.ts";
 import { useProgram } from "../../support/program.ts";
 import { describe, it } from "../../suite.ts";
+import { noticed } from "../../support/turn.ts";
 
 const ask = createMcpTool("ask").description("Asks.").durable()
   .parameters(z.object({ about: z.string() }))
@@ -103,6 +104,24 @@ describe("parley store", () => {
     },
     { within: 60_000 },
   );
+
+  it("leaves no copy behind if it is stopped", function* () {
+    const file = yield* useFilledStore();
+    const temporary = yield* useFolder();
+    // The store seems to change all the time, so that it is never copied.
+    const changing = setInterval(() => utimesSync(file, new Date(), new Date()), 5);
+    try {
+      const args = ["store", "export", "--store", `sqlite:${file}`, "--principal", "alice"];
+      const env = { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
+      const program = yield* useProgram(args, { env });
+      yield* until(noticed(() => readdirSync(temporary).length > 0));
+      program.signal("SIGINT");
+      assert.equal((yield* until(program.exit)).code, 130);
+      assert.deepEqual([program.stdout, readdirSync(temporary)], ["", []]);
+    } finally {
+      clearInterval(changing);
+    }
+  });
 
   it("creates no store", function* () {
     const path = join(yield* useFolder(), "missing.db");
