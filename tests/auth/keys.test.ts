@@ -4,7 +4,7 @@ import { exportJWK, generateKeyPair } from "jose";
 import type { Parley } from "parley-mcp";
 import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
-import { TestIssuer } from "./issuer.ts";
+import { ISSUER, TestIssuer } from "./issuer.ts";
 
 async function status(parley: Parley, token: string): Promise<number> {
   const client = new TestClient(parley.fetch, { headers: { authorization: `Bearer ${token}` } });
@@ -51,6 +51,33 @@ describe("the keys of an issuer", () => {
     const token = yield* until(issuer.token({ header: { kid: "foreign" } }));
     assert.equal(yield* until(status(parley, token)), 401);
     assert.equal(issuer.count("/jwks"), 3);
+    yield* until(parley.close());
+  });
+
+  it("are those of the issuer that a token names, and never those of another one", function* () {
+    const issuer = yield* until(TestIssuer.create());
+    const other = yield* until(generateKeyPair("ES256", { extractable: true }));
+    const jwk = yield* until(exportJWK(other.publicKey));
+    const asked: string[] = [];
+    const keysAt = (url: string) => {
+      asked.push(url);
+      const keys = [{ ...jwk, kid: "k0", alg: "ES256" }];
+      return url === "https://second.example/jwks" ? Response.json({ keys }) : undefined;
+    };
+    const issuers = [
+      { issuer: ISSUER, jwksUri: `${ISSUER}/jwks` },
+      { issuer: "https://second.example", jwksUri: "https://second.example/jwks" },
+    ];
+    const fetching =
+      (async (input: string | URL | Request, init?: RequestInit) =>
+        keysAt(String(input)) ?? await issuer.fetch(input, init)) as typeof fetch;
+    const parley = issuer.server({ issuers, fetch: fetching });
+    const key = other.privateKey;
+    const crossed = yield* until(issuer.token({ key }));
+    assert.equal(yield* until(status(parley, crossed)), 401, "the first, with a key of the second");
+    assert.ok(!asked.includes("https://second.example/jwks"), "the second is not asked");
+    const right = yield* until(issuer.token({ key, claims: { iss: "https://second.example" } }));
+    assert.equal(yield* until(status(parley, right)), 200);
     yield* until(parley.close());
   });
 

@@ -4,9 +4,10 @@ import { join } from "node:path";
 import { createMcpTool, openStore, type Parley, type ParleyOptions, Sealer } from "parley-mcp";
 import { z } from "zod";
 import { useFolder } from "../support/folder.ts";
-import { TestClient } from "../support/modern/client.ts";
+import { TASKS, TestClient } from "../support/modern/client.ts";
+import { until as isTrue } from "../support/turn.ts";
 import { describe, it } from "../suite.ts";
-import { TestIssuer } from "./issuer.ts";
+import { ISSUER, TestIssuer } from "./issuer.ts";
 
 const about = (
   ctx: { principal: { subject: string; client?: string; scopes: readonly string[] } },
@@ -58,6 +59,41 @@ describe("the principal of a durable call", () => {
       return issuer.server({}, options);
     });
     assert.equal(text, EXPECTED);
+    stores.close();
+  });
+
+  it("is the same when a timer wakes the call without any token", function* () {
+    const issuer = yield* until(TestIssuer.create());
+    const sealer = new Sealer("a key of sixteen or more");
+    const stores = yield* until(openStore(`sqlite:${join(yield* useFolder(), "calls.db")}`));
+    const woken: string[] = [];
+    const sleepy = createMcpTool("sleepy").description("Sleeps.").durable().task()
+      .execute(function* (_, ctx) {
+        yield* ctx.sleep(60_000);
+        woken.push(`${ctx.principal.id} ${about(ctx)} ${ctx.principal.claims.email}`);
+      });
+    const ended = Promise.withResolvers<void>();
+    const options: ParleyOptions = {
+      serve: [sleepy],
+      store: stores.sessions,
+      sealer,
+      onCall: () => ended.resolve(),
+    };
+    const one = issuer.server({}, options);
+    const headers = {
+      authorization: `Bearer ${yield* until(issuer.token({ claims: FIRST }))}`,
+    };
+    const capabilities = { extensions: { [TASKS]: {} } };
+    yield* until(new TestClient(one.fetch, { headers, capabilities }).call("sleepy"));
+    yield* until(one.close());
+    const two = issuer.server({}, options);
+    yield* until(isTrue(() => {
+      issuer.clock.advance(1_000);
+      return woken.length > 0;
+    }));
+    yield* until(ended.promise);
+    assert.deepEqual(woken, [`${ISSUER}|user|alice alice first mcp+one alice@example.com`]);
+    yield* until(two.close());
     stores.close();
   });
 

@@ -1,10 +1,17 @@
 import assert from "node:assert/strict";
+import { until } from "effection";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
-import type { Parley } from "parley-mcp";
+import { createMcpTool, type Parley } from "parley-mcp";
 import { TestClient } from "../support/modern/client.ts";
 import { describe, it } from "../suite.ts";
-import { ISSUER, RESOURCE, TestIssuer, type TokenOptions } from "./issuer.ts";
+import { useStdio } from "../transport/stdio/channel.ts";
+import { ISSUER, RESOURCE, TestIssuer, type TokenOptions, whoami } from "./issuer.ts";
 
+const scopes = createMcpTool("scopes").description("Lists the scopes.").execute(
+  function* (_, ctx) {
+    return ctx.principal.scopes.join(" ");
+  },
+);
 const METADATA = "http://127.0.0.1:7411/.well-known/oauth-protected-resource/mcp";
 
 function clientWith(parley: Parley, token: string | undefined, headers = {}): TestClient {
@@ -14,9 +21,14 @@ function clientWith(parley: Parley, token: string | undefined, headers = {}): Te
 }
 
 /** Calls a tool; returns the status, the challenge, and the text of the result. */
-async function call(parley: Parley, token: string | undefined, headers = {}) {
+async function call(
+  parley: Parley,
+  token: string | undefined,
+  headers = {},
+  name = "whoami",
+) {
   const client = clientWith(parley, token, headers);
-  const exchange = await client.start("tools/call", { name: "whoami", arguments: {} });
+  const exchange = await client.start("tools/call", { name, arguments: {} });
   const { status, response } = exchange;
   const challenge = response.headers.get("www-authenticate");
   if (status === 200) return { status, challenge, text: await exchange.text() };
@@ -31,7 +43,7 @@ async function withIssuer(
   auth: Parameters<TestIssuer["server"]>[0] = {},
 ): Promise<void> {
   const issuer = await TestIssuer.create();
-  const parley = issuer.server(auth);
+  const parley = issuer.server(auth, { serve: [whoami, scopes] });
   try {
     await body(issuer, parley);
   } finally {
@@ -194,6 +206,30 @@ describe("access tokens", () => {
       const { status, challenge } = await call(parley, token);
       assert.equal(status, 401);
       assert.match(challenge!, /error_description="The access token has expired"/);
+    }));
+
+  it("are not needed over stdio, and neither are scopes: its caller started the program", function* () {
+    const issuer = yield* until(TestIssuer.create());
+    const guarded = createMcpTool("guarded").description("Needs a scope.").scopes("admin")
+      .execute(function* (_, ctx) {
+        return `called by "${ctx.principal.id}"`;
+      });
+    const { client } = yield* useStdio({
+      serve: [guarded],
+      publicUrl: new URL(RESOURCE).origin,
+      auth: { issuers: [ISSUER], scopes: ["mcp"], fetch: issuer.fetch as typeof fetch },
+    });
+    const id = client.modern("tools/call", { name: "guarded", arguments: {} });
+    const { result } = yield* until(client.answerTo(id));
+    assert.match(JSON.stringify(result), /called by \\"\\"/);
+    assert.deepEqual(issuer.requests, []);
+  });
+
+  it("give a caller all of their scopes, except offline_access, which is for clients", () =>
+    withIssuer(async (issuer, parley) => {
+      const token = await issuer.token({ claims: { scope: "mcp offline_access more mcp" } });
+      const { text } = await call(parley, token, {}, "scopes");
+      assert.equal(text, "mcp more");
     }));
 
   it("are refused on all other ways to the endpoint too", () =>
